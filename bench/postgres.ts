@@ -194,7 +194,7 @@ async function claimMs(postgres: PostgresServer, waiting: number): Promise<numbe
     const took: number[] = []
     for (let index = 0; index < CLAIMS; index += 1) {
       const startedAt = performance.now()
-      const { items } = await store.claim({ owner, slots, max: CLAIM_ITEMS, maxAlone: 1, codeHashes: [] })
+      const { items } = await store.claim({ owner, slots, max: CLAIM_ITEMS, maxIsolated: 1, codeHashes: [] })
       took.push(performance.now() - startedAt)
       if (items.length !== CLAIM_ITEMS) throw new Error(`a claim got ${items.length} of ${CLAIM_ITEMS} items`)
     }

@@ -173,6 +173,8 @@ export const COUNTED = [
   'relayed',
   'busOutages',
   'busLosses',
+  'twins',
+  'twinEffects',
 ] as const
 export type Counted = (typeof COUNTED)[number]
 export type Counts = Record<Counted, number>

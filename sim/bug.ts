@@ -26,6 +26,8 @@ export interface Bug {
   readonly store?: (store: Store) => Store
   readonly http?: (http: HttpClient) => HttpClient
   readonly data?: (data: Data) => Data
+  /** Looked for in the mixed draw, in nothing that is made for it. */
+  readonly isMixed?: true
   /** Looked at first: it showed the bug when this was written. Any other may, and is looked at if it does not. */
   readonly seed?: number
   /** It is about workflows: they are defined where it is looked for, and only there. */

@@ -18,8 +18,10 @@ import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { FLEET_BUGS } from './fleet-bugs.ts'
+import { GUARD_BUGS } from './guard-bugs.ts'
 import { HOOK_BUGS } from './hook-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
+import { forgetUnsynced } from './unsynced.ts'
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
 
@@ -115,7 +117,7 @@ export const BUGS: readonly Bug[] = [
     profile: (profile) => ({ ...paced(profile), vendor: { ok: 20, limited: 80 } }),
     decisions: (decisions) => ({
       ...decisions,
-      stepHost: (bucket, event) => (event.type === 'limited' ? null : decisions.stepHost(bucket, event)),
+      stepHost: (bucket, event) => (event.type === 'refused' ? null : decisions.stepHost(bucket, event)),
     }),
   },
   {
@@ -1000,10 +1002,20 @@ export const BUGS: readonly Bug[] = [
       ),
     })),
   },
+  {
+    name: 'acknowledged-before-flush',
+    about: 'writes are answered before they are flushed, and a crash takes some of them away',
+    // The next life finds a store that knows less than was seen of it.
+    breaks: ['N1', 'N5'],
+    stores: ['memory'],
+    profile: (profile) => ({ ...profile, nodes: 1, isRemote: false }),
+    data: (data) => forgetUnsynced(data, 'late'),
+  },
   ...CASE_BUGS,
   ...HOOK_BUGS,
   ...CONNECTION_BUGS,
   ...FLEET_BUGS,
+  ...GUARD_BUGS,
   ...BUS_BUGS,
 ]
 

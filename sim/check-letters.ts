@@ -1,8 +1,8 @@
 // DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
 
 import { isLockKey } from '../src/core/action/index.ts'
-import { letterOfEdit, type NewDeadLetter } from '../src/core/dead-letter/index.ts'
-import type { StoredEvent } from '../src/core/event/index.ts'
+import type { NewDeadLetter } from '../src/core/dead-letter/index.ts'
+import { letterOfEdit, type StoredEvent } from '../src/core/event/index.ts'
 import type { DeadLetterId, EventId } from '../src/core/ids/index.ts'
 import { letterOf } from '../src/core/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'

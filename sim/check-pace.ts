@@ -73,16 +73,33 @@ export function makePaceChecks(deps: {
     return outcomeAt + (asked === undefined ? MINUTE : Number(asked) * SECOND)
   }
 
+  /** Of the answers in their order, the refusal of a call that began after another refusal, with no other answer between. */
+  const findClosing = (
+    answered: readonly Send[],
+  ): { readonly by: Send; readonly until: number | null } | null => {
+    let suspectedAt: number | null = null
+    let closing: { readonly by: Send; readonly until: number | null } | null = null
+    for (const one of answered) {
+      if (one.outcome?.kind !== 'response' || one.outcome.status !== 429) {
+        if (suspectedAt === null || one.at >= suspectedAt) {
+          suspectedAt = null
+          closing = null
+        }
+      } else if (suspectedAt === null) suspectedAt = one.outcomeAt
+      else if (one.at >= suspectedAt) closing = { by: one, until: closedUntil(one) }
+    }
+    return closing
+  }
+
   const checkHost = (send: Send) => {
     const { life } = send
     const before = heard.get(life) ?? []
-    for (const other of before) {
-      const until = closedUntil(other)
-      if (until === null || other.outcomeAt === null) continue
-      if (send.at > other.outcomeAt + UNDER_WAY_MS && send.at < until) {
-        book.violate('PA8', `send ${send.id} goes to a host that asked to be left alone by send ${other.id}`)
-      }
-    }
+    const answered = before
+      .filter(({ outcomeAt }) => outcomeAt !== null && send.at > outcomeAt + UNDER_WAY_MS)
+      .toSorted((one, other) => (one.outcomeAt ?? 0) - (other.outcomeAt ?? 0))
+    const closing = findClosing(answered)
+    if (closing !== null && closing.until !== null && send.at < closing.until)
+      book.violate('PA8', `send ${send.id} goes to a host that send ${closing.by.id} found closed`)
     heard.set(life, [...before.slice(-200), send])
   }
 

@@ -15,6 +15,7 @@ import type { VirtualTime } from './clock.ts'
 import type { Data, Prunable } from './data.ts'
 import { short } from './node.ts'
 import { SOURCES } from './scenario.ts'
+import { TWIN } from './twin.ts'
 
 const WINDOWS = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
 
@@ -101,9 +102,10 @@ function checkGone(book: Book, before: Prunable, after: Prunable, request: Prune
 
 /** As if nothing had gone. */
 export function withGone({ gone }: Book, dump: StoreDump): StoreDump {
+  const events = [...gone.events.values()].filter(({ tenant }) => tenant !== TWIN)
   return {
     ...dump,
-    events: [...dump.events, ...gone.events.values()],
+    events: [...dump.events, ...events],
     work: [...dump.work, ...gone.work.values()],
     deadLetters: [...dump.deadLetters, ...gone.deadLetters.values()],
   }

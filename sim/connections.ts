@@ -200,8 +200,11 @@ function credential({ credential: name, provider, secret }: AccountName): Creden
 
 /** Beside the routes, by the number of their bundle: in the second one a connection is another document, which is to be tested anew. */
 export function connectionsBeside(bundle: 0 | 1): readonly DefinitionDocument[] {
-  return documentsOf(DEFAULT_TENANT, bundle === 0 ? null : 'second')
+  return bundle === 0 ? IN_FIRST : IN_SECOND
 }
+
+const IN_FIRST = documentsOf(DEFAULT_TENANT, null)
+const IN_SECOND = documentsOf(DEFAULT_TENANT, 'second')
 
 /** All that the second tenant has. */
 export const NEIGHBOUR_DOCUMENTS: readonly DefinitionDocument[] = documentsOf(NEIGHBOUR, null)

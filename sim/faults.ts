@@ -170,6 +170,10 @@ export interface Profile {
   readonly hasFleet?: true
   /** Left out: drawn. */
   readonly fleet?: FleetPlan
+  /** So long at most is a commit under way, or what takes work back from the dead; left out: as long as everything else. */
+  readonly commitMs?: number
+  /** A second tenant has the same sources, routes, orders and keys. */
+  readonly hasTwin?: true
   /** A bus is there, with those who publish on it. */
   readonly hasBus?: true
   /** Of wake-ups alone where no bus is. */
@@ -285,10 +289,13 @@ export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
     store.chance(profile.slowStore) ? store.between(100, SLOW_STORE_MS) : store.int(profile.maxStoreMs + 1)
 
   return {
-    store() {
+    store(operation) {
       if (isHealed) return { beforeMs: store.int(3), afterMs: store.int(3), what: 'ok', outlives: false }
       return {
-        beforeMs: latency(),
+        beforeMs:
+          (operation === 'commit' || operation === 'reclaim') && profile.commitMs !== undefined
+            ? store.int(profile.commitMs + 1)
+            : latency(),
         afterMs: latency(),
         what: what(),
         outlives: profile.isRemote && store.chance(500),

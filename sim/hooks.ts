@@ -59,9 +59,13 @@ const ops = hook(DEFAULT_TENANT, 'ops', { on: ['integration.>', 'webhook.>'], ti
 
 /** Beside the routes, by the number of their bundle: in the second one is gone and another has moved. */
 export function hooksBeside(bundle: 0 | 1): readonly SubscriptionDocument[] {
-  const moved = { ...crm(DEFAULT_TENANT), url: `https://hooks.test/${DEFAULT_TENANT}/crm/second` }
-  return bundle === 0 ? [crm(DEFAULT_TENANT), books, ops] : [moved, ops]
+  return bundle === 0 ? IN_FIRST : IN_SECOND
 }
+
+const own = crm(DEFAULT_TENANT)
+const moved = { ...own, url: `https://hooks.test/${DEFAULT_TENANT}/crm/second` }
+const IN_FIRST = [own, books, ops]
+const IN_SECOND = [moved, ops]
 
 /** All that the second tenant has. */
 export const OTHER_DOCUMENTS: readonly DefinitionDocument[] = [

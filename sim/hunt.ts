@@ -7,6 +7,8 @@ import { NO_PARTS, type Parts } from './parts.ts'
 import { simulate } from './world.ts'
 
 const SEEDS_MAX = 40
+/** For whatever nothing is arranged for. */
+const MIXED_SEEDS_MAX = 300
 
 /** null: none of the seeds shows it. */
 export async function huntBug(
@@ -15,7 +17,7 @@ export async function huntBug(
 ): Promise<{ readonly seed: number; readonly rule: Rule } | null> {
   // A run on SQLite takes several times as long, and the seed that shows a bug on memory nearly always shows it there too.
   const hint = store === 'memory' ? (bug.seed ?? null) : ((await huntBug(bug, 'memory'))?.seed ?? null)
-  const seeds = Array.from({ length: SEEDS_MAX }, (_, index) => index + 1)
+  const seeds = Array.from({ length: bug.isMixed ? MIXED_SEEDS_MAX : SEEDS_MAX }, (_, index) => index + 1)
   for (const seed of hint === null ? seeds : [hint, ...seeds.filter((one) => one !== hint)]) {
     const [violation] = (await simulate({ seed, store, bug })).violations
     if (violation !== undefined) return { seed, rule: violation.rule }
@@ -29,8 +31,9 @@ const clean = new Map<string, Promise<readonly Violation[]>>()
 export function violationsWithout(
   seed: number,
   store: StoreKind,
-  bug: Partial<Parts>,
+  bug: Partial<Parts> & Pick<Bug, 'isMixed'>,
 ): Promise<readonly Violation[]> {
+  if (bug.isMixed) return simulate({ seed, store, draw: 'sharp' }).then(({ violations }) => violations)
   const names = Object.keys(NO_PARTS) as (keyof Parts)[]
   const parts = Object.fromEntries(names.map((name) => [name, bug[name] === true]))
   const name = `${seed} ${store} ${Object.values(parts).join(' ')}`

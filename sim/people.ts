@@ -46,7 +46,12 @@ export function drawMessage(rng: Rng, number: number, kinds = KINDS): Message {
 }
 
 /** Sends until it is acknowledged or refused for good; answers whether all is said. */
-export function startSender(outside: Outside, message: Message): { isOver(): boolean } {
+export function startSender(
+  outside: Outside,
+  message: Message,
+  /** When a message that was acknowledged is sent once more; null: it is not. */
+  repeatAt: (message: Message) => number | null = () => null,
+): { isOver(): boolean } {
   const { time, faults, rng, book, trace } = outside
   const { headers, body } = requestOf(message)
   const { tenant = DEFAULT_TENANT } = message
@@ -87,6 +92,8 @@ export function startSender(outside: Outside, message: Message): { isOver(): boo
               })
               isAnswered = true
               close(null)
+              const again = repeatAt(message)
+              if (again !== null) time.after(again - time.now(), post)
             })
           },
           (error: unknown) => {

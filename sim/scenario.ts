@@ -71,13 +71,14 @@ export const SOURCES: readonly SourceDocument[] = [
 
 /** The same, but for the order of its rules where the first bundle is not in force. */
 export function sourcesWith(routes: readonly ScenarioRoute[]): readonly SourceDocument[] {
-  if (routes.some(({ document }) => document.name === 'mail')) return SOURCES
-  return SOURCES.map((one) =>
-    one.dispatch === undefined
-      ? one
-      : { ...one, dispatch: { ...one.dispatch, rules: one.dispatch.rules.toReversed() } },
-  )
+  return routes.some(({ document }) => document.name === 'mail') ? SOURCES : REVERSED
 }
+
+const REVERSED: readonly SourceDocument[] = SOURCES.map((one) =>
+  one.dispatch === undefined
+    ? one
+    : { ...one, dispatch: { ...one.dispatch, rules: one.dispatch.rules.toReversed() } },
+)
 
 /** What the rules of `hub` make of an event, in plain code: the subjects in their order; null: a rule fails. */
 export function dispatchOf(

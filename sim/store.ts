@@ -44,6 +44,8 @@ export interface NodeStoreDeps {
   readonly faults: Faults
   readonly watch: StoreWatch
   readonly primary: Primary
+  /** When a commit takes effect that would at this instant. */
+  align(at: number): number
   /** Groups of one node are applied in the order given, as by one thread; otherwise they may pass each other. */
   readonly inOrder: boolean
 }
@@ -54,7 +56,8 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
 
   /** When the operation reaches the data. */
   const reach = (operation: StoreOperation, fate: StoreFate, then: () => void) => {
-    let at = time.now() + fate.beforeMs
+    const usual = time.now() + fate.beforeMs
+    let at = operation === 'commit' ? deps.align(usual) : usual
     if (deps.inOrder && operation !== 'read') {
       at = Math.max(at, orderedUntil)
       orderedUntil = at

@@ -1,7 +1,7 @@
 // One simulated run: nodes, data, vendor, people and chaos around one seed. First things go wrong for a while; then
 // everything heals, and within a computed time all must be settled.
 
-import type { NodeId } from '../src/core/ids/index.ts'
+import type { NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
 import { ALL_ROLES, type Role } from '../src/core/node/index.ts'
 import { MINUTE } from '../src/core/time/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
@@ -18,12 +18,14 @@ import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
+import { checkTenants } from './check-tenants.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeConnectionWorld } from './connection-world.ts'
 import { makeCounting } from './counting.ts'
-import { makeData, type StoreKind } from './data.ts'
+import { type Data, makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definers.ts'
+import { type Draw, drawNodes, drawSharp } from './draw.ts'
 import {
   drawProfile,
   type Faults,
@@ -46,6 +48,7 @@ import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
+import { makeTwinWorld, TWIN } from './twin.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
 
 /** Parts that are named are there, or are not, whatever the seed or the bug says. */
@@ -55,6 +58,8 @@ export interface RunOptions extends Partial<Parts> {
   readonly bug?: Bug
   /** Gets one stable line per thing that happens. */
   readonly onLine?: (line: string) => void
+  /** Left out: `first`, which the pinned seeds were found with. */
+  readonly draw?: Draw
   /** Instead of what the seed would draw. */
   readonly profile?: Profile
   readonly faults?: Faults
@@ -101,12 +106,14 @@ interface World {
 function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
-  const drawn = options.profile ?? drawProfile(rng.fork('profile'))
+  const isSharp = options.draw === 'sharp' || bug?.isMixed === true
+  const drawn = options.profile ?? (isSharp ? drawSharp(rng.fork('sharp')) : drawProfile(rng.fork('profile')))
   const { hasCases, hasHooks, hasConnections, hasFleet, hasBus } = partsOf(options, drawn)
   const about = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
   const fleet = withFleet(about, hasFleet, rng.fork('fleet'))
   const chosen = withBus(fleet, hasBus, rng.fork('bus'))
-  const counted = options.nodes === undefined ? chosen : withNodes(chosen, options.nodes)
+  const nodes = options.nodes ?? (isSharp && hasFleet ? drawNodes(rng.fork('nodes')) : undefined)
+  const counted = nodes === undefined ? chosen : withNodes(chosen, nodes)
   const profile = bug?.profile?.(counted) ?? counted
   const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
@@ -116,8 +123,10 @@ function makeWorld(options: RunOptions): World {
   const primary = makePrimary({ time, trace })
   const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
   const book = makeBook(trace, cases)
-  const plain = makeData(options.store, () => faults.commit())
-  const data = bug?.data?.(plain) ?? plain
+  const whole = makeData(options.store, () => faults.commit())
+  const data = bug?.data?.(whole) ?? whole
+  // Whoever checks the shop sees nothing of its twin.
+  const plain = profile.hasTwin === true ? withoutTwin(whole) : whole
   const vendorOf = (): Vendor => vendor
   const lanes = makeLaneChecks({ book, data: plain })
   const rows = makeRowChecks({ book, data: plain, time, lanes, vendor: vendorOf })
@@ -158,7 +167,13 @@ function makeWorld(options: RunOptions): World {
       traced.joined?.(life, node, result)
     },
     applying: (commits) => buses.applying(commits),
-    applied(life, commits, outcomes) {
+    applied(life, all, allOutcomes) {
+      roleChecks.applied(life, all, allOutcomes)
+      buses.applied(all, allOutcomes)
+      twins.applied(life, all, allOutcomes)
+      const commits = all.filter(({ tenant }) => tenant !== TWIN)
+      if (commits.length === 0) return
+      const outcomes = allOutcomes.filter((_, index) => all[index]?.tenant !== TWIN)
       counting.applied(commits, outcomes)
       for (const [index, commit] of commits.entries()) {
         const outcome = outcomes[index]
@@ -171,14 +186,18 @@ function makeWorld(options: RunOptions): World {
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
-      buses.applied(commits, outcomes)
-      roleChecks.applied(life, commits, outcomes)
     },
+    reclaimed: (life, given) => traced.reclaimed?.(life, given.filter(isOfShop)),
+    left: (life, given) => traced.left?.(life, given.filter(isOfShop)),
     claimed(life, request, result) {
-      const work = result.items.map((item) => item.work)
+      const items = result.items.filter(({ work }) => work.tenant !== TWIN)
+      roleChecks.claimed(
+        life,
+        result.items.map((item) => item.work),
+      )
+      const work = items.map((item) => item.work)
       counting.claimed(work)
-      roleChecks.claimed(life, work)
-      traced.claimed?.(life, request, result)
+      traced.claimed?.(life, request, { ...result, items })
       hooks.claimed(work)
       pace.claimed(
         life,
@@ -187,6 +206,7 @@ function makeWorld(options: RunOptions): World {
     },
     pruning(life, request, prune) {
       roleChecks.pruned(life)
+      if (request.tenant === TWIN) return twins.pruning(prune)
       return retention.pruning(request, prune)
     },
     claimAsked: (life, request) => definers.claimAsked(life, request),
@@ -236,6 +256,11 @@ function makeWorld(options: RunOptions): World {
 
   const buses = makeBusWorld(outside, rng.fork('buses'), hasBus, (bus) => bug?.bus?.(bus) ?? bus)
 
+  const twins = makeTwinWorld({ ...outside, data: whole }, rng.fork('twins'))
+
+  /** Items of the twin are checked with it. */
+  const isOfShop = (id: WorkId) => whole.work(TWIN, id) === null
+
   const drift = profile.fleet?.wallDrift ?? 0
 
   /** `isGuest`: when it ends, it does not come back. */
@@ -271,12 +296,13 @@ function makeWorld(options: RunOptions): World {
           faults,
           watch: storeWatch,
           primary,
+          align: twins.align,
           inOrder: !profile.isRemote,
         })
         return bug?.store?.(store) ?? store
       },
       http: (life) => {
-        const client = links.client(life, hooks.client(life, vendor.client(life)))
+        const client = twins.client(life, links.client(life, hooks.client(life, vendor.client(life))))
         return bug?.http?.(client) ?? client
       },
       context: (context) => bug?.context?.(context) ?? context,
@@ -290,7 +316,7 @@ function makeWorld(options: RunOptions): World {
           ...buses.beside,
         ]
       },
-      others: [...hooks.others, ...links.others],
+      others: [...hooks.others, ...links.others, ...twins.others],
       vault(life) {
         const vault = links.vault(life) ?? hooks.vault(life)
         return bug?.vault?.(vault) ?? vault
@@ -310,7 +336,7 @@ function makeWorld(options: RunOptions): World {
         // A second process of the same node may be running already.
         if (lives.some((other) => other.node === node)) return
         if (isGuest) return
-        if (profile.nodes === 1 && !profile.hasFleet) plain.reopen()
+        if (profile.nodes === 1 && !profile.hasFleet) data.reopen()
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
       onError(life, name, message) {
@@ -492,18 +518,18 @@ function makeWorld(options: RunOptions): World {
     buses.begin(repeat)
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
-    const messages = hooks.withOthers(
+    const own =
       options.messages ??
-        Array.from({ length: profile.messages }, (_, index) => {
-          const message = drawMessage(drawn, index + 1, profile.kinds)
-          const isHubs = message.source === 'shop' && hubs.chance(250)
-          return isHubs ? { ...message, source: 'hub' as const } : message
-        }),
-    )
+      Array.from({ length: profile.messages }, (_, index) => {
+        const message = drawMessage(drawn, index + 1, profile.kinds)
+        const isHubs = message.source === 'shop' && hubs.chance(250)
+        return isHubs ? { ...message, source: 'hub' as const } : message
+      })
+    const messages = twins.withTwins(hooks.withOthers(own))
     const senders: { isOver(): boolean }[] = []
     for (const message of messages) {
       const at = drawn.int(Math.floor(profile.faultsMs * 0.8))
-      time.after(at, () => senders.push(startSender(outside, message)))
+      time.after(at, () => senders.push(startSender(outside, message, twins.repeatAt)))
     }
     const isBroken = () => book.violations.length > 0
     const isSettled = () =>
@@ -513,6 +539,7 @@ function makeWorld(options: RunOptions): World {
       unsettled(book, workflows.model).length === 0 &&
       book.replaying.size === 0 &&
       schedules.isSeen() &&
+      twins.isSettled() &&
       hooks.isMended() &&
       links.isMended() &&
       buses.isMended()
@@ -546,6 +573,8 @@ function makeWorld(options: RunOptions): World {
     if (!isBroken()) {
       checkEnd(book, plain, workflows.model)
       schedules.end()
+      twins.end()
+      await checkTenants(book, whole, data)
       hooks.end()
       links.end()
       buses.end()
@@ -573,14 +602,24 @@ function makeWorld(options: RunOptions): World {
     run,
     close() {
       for (const life of [...lives]) life.crash('at the end')
-      plain.close()
+      whole.close()
     },
   }
 }
 
+/** The same, and of the twin nothing. */
+function withoutTwin(data: Data): Data {
+  const isOurs = ({ tenant }: { readonly tenant: TenantId }) => tenant !== TWIN
+  const without = <Dump extends object>(dump: Dump): Dump =>
+    Object.fromEntries(
+      Object.entries(dump).map(([name, rows]) => [name, Array.isArray(rows) ? rows.filter(isOurs) : rows]),
+    ) as Dump
+  return { ...data, dump: () => without(data.dump()), prunable: () => without(data.prunable()) }
+}
+
 function partsOf(options: RunOptions, drawn: Profile): Parts {
   const names = Object.keys(NO_PARTS) as (keyof Parts)[]
-  const given = options.bug ?? drawn
+  const given = options.bug === undefined || options.bug.isMixed === true ? drawn : options.bug
   const chosen = names.map((name) => [name, options[name] ?? given[name] === true])
   return Object.fromEntries(chosen) as Record<keyof Parts, boolean>
 }

@@ -2,23 +2,26 @@
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { getHeapStatistics } from 'node:v8'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { type BundleCode, makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
 import { makeHttpClient } from './adapters/http-undici/index.ts'
-import { makeLog } from './adapters/log-pino/index.ts'
+import { makeLog, type OperatorLog } from './adapters/log-pino/index.ts'
 import { makeMailClient } from './adapters/mail-smtp/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeLocalSeal } from './adapters/seal-local/index.ts'
-import { openSqliteArchive, openSqliteStore } from './adapters/store-sqlite/index.ts'
+import type { PostgresStore } from './adapters/store-postgres/index.ts'
+import { openSqliteArchive, openSqliteStore, type SqliteStore } from './adapters/store-sqlite/index.ts'
 import { makeEnvVault } from './adapters/vault-env/index.ts'
-import { makeFileVault } from './adapters/vault-file/index.ts'
+import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
+import { makeCheckThread } from './app/check-thread.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
@@ -28,19 +31,27 @@ import {
   goneLines,
   putBackLines,
 } from './app/folder.ts'
+import { findPause, type Pause } from './app/home.ts'
+import { checkFolder, makeFolder } from './app/make-folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
-import { combineClients } from './app/outbound.ts'
+import { combineClients, makeOutbound, outboundPolicyOf } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openTransport } from './app/transport.ts'
-import type { Config } from './config/index.ts'
+import { watchWrites } from './app/writes.ts'
+import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
-import { makeOutboundPolicy } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import { isSimpleMasterKey, makeMasterKeys, parseMasterKey } from './core/secret/index.ts'
+import {
+  isEnvReadable,
+  isSimpleMasterKey,
+  type MasterKeys,
+  makeMasterKeys,
+  parseMasterKey,
+} from './core/secret/index.ts'
 import { compileAddress } from './core/subscription/index.ts'
 import {
   type DefinitionFile,
@@ -49,20 +60,28 @@ import {
   type LoadDeps,
   type LoadedFolder,
   loadFolder,
+  streamsOf,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
 import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
+import { limitSecrets } from './engine/limited-secrets.ts'
 import { makeSealStore } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
-import { combineVaults, isVaultTrouble, unsetSecrets } from './engine/vaults.ts'
+import {
+  combineVaults,
+  isVaultTrouble,
+  missingSecrets,
+  placeOfSecret,
+  unsetSecrets,
+} from './engine/vaults.ts'
 import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
 import type { Store } from './ports/store.ts'
-import type { SecretVault } from './ports/vault.ts'
+import type { SecretVault, Vault } from './ports/vault.ts'
 import * as sdk from './sdk/index.ts'
 
 export interface AppOptions {
@@ -77,6 +96,8 @@ export interface AppOptions {
   onNotice?(text: string): void
 }
 
+export type { Pause } from './app/home.ts'
+
 export interface App extends AsyncDisposable {
   readonly url: string
   readonly adminKey: AdminKey
@@ -90,8 +111,12 @@ export interface App extends AsyncDisposable {
     readonly gone: readonly string[]
     /** What was rolled back and is what the folder says again, in words. */
     readonly putBack: readonly string[]
+    /** Secrets that definitions name and that are not set, with those that need them, in words. */
+    readonly missing: readonly string[]
   }
   readonly warnings: readonly Finding[]
+  /** Why the node does nothing until the operator decides; null: it runs. */
+  readonly pause: Pause | null
   readonly store: Store
   readonly engine: Engine
   /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
@@ -142,6 +167,11 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
 }
 
+/** What is made of an event in memory is several times its size. */
+function heapShare(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / 8)
+}
+
 /** Built beside this file; when the sources run themselves, in `dist`. */
 function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
@@ -151,17 +181,19 @@ function consoleFolder(): string {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options
   const builtIn = makeStaticCode(options.functions ?? {})
+  // Before all else: what is written there first, and by whom, must not decide what the operator reads.
   await follow('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
+  const ownFiles = ownFilesOf(config, options.env)
+  await refuseOwnFiles(config, ownFiles)
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
-  const load = () => loadDefinitions(config, builtIn, code)
+  const load = () => loadDefinitions(config, options.env, builtIn, code)
   const definitions = await load()
   refuseErrors(definitions)
   // Not before: definitions that cannot be used leave nothing behind.
-  await follow('MILLRACE_DATA', config.dataFolder, () =>
-    mkdir(config.dataFolder, { recursive: true, mode: 0o700 }),
-  )
-  const behind = await openStore(config, options.onFatal)
+  await makeFolders(config)
+  const opened = await openStore(config)
+  const { store: behind, writes } = watchWrites(opened)
   /** What is to be closed when starting fails, the latest first. */
   const parts: AsyncDisposable[] = [behind]
   try {
@@ -171,19 +203,27 @@ export async function startApp(options: AppOptions): Promise<App> {
         destination: config.log,
         env: config.environment,
         level: config.logLevel,
+        rotation: { bytesMax: config.logBytesMax, files: config.logFiles },
         now: () => clock.now(),
       }),
     )
     parts.push(log)
+    followStore(opened, log, options.onFatal)
     await warnOfOpenDoors(config, options, log)
-    const web = makeHttpClient({
-      allow: config.outboundAllow,
-      // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
-      // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
-      connectionsPerOrigin: config.concurrency + LENT_MAX,
+    const outbound = makeOutbound(config, (guard) => {
+      const web = makeHttpClient({
+        ...guard,
+        // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
+        // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
+        connectionsPerOrigin: config.concurrency + LENT_MAX,
+      })
+      return {
+        ...combineClients(web, makeMailClient(guard)),
+        [Symbol.asyncDispose]: () => web[Symbol.asyncDispose](),
+      }
     })
-    parts.push(web)
-    const http = combineClients(web, makeMailClient({ allow: config.outboundAllow }))
+    parts.push(outbound)
+    const { http } = outbound
     const random = makeSystemRandom()
     const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
     let url = ''
@@ -211,12 +251,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     const seal = makeLocalSeal({ keys, random })
     // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
+    const pause = await checkHome(config, { store, keys, log })
+    const pauses = pause === null ? [] : [...pause.reasons, confirmSentence(pause)]
     const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
     if (hashicorp !== null) parts.push(hashicorp)
     const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
     const vault = combineVaults({
-      env: makeEnvVault({ env: options.env, defaults }),
-      file: makeFileVault({ folder: config.secretsFolder, clock, log }),
+      env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
+      file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
       ref: secrets,
     })
     const node = nodeName(config, options.env)
@@ -235,8 +277,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         isShared: config.store.kind === 'postgres',
         isMirrored: bus !== null,
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
+        natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        limits: config.limits,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
+        runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
         escalateAfterMs: config.escalateAfterMs,
         canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,
@@ -245,7 +290,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     const adminKey = await resolveAdminKey(config)
     const gate = makeGate(engine)
-    const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value })
+    const access = makeAccess({
+      store,
+      clock,
+      random,
+      log,
+      adminKey: adminKey.value,
+      limits: config.limits,
+    })
     const idempotency = makeIdempotency({
       store,
       clock,
@@ -260,30 +312,41 @@ export async function startApp(options: AppOptions): Promise<App> {
       engine: () => engine.health(),
       // One small row: probes come every few seconds, whatever the size of the store.
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
+      writes,
+      pauses,
       bus,
     })
+    const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
+    parts.push(checks)
     let figures: Figures | null = null
     const server = makeHttpServer(
       makeApi(gate, engine, code, store, {
         access,
         secrets: {
-          ...secrets,
+          ...limitSecrets(secrets, config.limits),
           onPending: (tenant, name, by) => engine.integrations.supplied(tenant, name, by),
         },
         about,
-        outbound: makeOutboundPolicy(config.outboundAllow),
+        runCheck: checks.run,
+        variableNames: variableNames(options.env, config.environment),
+        outbound: (tenant) => outboundPolicyOf(config, tenant),
         busPrefix: config.nats?.prefix,
+        natsStreams: config.nats?.streams,
+        secretEnv: config.secretEnv,
         demo,
         idempotency,
-        vetSubscription: (document) => vetSubscription(web, vars, document),
+        vetSubscription: (tenant, document) => vetSubscription(http, vars, tenant, document),
         now: () => clock.now(),
         health: () => readiness.ask(),
         gauges: () => figures?.gauges() ?? [],
       }),
       {
         roles: new Set(config.roles),
+        pauses,
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
+        heldBytesMax: config.heldBytesMax,
+        connectionsPerAddressMax: config.connectionsPerAddressMax,
         trustedProxies: config.trustedProxies,
         publicUrl: config.publicUrl,
         closeMs: config.shutdownMs,
@@ -295,6 +358,17 @@ export async function startApp(options: AppOptions): Promise<App> {
     // The address first: a node that cannot have it must not have touched any work, and work that a crash left may
     // need to know it.
     url = (await follow('MILLRACE_HOST', config.host, () => server.listen(config))).url
+    const tellStray: App['tellStray'] = (error) => {
+      const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
+      log.error('process.stray-rejection', { error: messageOf(error), stack })
+    }
+    if (pause !== null) {
+      log.error('node.paused', { url, reasons: pause.reasons, confirm: pause.confirm })
+      return pausedApp({ url, adminKey, pause, store, engine, tellStray }, definitions.folder, async () => {
+        readiness.leave()
+        await closeQuietly(parts.reverse())
+      })
+    }
     // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
     await code.open({ store, tenant: DEFAULT_TENANT })
     engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
@@ -311,7 +385,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       load,
       keepCode: (loaded) => code.keep(loaded),
       heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
-      vet: (document) => vetSubscription(web, vars, document),
+      vet: (document) => vetSubscription(http, vars, DEFAULT_TENANT, document),
+      refusesLiterals: config.environment === 'PROD',
     }
     const objections = await findObjections(folder, definitions)
     refuseErrors({ ...definitions, findings: objections })
@@ -321,7 +396,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     await access.start()
     const tenants = await access.tenants.all()
     await secrets.rewrap(tenants)
-    await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, secrets, log })
+    const missing = await warnOfUnsetSecrets({
+      tenants,
+      definitions: engine.definitions,
+      secrets,
+      vault,
+      log,
+    })
     await engine.start()
     gate.open()
     const isKeeper = config.roles.includes('schedule')
@@ -347,7 +428,7 @@ export async function startApp(options: AppOptions): Promise<App> {
             store,
             meter: engine.meter,
             now: () => clock.now(),
-            tenants: () => store.system('definitions').tenants(),
+            tenants: () => access.tenants.all(),
           })
         : null
     if (queueAges !== null)
@@ -371,12 +452,13 @@ export async function startApp(options: AppOptions): Promise<App> {
           () => watch?.close(),
           () => demo?.stop(),
           () => server.close(),
+          () => checks[Symbol.asyncDispose](),
           () => idempotency.stop(),
           async () => {
             drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
           },
           () => transport[Symbol.asyncDispose](),
-          () => web[Symbol.asyncDispose](),
+          () => outbound[Symbol.asyncDispose](),
           () => hashicorp?.[Symbol.asyncDispose](),
           () => demo?.[Symbol.asyncDispose](),
           () => store[Symbol.asyncDispose](),
@@ -397,15 +479,14 @@ export async function startApp(options: AppOptions): Promise<App> {
         count,
         gone: goneLines(folder),
         putBack: putBackLines({ putBack }),
+        missing,
       },
       warnings: definitions.findings,
+      pause: null,
       store,
       engine,
       makeSignInLink: async () => signInUrl(url, (await access.makeNodeLink()).token),
-      tellStray(error) {
-        const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
-        log.error('process.stray-rejection', { error: messageOf(error), stack })
-      },
+      tellStray,
       close: () => (closing ??= close()),
       async [Symbol.asyncDispose]() {
         closing ??= close()
@@ -456,14 +537,92 @@ async function warnOfOpenDoors(config: Config, options: AppOptions, log: Log): P
   options.onNotice?.(`Warning: ${message}\n`)
 }
 
-/** Throws what the system would say of a folder that cannot be made there; makes nothing. */
-async function checkFolder(path: string): Promise<void> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
-    throw error
+/** Whoever may write definitions could read them by `{ file: name }`. */
+async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readonly string[]): Promise<void> {
+  if (secretsFolder === null) return
+  const inside = await findOwnFiles(secretsFolder, ownFiles)
+  if (inside.length === 0) return
+  const message = `${secretsFolder} holds keys of the node itself (${inside.join(', ')}), which definitions could read. Move them to a folder of their own, and leave in ${secretsFolder} what definitions may read.`
+  throw new SettingError('MILLRACE_SECRETS_DIR', message)
+}
+
+/** Also of what has settings of its own: adapters would try for ever where no folder can be made. */
+async function makeFolders(config: Config): Promise<void> {
+  await follow('MILLRACE_DATA', config.dataFolder, () => makeFolder(config.dataFolder))
+  if (config.store.kind === 'sqlite') {
+    const folder = dirname(config.store.file)
+    await follow('MILLRACE_STORE', folder, () => makeFolder(folder))
+  }
+  if (config.log === 'stdout' || config.log === 'stderr') return
+  const folder = dirname(config.log)
+  await follow('MILLRACE_LOG', folder, () => makeFolder(folder))
+}
+
+/** Says what was found in the file, and ends the node when the store takes nothing any more. */
+function followStore(
+  store: SqliteStore | PostgresStore,
+  log: OperatorLog,
+  onFatal: AppOptions['onFatal'],
+): void {
+  if (!('broken' in store)) {
+    const { fsync, fullPageWrites } = store.settings
+    if (fsync === 'off' || fullPageWrites === 'off')
+      log.warn('store.flush-off', {
+        fsync,
+        fullPageWrites,
+        message:
+          'PostgreSQL does not flush what it confirms: a power cut loses acknowledged events. Set both to on.',
+      })
+    return
+  }
+  const { file, opening } = store
+  if (opening.loss !== null) log.error('store.loss-accepted', { ...opening.loss })
+  if (opening.wasUnclean && !opening.isChecked)
+    log.warn('store.not-checked', {
+      file,
+      message: 'The last stop was not clean, and the file is too large to be checked at the start.',
+    })
+  void store.broken.then(async (reason) => {
+    log.error('store.stopped', { file, reason })
+    await log.flush()
+    onFatal?.(reason)
   })
-  if (found !== null && !found.isDirectory()) {
-    throw Object.assign(new Error(`${path} is not a folder`), { code: 'ENOTDIR', path })
+}
+
+/** Nodes that share a store and made their keys themselves have different ones: they are warned of elsewhere. */
+async function checkHome(
+  config: Config,
+  { store, keys, log }: { readonly store: Store; readonly keys: MasterKeys; readonly log: Log },
+): Promise<Pause | null> {
+  const { store: where, confirmCopy: confirm } = config
+  if (where.kind === 'postgres' && config.masterKey === null) return null
+  const file = where.kind === 'sqlite' ? where.file : null
+  const pause = await findPause({ store, keys, file, confirm })
+  if (pause === null || !pause.isConfirmed) return pause
+  log.warn('node.copy-confirmed', { reasons: pause.reasons, confirm: pause.confirm })
+  return null
+}
+
+function confirmSentence({ confirm }: Pause): string {
+  return `To go on all the same, start with --confirm-copy ${confirm} or MILLRACE_CONFIRM_COPY=${confirm}.`
+}
+
+function pausedApp(
+  parts: Pick<App, 'url' | 'adminKey' | 'pause' | 'store' | 'engine' | 'tellStray'>,
+  folder: string | null,
+  closeParts: () => Promise<void>,
+): App {
+  let closing: Promise<{ left: number }> | null = null
+  const close = () => (closing ??= closeParts().then(() => ({ left: 0 })))
+  return {
+    ...parts,
+    definitions: { folder, demo: false, hash: '', count: 0, gone: [], putBack: [], missing: [] },
+    warnings: [],
+    makeSignInLink: () => Promise.reject(new Error('the node is paused')),
+    close,
+    async [Symbol.asyncDispose]() {
+      await close()
+    },
   }
 }
 
@@ -477,6 +636,9 @@ const MACHINE_ANSWERS: Readonly<Record<string, string>> = {
   EPERM: 'is not open to the user that this runs as.',
   EROFS: 'is on a file system that cannot be written.',
   ENOSPC: 'is on a file system without space.',
+  ENOTSUP: 'cannot be made: its file system takes no folders there.',
+  EMFILE: 'cannot be opened: too many files are open. Raise the limit (`ulimit -n`) to 1024 or more.',
+  ENFILE: 'cannot be opened: too many files are open on this machine.',
   EADDRNOTAVAIL: 'is not an address of this machine.',
   ENOTFOUND: 'is not a name of this machine.',
 }
@@ -508,23 +670,45 @@ async function isDemoInForce(engine: Engine): Promise<boolean> {
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }
 
+/** Of the environment, and of what DEV has instead. */
+function variableNames(env: AppOptions['env'], environment: Config['environment']): ReadonlySet<string> {
+  const own = Object.keys(env).filter((name) => env[name] && !/^MILLRACE_/i.test(name))
+  return new Set([...own, ...(environment === 'DEV' ? Object.keys(DEV_SECRETS) : [])])
+}
+
+function hasVariable(env: AppOptions['env'], environment: Config['environment']): (name: string) => boolean {
+  const names = variableNames(env, environment)
+  return (name) => names.has(name)
+}
+
 /** A vault that is away keeps no node from starting: what needs its secrets waits for it. */
 async function warnOfUnsetSecrets(deps: {
   readonly tenants: readonly TenantId[]
   readonly definitions: Pick<Engine['definitions'], 'list'>
   readonly secrets: Pick<SecretVault, 'names'>
+  readonly vault: Vault
   readonly log: Log
-}): Promise<void> {
+}): Promise<readonly string[]> {
+  const lines: string[] = []
   try {
     for (const tenant of deps.tenants) {
       const documents = (await deps.definitions.list(tenant)).map(({ document }) => document)
       for (const { of, definition, name } of unsetSecrets(documents, await deps.secrets.names(tenant)))
         deps.log.warn(UNSET[of], { tenant, [of]: definition, name })
+      for (const { ref, definitions } of await missingSecrets(documents, (one) =>
+        deps.vault.resolve(tenant, [one]),
+      )) {
+        const place = placeOfSecret(ref)
+        const message = `${place} is not set, and ${definitions.join(', ')} needs it`
+        deps.log.warn('secret.not-set', { tenant, ...ref, definitions: definitions.join(', '), message })
+        lines.push(tenant === DEFAULT_TENANT ? message : `${tenant}: ${message}`)
+      }
     }
   } catch (error) {
     if (!isVaultTrouble(error)) throw error
     deps.log.warn('vault.not-checked', { code: error.code, message: error.message })
   }
+  return lines
 }
 
 const UNSET = {
@@ -539,12 +723,14 @@ const NOTHING_LOADED: LoadedFolder = {
   proofs: [],
   files: [],
   code: EMPTY_CODE_FOLDER,
+  functions: new Map(),
   changedKeys: () => [],
+  freshLiterals: () => [],
   heldNames: () => [],
-  addresses: async () => [],
+  endpoints: () => [],
 }
 
-async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) {
+async function loadDefinitions(config: Config, env: AppOptions['env'], builtIn: Code, code: BundleCode) {
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
   const loadedAt = Date.now()
   if (folder === null) {
@@ -553,10 +739,13 @@ async function loadDefinitions(config: Config, builtIn: Code, code: BundleCode) 
   const deps: LoadDeps = {
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
-    outbound: makeOutboundPolicy(config.outboundAllow),
+    variables: hasVariable(env, config.environment),
+    outbound: outboundPolicyOf(config, DEFAULT_TENANT),
     isProduction: config.environment === 'PROD',
     environment: config.environment,
     busPrefix: config.nats?.prefix,
+    streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
+    isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
   const loaded = await follow('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -567,17 +756,25 @@ function refuseErrors({ folder, findings, files }: Awaited<ReturnType<typeof loa
 }
 
 /** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
-export function makeCheckDeps(environment: Config['environment'], busPrefix: string | undefined): LoadDeps {
+export function makeCheckDeps(
+  environment: Config['environment'],
+  busPrefix: string | undefined,
+  env: AppOptions['env'],
+): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
-  return { functions: () => null, readCode: (path, files) => code.read(path, files), environment, busPrefix }
+  return {
+    functions: () => null,
+    readCode: (path, files) => code.read(path, files),
+    environment,
+    busPrefix,
+    variables: hasVariable(env, environment),
+    refusesLiterals: environment === 'PROD',
+  }
 }
 
-async function openStore(config: Config, onFatal: AppOptions['onFatal']): Promise<Store> {
-  if (config.store.kind === 'sqlite') {
-    const store = await openSqliteStore({ file: config.store.file })
-    void store.broken.then(() => onFatal?.('the thread that writes the store broke'))
-    return store
-  }
+async function openStore(config: Config): Promise<SqliteStore | PostgresStore> {
+  if (config.store.kind === 'sqlite')
+    return openSqliteStore({ file: config.store.file, acceptLoss: config.acceptLoss })
   // Loaded only when it is configured: most nodes have no use for the driver.
   const { openPostgresStore } = await import('./adapters/store-postgres/index.ts')
   return openPostgresStore({ connection: config.store.url })
@@ -604,6 +801,7 @@ export async function openMove(
 }
 
 interface Gate {
+  bodyBytesMax: HttpApi['sourceBodyMax']
   receive: Engine['receive']
   readonly opened: Promise<void>
   readonly isOpen: boolean
@@ -616,11 +814,13 @@ function makeGate(engine: Engine): Gate {
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
-  const gate = {
+  const gate: Gate & { isOpen: boolean } = {
+    bodyBytesMax: (request) => opened.then(() => engine.bodyBytesMax(request)),
     receive: (request: Parameters<Engine['receive']>[0]) => opened.then(() => engine.receive(request)),
     opened,
     isOpen: false,
     open() {
+      gate.bodyBytesMax = (request) => engine.bodyBytesMax(request)
       gate.receive = (request) => engine.receive(request)
       gate.isOpen = true
       open()
@@ -647,6 +847,7 @@ function behind<Part>(gate: Gate, part: Part): Part {
 async function vetSubscription(
   http: Pick<HttpClient, 'vet'>,
   vars: EngineConfig['vars'],
+  tenant: TenantId,
   document: SubscriptionDocument,
 ): Promise<Vetted> {
   let address: string
@@ -655,7 +856,7 @@ async function vetSubscription(
   } catch (error) {
     return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
   }
-  return http.vet(address)
+  return http.vet(address, tenant)
 }
 
 function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
@@ -716,6 +917,10 @@ function makeApi(
     | 'vetSubscription'
     | 'outbound'
     | 'busPrefix'
+    | 'natsStreams'
+    | 'secretEnv'
+    | 'runCheck'
+    | 'variableNames'
   > & {
     readonly demo: Demo | null
   },
@@ -723,6 +928,7 @@ function makeApi(
   return {
     ...rest,
     demo: makeDemoApi(demo, () => isDemoInForce(engine)),
+    sourceBodyMax: (request) => gate.bodyBytesMax(request),
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),

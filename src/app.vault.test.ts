@@ -1,6 +1,6 @@
 // A whole node whose secrets are in a HashiCorp Vault and in files.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -44,10 +44,14 @@ function makeFolder() {
   return { root, env, log: () => readFileSync(env.MILLRACE_LOG, 'utf8') }
 }
 
+function resolved(env: Record<string, string>) {
+  const found = resolveConfig(env)
+  if (!found.ok) throw new Error(JSON.stringify(found.findings))
+  return found
+}
+
 async function start(env: Record<string, string>): Promise<App> {
-  const resolved = resolveConfig(env)
-  if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
-  const app = await startApp({ config: resolved.config, env })
+  const app = await startApp({ config: resolved(env).config, env })
   cleanups.push(() => app.close())
   return app
 }
@@ -128,4 +132,40 @@ test('[VA14] a master key in the data folder that is too simple keeps a node fro
   const started = start({ ...env, MILLRACE_ENV: 'PROD' })
   await expect(started).rejects.toThrow(SettingError)
   await expect(started).rejects.toThrow(/openssl rand/)
+})
+
+test('[VA22] a node does not start while one of its own keys lies in the folder of secrets, and says which', async () => {
+  const { env, root } = makeFolder()
+  const secrets = join(root, 'secrets')
+  mkdirSync(secrets)
+  writeFileSync(join(secrets, 'admin_key'), 'a-key-of-more-than-twenty-characters\n')
+  const named = {
+    ...env,
+    MILLRACE_SECRETS_DIR: join(root, 'flows', '..', 'secrets'),
+    MILLRACE_ADMIN_KEY_FILE: join(secrets, 'admin_key'),
+  }
+  const { config } = resolved(named)
+  const started = startApp({ config, env: named })
+  await expect(started).rejects.toMatchObject({
+    setting: 'MILLRACE_SECRETS_DIR',
+    message: expect.stringMatching(/admin_key\).*Move them to a folder of their own/),
+  })
+  expect(existsSync(join(root, 'data'))).toBe(false)
+  // The data folder holds keys too, from the first start on.
+  await expect(start({ ...env, MILLRACE_SECRETS_DIR: root })).rejects.toThrow(/master\.key/)
+})
+
+test('[VA23] in PROD a definition that reads a variable not on the list keeps the node from starting', async () => {
+  const { env, root } = makeFolder()
+  const text = FLOWS.replace('{ ref: shop }', '{ env: SHOP_SECRET }')
+  writeFileSync(join(root, 'flows', 'shop.yaml'), text)
+  const given = { ...env, MILLRACE_ENV: 'PROD', SHOP_SECRET: VALUE }
+  await expect(start(given)).rejects.toMatchObject({
+    findings: [{ rule: 'VA23', message: expect.stringContaining('MILLRACE_SECRET_ENV') }],
+  })
+  const { send, ask } = makeCaller(await start({ ...given, MILLRACE_SECRET_ENV: 'SHOP_*' }))
+  expect((await send(VALUE, '1')).status).toBe(202)
+  const other = FLOWS.replace('{ ref: shop }', '{ env: PATH }')
+  const applied = await ask('POST', '/v1/definitions/check', { files: [{ path: 'a.yaml', text: other }] })
+  expect(JSON.stringify(applied.body)).toContain('VA23')
 })

@@ -91,6 +91,7 @@ test('[DE1] [DE2] [DE3] what the image holds runs as no root in a folder that is
         MILLRACE_DATA: workspace.data,
         MILLRACE_FLOWS: flows,
         MILLRACE_ADMIN_KEY_FILE: key,
+        MILLRACE_SECRET_ENV: 'GITHUB_WEBHOOK_SECRET',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

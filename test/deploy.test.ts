@@ -64,6 +64,20 @@ describe('what nodes are told', () => {
     expect(graceSeconds * 1_000).toBeGreaterThan(config.drainDelayMs + config.shutdownMs)
   })
 
+  test('[VA22] [DE4] keys of nodes in the compose file lie outside of the folder that definitions read', () => {
+    for (const name of ['front', 'back']) {
+      const { environment, secrets } = compose.services[name]
+      const folder = `${environment.MILLRACE_SECRETS_DIR}/`
+      const files = Object.keys(environment).filter((key) => key.endsWith('_FILE'))
+      expect(files.length).toBeGreaterThan(2)
+      const targets = secrets.map(({ target }: Tree) => target)
+      for (const file of files) {
+        expect(targets).toContain(environment[file])
+        expect(environment[file].startsWith(folder), file).toBe(false)
+      }
+    }
+  })
+
   test('[DE4] the image names only settings of ours', () => {
     const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env))
     const named = [...read('Dockerfile').matchAll(/\b(MILLRACE_[A-Z_]+)/g)].map((match) => String(match[1]))

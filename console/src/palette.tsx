@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import {
   ArrowRight,
+  BookCheck,
   CirclePause,
   FilePlus2,
   History,
@@ -21,10 +22,10 @@ import {
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from './api.ts'
-import { definitionHref } from './lib/links.ts'
+import { definitionHref, ledgerHref } from './lib/links.ts'
 import { setTheme } from './lib/theme.ts'
 import { ALL_PLACES } from './navigation.ts'
-import { useDefinitions, useDemo } from './queries.ts'
+import { useDefinitions, useDemo, useEffectByKey } from './queries.ts'
 import type { Me } from './types.ts'
 import { Button } from './ui/controls.tsx'
 import { Dialog } from './ui/surfaces.tsx'
@@ -46,8 +47,25 @@ const IDS: readonly (readonly [RegExp, string, string])[] = [
   [/^run_[\w-]+$/, 'Open run', '/runs/'],
 ]
 const SHOWN_MAX = 9
+/** As long as the API takes a key. */
+const KEY_LENGTH_MAX = 512
 
-function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entry[] {
+/** How long a text stays as it is before the ledger is asked for it. */
+const TYPING_MS = 150
+
+/** The effect whose key is exactly what is typed, if the ledger has one. */
+function useEffectOfKey(text: string): string | null {
+  const [key, setKey] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setKey(text.trim()), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  const isAsked = key !== '' && key.length <= KEY_LENGTH_MAX && IDS.every(([pattern]) => !pattern.test(key))
+  const { data } = useEffectByKey(key, isAsked)
+  return isAsked && key === text.trim() ? (data?.items[0]?.key ?? null) : null
+}
+
+function useEntries(me: Me, onHelp: () => void): (text: string, effect: string | null) => readonly Entry[] {
   const [, go] = useLocation()
   const client = useQueryClient()
   const { data: definitions } = useDefinitions()
@@ -81,9 +99,13 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
     for (const { kind, name, status } of me.role === 'viewer' ? [] : (definitions?.items ?? [])) {
       if (kind === 'Workflow')
         action(`start ${name}`, `Start ${name}`, Play, () => go(`/workflows/${name}?start=true`))
-      if (kind !== 'Source') continue
+      if (kind !== 'Source' && kind !== 'Route') continue
       const verb = status === 'active' ? 'Pause' : 'Resume'
-      action(`switch ${name}`, `${verb} or disable source ${name}`, CirclePause, () => go(`/sources/${name}`))
+      const href = definitionHref(kind, name)
+      action(`switch ${href}`, `${verb} ${kind.toLowerCase()} ${name}`, CirclePause, () =>
+        go(`${href}?do=${verb.toLowerCase()}`),
+      )
+      if (kind === 'Route') continue
       action(`send ${name}`, `Send a test event as ${name}`, Send, () => go(`/sources/${name}?send=true`))
     }
     if (me.role === 'admin') {
@@ -102,7 +124,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
     return entries
   }, [definitions, demo, me.role, go, client, onHelp])
 
-  return (text) => {
+  return (text, effect) => {
     const wanted = text.trim().toLowerCase()
     const found = fixed.filter(({ label, hint }) => `${label} ${hint}`.toLowerCase().includes(wanted))
     const first: Entry[] = []
@@ -116,7 +138,16 @@ function useEntries(me: Me, onHelp: () => void): (text: string) => readonly Entr
         run: () => go(folder + text.trim()),
       })
     }
-    if (wanted !== '' && first.length === 0) {
+    if (effect !== null) {
+      first.push({
+        id: 'effect',
+        label: 'Open effect',
+        hint: effect,
+        icon: BookCheck,
+        run: () => go(ledgerHref(effect)),
+      })
+    }
+    if (wanted !== '' && !first.some(({ id }) => id === 'by-id')) {
       const query = encodeURIComponent(text.trim())
       found.push({
         id: 'search',
@@ -140,7 +171,8 @@ export function Palette({ me, onClose, onHelp }: PaletteProps) {
   const [text, setText] = useState('')
   const [index, setIndex] = useState(0)
   const dialog = useRef<HTMLDialogElement>(null)
-  const entries = useEntries(me, onHelp)(text)
+  const effect = useEffectOfKey(text)
+  const entries = useEntries(me, onHelp)(text, effect)
   useEffect(() => {
     const element = dialog.current
     element?.showModal()
@@ -180,7 +212,7 @@ export function Palette({ me, onClose, onHelp }: PaletteProps) {
         <input
           autoFocus
           value={text}
-          placeholder="Go to, find an event by id, or do something …"
+          placeholder="Go to, find by id or effect key, or do something …"
           role="combobox"
           aria-label="Command"
           aria-expanded

@@ -75,6 +75,13 @@ export const useLedger = (filter: Args<'listLedger'>) =>
     placeholderData: (before) => before,
   })
 
+export const useEffectByKey = (key: string, isAsked: boolean) =>
+  useQuery({
+    queryKey: ['ledger', { key }],
+    queryFn: () => api.listLedger({ key, limit: 1 }),
+    enabled: isAsked,
+  })
+
 export const useLedgerHistory = (key: string) =>
   useQuery({ queryKey: ['ledger-history', key], queryFn: () => api.listLedgerHistory({ key }) })
 

@@ -10,6 +10,7 @@ import {
   hasErrors,
   type LoadedFolder,
   type VetAddress,
+  vetEndpoints,
   watchFolder,
 } from '../definitions/index.ts'
 import type { Applied, Definitions } from '../engine/definitions/index.ts'
@@ -26,6 +27,8 @@ export interface FolderDeps {
   keepCode(code: LoadedFolder['code']): Promise<void>
   /** Those of these names that subscriptions of the API have. */
   heldByApi(names: readonly string[]): Promise<ReadonlySet<string>>
+  /** Whether credentials in clear text may not be applied. */
+  readonly refusesLiterals?: boolean
   /** Whether the address of a subscription may be called from here. */
   readonly vet: VetAddress
 }
@@ -57,7 +60,13 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
  * has, and addresses that may not be called. The demo is always its own.
  */
 export async function findObjections(
-  { owner, definitions, heldByApi, vet }: Pick<FolderDeps, 'owner' | 'definitions' | 'heldByApi' | 'vet'>,
+  {
+    owner,
+    definitions,
+    heldByApi,
+    vet,
+    refusesLiterals = false,
+  }: Pick<FolderDeps, 'owner' | 'definitions' | 'heldByApi' | 'vet' | 'refusesLiterals'>,
   loaded: LoadedFolder,
 ): Promise<readonly Finding[]> {
   if (owner !== 'folder') return []
@@ -71,8 +80,9 @@ export async function findObjections(
   const documents = inForce.map(({ document }) => document)
   return [
     ...loaded.changedKeys(documents),
+    ...(refusesLiterals ? loaded.freshLiterals(documents) : []),
     ...loaded.heldNames((name) => held.has(name)),
-    ...(await loaded.addresses(documents, vet)),
+    ...(await vetEndpoints(loaded.endpoints(documents), vet)),
   ]
 }
 

@@ -1,5 +1,11 @@
 // One client for everybody who calls out: addresses of mail servers go to the one, all others to the other. Both have the same guard.
+//
+// Where tenants reach different parts of what is not public, each part has a client of its own: a connection that was judged for one
+// tenant and is kept open must not carry the call of another.
 
+import type { Config } from '../config/index.ts'
+import { makeOutboundPolicy, type OutboundPolicy } from '../core/guard/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 import type { HttpClient } from '../ports/http-client.ts'
 
 const MAIL = /^smtps?:/i
@@ -7,6 +13,55 @@ const MAIL = /^smtps?:/i
 export function combineClients(web: HttpClient, mail: HttpClient): HttpClient {
   return {
     send: (request) => (MAIL.test(request.url) ? mail : web).send(request),
-    vet: (url) => (MAIL.test(url) ? mail : web).vet(url),
+    vet: (url, tenant) => (MAIL.test(url) ? mail : web).vet(url, tenant),
+  }
+}
+
+export interface Outbound extends AsyncDisposable {
+  readonly http: HttpClient
+}
+
+type Guarded = Pick<Config, 'environment' | 'outboundAllow' | 'outboundTenants'>
+
+interface Guard {
+  readonly allow: readonly string[]
+  /** The upper bound; undefined: there is none. */
+  readonly within: readonly string[] | undefined
+}
+
+/** `tenant` undefined: one that is not named. */
+function guardOf(config: Guarded, tenant: string | undefined): Guard {
+  const { environment, outboundAllow, outboundTenants } = config
+  if (outboundTenants === null) return { allow: outboundAllow, within: undefined }
+  const own = outboundTenants.find((one) => one.tenant === tenant)?.allow
+  if (own?.includes('*')) return { allow: outboundAllow, within: outboundAllow }
+  return { allow: own ?? (environment === 'DEV' ? ['loopback'] : []), within: outboundAllow }
+}
+
+/** What the tenant reaches beside public addresses. */
+export function outboundPolicyOf(config: Guarded, tenant: TenantId): OutboundPolicy {
+  const { allow, within } = guardOf(config, tenant)
+  return makeOutboundPolicy(allow, within === undefined ? undefined : makeOutboundPolicy(within))
+}
+
+/** `make`: a client that calls what `allow` lists, as far as `within` lists it too. */
+export function makeOutbound(
+  config: Guarded,
+  make: (guard: Guard) => HttpClient & Partial<AsyncDisposable>,
+): Outbound {
+  const clients = new Map(
+    (config.outboundTenants ?? []).map(({ tenant }) => [tenant, make(guardOf(config, tenant))]),
+  )
+  const others = make(guardOf(config, undefined))
+  const find = (tenant: TenantId | undefined) =>
+    (tenant === undefined ? undefined : clients.get(tenant)) ?? others
+  return {
+    http: {
+      send: (request) => find(request.tenant).send(request),
+      vet: (url, tenant) => find(tenant).vet(url, tenant),
+    },
+    async [Symbol.asyncDispose]() {
+      for (const client of [...clients.values(), others]) await client[Symbol.asyncDispose]?.()
+    },
   }
 }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { makeManualTime } from '../engine/world.fixture.ts'
-import { StoreError } from '../ports/store.ts'
+import { type Store, StoreError } from '../ports/store.ts'
 import { makeReadiness, type ReadinessDeps } from './readiness.ts'
+import { watchWrites } from './writes.ts'
 
 function make(over: Partial<ReadinessDeps> = {}) {
   const time = makeManualTime()
@@ -14,6 +16,8 @@ function make(over: Partial<ReadinessDeps> = {}) {
       world.looks += 1
     },
     bus: null,
+    writes: { problem: () => null, probe: async () => {} },
+    pauses: [],
     ...over,
   })
   return { time, world, readiness }
@@ -86,4 +90,59 @@ test('[ND12] a bus that is away is told, and the node is ready', async () => {
     const { readiness } = make({ bus: { status: () => status(isConnected) } })
     expect(await readiness.ask()).toMatchObject({ ready: true, checks: { bus } })
   }
+})
+
+test('[ND16] a failed write makes it not ready at once, and a probe finds without traffic that writes succeed again', async () => {
+  const world: { failure: StoreError | null } = { failure: null }
+  const behind = {
+    commit: async () => {
+      if (world.failure !== null) throw world.failure
+      return { ok: true, at: 0, leased: [] }
+    },
+  } as unknown as Store
+  const { store, writes } = watchWrites(behind)
+  const { readiness, time } = make({ writes })
+  const put = { w: 'record.put', kind: 'setting', key: 'a', version: 1, body: '{}' } as const
+  const write = () => store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] })
+  await write()
+  expect(await readiness.ask()).toMatchObject({ ready: true })
+  world.failure = new StoreError('unavailable', 'the disk is full: make room, then send again')
+  await expect(write()).rejects.toThrow('full')
+  // Within the second of the last look.
+  const failed = {
+    ready: false,
+    reasons: ['the last write failed: the disk is full: make room, then send again'],
+    checks: { store: 'away' },
+  }
+  expect(await readiness.ask()).toMatchObject(failed)
+  await time.pass(1_000)
+  expect(await readiness.ask()).toMatchObject(failed)
+  world.failure = null
+  await time.pass(1_000)
+  expect(await readiness.ask()).toMatchObject({ ready: true, checks: { store: 'ok' } })
+})
+
+test('[ND16] what flushes nothing proves no write', async () => {
+  let isFailing = true
+  const behind = {
+    commit: async () => {
+      if (isFailing) throw new StoreError('unavailable', 'the disk is full')
+      return { ok: false, at: 0, guard: 0, found: null }
+    },
+    claim: async () => ({ items: [], nextDueAt: null, now: 0 }),
+    renew: async () => 'fenced' as const,
+  } as unknown as Store
+  const { store, writes } = watchWrites(behind)
+  const commit = () => store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [] })
+  await commit().catch(() => {})
+  isFailing = false
+  await commit()
+  await store.claim({} as never)
+  await store.renew(1 as never, 1)
+  expect(writes.problem()).toBe('the disk is full')
+})
+
+test('[DU7] a paused node says why', async () => {
+  const { readiness } = make({ pauses: ['it is a copy'] })
+  expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['it is a copy'] })
 })

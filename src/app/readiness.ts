@@ -2,13 +2,14 @@
 // a second, whoever asks how often.
 //
 // Invariants: ND10 not ready before the start is over, from the moment that the node is told to stop, and while the store does not
-// answer in time. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing.
+// answer in time. ND16 nor from a failed write on, until one succeeds. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing.
 
 import type { EngineHealth } from '../engine/index.ts'
 import type { Readiness } from '../http/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StoreError } from '../ports/store.ts'
+import type { Writes } from './writes.ts'
 
 export interface ReadinessDeps {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
@@ -17,6 +18,9 @@ export interface ReadinessDeps {
   engine(): EngineHealth
   /** A small read. */
   look(): Promise<unknown>
+  readonly writes: Writes
+  /** Why the node does nothing until the operator decides; none: it is not paused. */
+  readonly pauses: readonly string[]
   readonly bus: Pick<Bus, 'status'> | null
 }
 
@@ -43,7 +47,11 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
       cancel = clock.after(LOOK_MS_MAX, () => resolve(NO_ANSWER))
     })
     const seen = deps.look().then(
-      () => null,
+      async () => {
+        // Without traffic nothing else would find out that the disk has room again.
+        if (deps.writes.problem() !== null) await deps.writes.probe()
+        return null
+      },
       (error: unknown) => (error instanceof StoreError ? error.message : 'the store does not answer'),
     )
     try {
@@ -70,12 +78,15 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
 
   return {
     async ask() {
-      const problem = await findProblem()
+      const unanswered = await findProblem()
+      const unwritten = deps.writes.problem()
+      const problem = unanswered ?? (unwritten === null ? null : `the last write failed: ${unwritten}`)
       const { open, alive } = deps.engine()
       // Every node joins: where the heartbeat is not taken, no event is either.
       const lease = alive ? ('held' as const) : ('lost' as const)
       const reasons: string[] = []
-      if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
+      if (deps.pauses.length > 0) reasons.push(...deps.pauses)
+      else if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
       else if (!deps.isStarted()) reasons.push('the node is starting')
       else if (lease === 'lost') reasons.push('the node has no lease in the store')
       if (problem !== null) reasons.push(problem)

@@ -1,7 +1,7 @@
 // What a person sees after `npm start`: where it is, where things lie, and what to try. No wall of text.
 
 import { resolve } from 'node:path'
-import type { App } from '../app.ts'
+import type { App, Pause } from '../app.ts'
 import type { Config } from '../config/index.ts'
 import { ROLES } from '../core/node/index.ts'
 
@@ -24,7 +24,7 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
     `  definitions  ${folder === null ? 'none yet' : `${resolve(folder)} (${count}${demo ? ', the demo' : ''})`}`,
     `  log          ${config.log === 'stdout' || config.log === 'stderr' ? config.log : resolve(config.log)}`,
   )
-  for (const line of [...app.definitions.putBack, ...app.definitions.gone])
+  for (const line of [...app.definitions.putBack, ...app.definitions.gone, ...app.definitions.missing])
     lines.push(`  warning      ${line}`)
   // The demo warns on purpose: one of its routes shows what an unknown outcome is.
   for (const { file, line, column, message } of demo ? [] : app.warnings) {
@@ -42,4 +42,18 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
   }
   lines.push('', 'Ctrl-C stops it; what is under way is finished first.', '')
   return lines.join('\n')
+}
+
+/** A node that does nothing until the operator decides. */
+export function renderPause(url: string, { reasons, confirm }: Pause): string {
+  return [
+    '',
+    `Millrace is PAUSED at ${url}: it takes nothing in and runs nothing.`,
+    '',
+    ...reasons.map((reason) => `  ${reason}`),
+    '',
+    `To go on all the same: millrace start --confirm-copy ${confirm}`,
+    '',
+    '',
+  ].join('\n')
 }

@@ -86,7 +86,7 @@ export async function postWithReason<Answer>(
   session: Session,
   path: string,
   body: Readonly<Record<string, unknown>>,
-  option: '--because' | '--reason',
+  option: '--reason',
 ): Promise<Answer> {
   try {
     return await session.api.post<Answer>(path, body)

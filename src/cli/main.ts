@@ -2,16 +2,16 @@
 // The command `millrace`. A node starts without loading what talks to nodes, and the other way round.
 
 import { environment } from '../config/environment.ts'
-import { readRoleArgs } from './start-args.ts'
+import { readStartArgs } from './start-args.ts'
 
 const EXIT_INTERRUPTED = 130
 const LEAVE_MS = 300
 
 async function main(args: readonly string[]): Promise<number> {
-  const roles = args[0] === 'start' ? readRoleArgs(args.slice(1)) : null
-  if (roles !== null) {
+  const told = args[0] === 'start' ? readStartArgs(args.slice(1)) : null
+  if (told !== null) {
     const { start } = await import('./start.ts')
-    return start({ roles })
+    return start(told)
   }
   const [{ runProgram }, { makeOutput }] = await Promise.all([import('./program.ts'), import('./output.ts')])
   const env = environment()
@@ -37,4 +37,14 @@ async function main(args: readonly string[]): Promise<number> {
   })
 }
 
-process.exitCode = await main(process.argv.slice(2))
+/** Before a command has loaded, its own words for failures are not there yet. */
+function explainEarly(error: unknown): number {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'EMFILE' && code !== 'ENFILE') throw error
+  process.stderr.write(
+    'millrace: too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n',
+  )
+  return 1
+}
+
+process.exitCode = await main(process.argv.slice(2)).catch(explainEarly)

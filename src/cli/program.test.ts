@@ -212,6 +212,39 @@ describe('what is sent and shown', () => {
     expect((await run('unknowns')).stdout).toContain('work resolve --as done, dead-letters --with-key K:1')
   })
 
+  test('unknown outcomes that settle by themselves are listed apart', async () => {
+    const entry = (key: string, state: string) => ({
+      ...{ key, consumer: 'r', workId: `wrk_${key}`, createdAt: '', actions: [] },
+      work: { id: `wrk_${key}`, state, key },
+    })
+    const items = [entry('A', 'leased'), entry('B', 'parked')]
+    answer = () => ({ status: 200, body: JSON.stringify({ items, nextCursor: null }) })
+    const [open, settling] = (await run('unknowns')).stdout.split('settle by themselves')
+    expect([open?.includes('wrk_B'), open?.includes('wrk_A')]).toEqual([true, false])
+    expect([settling?.includes('wrk_B'), settling?.includes('wrk_A')]).toEqual([false, true])
+  })
+
+  test('--reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
+    const before = asked.length
+    for (const command of [
+      'replay --reason cap_reached',
+      'dead-letters --reason x',
+      'rejections --reason x',
+    ]) {
+      const { code, stderr } = await run(command)
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--with-reason')])
+    }
+    expect(asked).toHaveLength(before)
+    answer = () => ({ status: 200, body: '{"items":[],"totals":{},"calls":{},"cost":[],"matched":0}' })
+    await run('replay --with-reason cap_reached --reason back --dry-run')
+    expect(JSON.parse(asked.at(-1)?.body ?? '')).toMatchObject({
+      filter: { reason: 'cap_reached' },
+      reason: 'back',
+    })
+    await run('replay --all --because back --dry-run')
+    expect(JSON.parse(asked.at(-1)?.body ?? '')).toMatchObject({ reason: 'back' })
+  })
+
   test('where a reason is needed and nobody can be asked, the option is named that says it', async () => {
     const preview = {
       items: [{ id: 'dlq_1', verdict: 'would-call', reason: '' }],
@@ -227,7 +260,7 @@ describe('what is sent and shown', () => {
             body: '{"title":"A reason is needed","code":"reason_required","next":"In `reason`."}',
           }
     const many = await run('replay dlq_1 -y')
-    expect([many.code, many.stderr]).toEqual([1, expect.stringContaining('Say why with --because')])
+    expect([many.code, many.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
     const one = await run('dead-letters replay dlq_1')
     expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
   })

@@ -29,6 +29,12 @@ import { renderCompletion, SHELLS } from './completion.ts'
 import { CliError, EXIT } from './failure.ts'
 import { version } from './version.ts'
 
+interface StartFlags {
+  readonly role: readonly string[]
+  readonly acceptLoss?: string
+  readonly confirmCopy?: string
+}
+
 export function makeProgram(cli: Cli): Command {
   const program = new Command('millrace')
     .description('one process, one file, every event accounted for')
@@ -52,9 +58,21 @@ export function makeProgram(cli: Cli): Command {
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
-    .action(async (options: { readonly role: readonly string[] }) => {
+    .option(
+      '--accept-loss <number>',
+      'start on a data file that lost acknowledged writes (MILLRACE_ACCEPT_LOSS)',
+    )
+    .option(
+      '--confirm-copy <code>',
+      'go on with a copied data file or another master key (MILLRACE_CONFIRM_COPY)',
+    )
+    .action(async (options: StartFlags) => {
       const { start } = await import('./start.ts')
-      cli.exitCode = await start({ roles: options.role })
+      const settings = {
+        ...(options.acceptLoss !== undefined && { MILLRACE_ACCEPT_LOSS: options.acceptLoss }),
+        ...(options.confirmCopy !== undefined && { MILLRACE_CONFIRM_COPY: options.confirmCopy }),
+      }
+      cli.exitCode = await start({ roles: options.role, settings })
     })
   addMoveCommand(program, cli)
   program.commandsGroup('Definitions:')

@@ -1,5 +1,6 @@
 // «Since when», as people write it: an event’s id, a moment, or how long ago.
 
+import { isCalendarDate, parseInstant } from '../core/time/index.ts'
 import { usageError } from './failure.ts'
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -18,7 +19,9 @@ export function parseSince(text: string, now: number): { readonly id: string } |
 export function parseMoment(text: string, now: number): number {
   const ago = /^(\d{1,6})([smhd])$/.exec(text)
   if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] as string] as number)
-  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+  // `Date.parse` reads 30 February as 2 March, and the hour 24 as the next day.
+  const isReal = isCalendarDate(text.slice(0, 10)) && !/^.{10}T24/i.test(text)
+  const at = isReal ? (parseInstant(text) ?? Date.parse(text)) : Number.NaN
   if (Number.isNaN(at)) {
     throw usageError(
       `‘${text}’ is not a moment`,

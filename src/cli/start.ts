@@ -7,19 +7,16 @@ import { type ConfigFinding, readSecretFiles, resolveConfig } from '../config/in
 import { AppError, ERRORS } from '../core/errors/index.ts'
 import { formatFindings } from '../definitions/index.ts'
 import { StoreError } from '../ports/store.ts'
-import { renderBanner } from './banner.ts'
+import { renderBanner, renderPause } from './banner.ts'
+import type { StartArgs } from './start-args.ts'
 
-export interface StartOptions {
-  /** As they were written behind `--role`; none: as MILLRACE_ROLES says. */
-  readonly roles: readonly string[]
-}
-
-export async function start({ roles }: StartOptions): Promise<number> {
+export async function start({ roles, settings }: StartArgs): Promise<number> {
   const env = environment()
   const isTold = roles.length > 0
   const told = readSecretFiles(env, (path) => readFileSync(path, 'utf8'))
   if (told.findings.length > 0) return fail(refusedSettings(told.findings))
-  const resolved = resolveConfig(isTold ? { ...told.env, MILLRACE_ROLES: roles.join(',') } : told.env)
+  const given = { ...told.env, ...settings }
+  const resolved = resolveConfig(isTold ? { ...given, MILLRACE_ROLES: roles.join(',') } : given)
   if (!resolved.ok)
     return fail(refusedSettings(isTold ? resolved.findings.map(toldByFlag) : resolved.findings))
   const { config } = resolved
@@ -35,8 +32,10 @@ export async function start({ roles }: StartOptions): Promise<number> {
     // A function that forgets to wait for a promise must not take down everybody else's work.
     process.on('unhandledRejection', (error) => app.tellStray(error))
     // Elsewhere stdout is a log that others read: a link there would be a key for all of them.
-    const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
-    process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))
+    if (app.pause === null) {
+      const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
+      process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))
+    } else process.stdout.write(renderPause(app.url, app.pause))
     await stopSignal()
     process.stdout.write('stopping …\n')
     const { left } = await app.close()
@@ -85,6 +84,8 @@ function explain(error: unknown, port: number): string {
   if (error instanceof StoreError) return `${error.message}\n`
   if (error instanceof AppError) return `${error.message}. ${ERRORS[error.code].next}\n`
   const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return 'too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n'
   if (code === 'EADDRINUSE')
     return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
   return `${message}\n`

@@ -20,6 +20,8 @@ describe('an empty environment', () => {
       port: 4400,
       host: '127.0.0.1',
       store: { kind: 'sqlite', file: 'data/millrace.db' },
+      acceptLoss: null,
+      confirmCopy: null,
       node: 'node-1',
       roles: ['ingest', 'api', 'work', 'schedule', 'deliver'],
       nats: null,
@@ -27,20 +29,29 @@ describe('an empty environment', () => {
       masterKey: null,
       masterKeysOld: [],
       secretsFolder: null,
+      secretEnv: null,
       vault: null,
       flowsFolder: null,
       log: 'data/millrace.log',
+      logBytesMax: 67_108_864,
+      logFiles: 5,
       logLevel: 'info',
       leaseMs: 30_000,
       concurrency: 256,
+      runningBytes: 'auto',
       escalateAfterMs: 86_400_000,
       canonicalRetentionMs: 604_800_000,
       ledgerRetentionMs: 31_536_000_000,
       replayReadyPerMinute: 0,
       bodyBytesMax: 8_388_608,
+      heldBytesMax: expect.any(Number),
+      connectionsPerAddressMax: 512,
       trustedProxies: [],
       publicUrl: null,
       outboundAllow: ['127.0.0.0/8', '::1/128'],
+      outboundTenants: null,
+      limits: { secrets: 2_000, definitions: 5_000, keys: 1_000, subscriptions: 20_000 },
+      checkTimeoutMs: 10_000,
       shutdownMs: 10_000,
       drainDelayMs: 0,
     })
@@ -65,6 +76,7 @@ describe('values', () => {
       MILLRACE_DATA: '/var/lib/millrace',
       MILLRACE_PORT: '0',
       MILLRACE_HOST: '0.0.0.0',
+      MILLRACE_ALLOW_PLAINTEXT: 'http',
       MILLRACE_LEASE: '1.5m',
       MILLRACE_BODY_LIMIT: '512KiB',
       MILLRACE_OUTBOUND_ALLOW: '10.0.0.0/8, fd00::/8 192.168.1.7,loopback,CRM.internal, *.example.internal',
@@ -275,13 +287,18 @@ test('the bus is servers of one cluster, with or without credentials', () => {
     servers: ['nats://a:4222', 'tls://u:p@b'],
     credentialsFile: null,
     prefix: 'millrace',
+    streams: [{ tenant: 'default', stream: '*' }],
   })
   const all = {
     MILLRACE_NATS_URL: 'nats://a',
     MILLRACE_NATS_CREDS: '/run/a.creds',
     MILLRACE_NATS_PREFIX: 'acme.eu',
   }
-  expect(nats(all)).toEqual({ servers: ['nats://a'], credentialsFile: '/run/a.creds', prefix: 'acme.eu' })
+  expect(nats(all)).toMatchObject({
+    servers: ['nats://a'],
+    credentialsFile: '/run/a.creds',
+    prefix: 'acme.eu',
+  })
   for (const MILLRACE_NATS_URL of ['a:4222', 'http://a', 'nats://a/path', 'nats://a,b', 'nats://']) {
     const found = findings({ MILLRACE_NATS_URL })
     expect(
@@ -346,4 +363,87 @@ test('every default in the documentation is one that can be written', () => {
     if (text === null || text !== defaultText) continue
     expect(parse(text, context), env).not.toHaveProperty('text')
   }
+})
+
+test('[VA23] names of variables that definitions may read: none in PROD unless listed, and no setting of the node', () => {
+  const names = (env: Record<string, string>) => resolve(env).secretEnv
+  expect(names({ MILLRACE_ENV: 'PROD' })).toEqual([])
+  expect(names({ MILLRACE_ENV: 'QA' })).toBeNull()
+  expect(names({ MILLRACE_ENV: 'PROD', MILLRACE_SECRET_ENV: 'STRIPE_*, GITHUB_WEBHOOK_SECRET' })).toEqual([
+    'STRIPE_*',
+    'GITHUB_WEBHOOK_SECRET',
+  ])
+  for (const MILLRACE_SECRET_ENV of ['*', 'M*', 'mill*', 'MILLRACE_ADMIN_KEY', 'MILLRACE_*', 'A*B', 'A B-C'])
+    expect(findings({ MILLRACE_SECRET_ENV }), MILLRACE_SECRET_ENV).toMatchObject([
+      { setting: 'MILLRACE_SECRET_ENV', message: expect.stringContaining('write for example') },
+    ])
+})
+
+test('[BU74] streams of each tenant: none in PROD unless listed, and an entry that cannot be read is named', () => {
+  const streams = (env: Record<string, string>) =>
+    resolve({ MILLRACE_NATS_URL: 'tls://a', ...env }).nats?.streams
+  expect(streams({ MILLRACE_ENV: 'PROD' })).toEqual([])
+  expect(streams({ MILLRACE_NATS_STREAMS: 'default=ORDERS, acme=ACME_*' })).toEqual([
+    { tenant: 'default', stream: 'ORDERS' },
+    { tenant: 'acme', stream: 'ACME_*' },
+  ])
+  for (const MILLRACE_NATS_STREAMS of ['ORDERS', 'acme=', 'acme=A.B', 'Acme=A', 'a=b=c'])
+    expect(findings({ MILLRACE_NATS_STREAMS, MILLRACE_NATS_URL: 'nats://a' })).toMatchObject([
+      { setting: 'MILLRACE_NATS_STREAMS', message: expect.stringContaining('acme=ACME_*') },
+    ])
+})
+
+describe('[DE9] TLS in PROD', () => {
+  const refused = (env: Record<string, string>) =>
+    findings({ MILLRACE_ENV: 'PROD', ...env }).map(({ setting }) => setting)
+  const store = (MILLRACE_STORE: string, more: Record<string, string> = {}) =>
+    refused({ MILLRACE_STORE, ...more })
+
+  test('PostgreSQL is encrypted and verified, or on this machine', () => {
+    for (const url of [
+      'postgres://u@db/x',
+      'postgres://u@db/x?sslmode=disable',
+      'postgres://u@db/x?sslmode=no-verify',
+      'postgres://u@db/x?sslmode=require&uselibpqcompat=true',
+      'postgres://u@db/x?ssl=0&sslmode=require',
+      'postgres://localhost/x?host=db',
+    ])
+      expect(store(url), url).toEqual(['MILLRACE_STORE'])
+    for (const url of [
+      'postgres://u@db/x?sslmode=require',
+      'postgres://u@db/x?sslmode=verify-full',
+      'postgres://u@db/x?ssl=true',
+      'postgres://u@localhost/x',
+      'postgres://u@[::1]/x',
+      'postgres:///x',
+      'postgres://u@%2Fvar%2Frun/x',
+      'postgres:///x?host=/var/run/postgresql',
+    ])
+      expect(store(url), url).toEqual([])
+    expect(store('postgres:///x', { PGHOST: 'db' })).toEqual(['MILLRACE_STORE'])
+    expect(store('postgres://u@db/x', { PGSSLMODE: 'verify-full' })).toEqual([])
+  })
+
+  test('NATS and the port of the node too, each with what to do, unless the operator says otherwise', () => {
+    expect(refused({ MILLRACE_NATS_URL: 'tls://a,nats://b' })).toEqual(['MILLRACE_NATS_URL'])
+    expect(refused({ MILLRACE_NATS_URL: 'nats://127.0.0.1:4222,tls://b' })).toEqual([])
+    expect(refused({ MILLRACE_HOST: '0.0.0.0' })).toEqual(['MILLRACE_HOST'])
+    expect(refused({ MILLRACE_HOST: '::' })).toEqual(['MILLRACE_HOST'])
+    expect(refused({ MILLRACE_HOST: '127.0.0.2' })).toEqual([])
+    const all = {
+      MILLRACE_HOST: '0.0.0.0',
+      MILLRACE_NATS_URL: 'nats://a',
+      MILLRACE_STORE: 'postgres://u:hidden@db/x',
+    }
+    const found = findings({ MILLRACE_ENV: 'PROD', ...all })
+    expect(found).toHaveLength(3)
+    for (const { message } of found) {
+      expect(message).toMatch(/needs TLS.*MILLRACE_ALLOW_PLAINTEXT/)
+      expect(message).not.toContain('hidden')
+    }
+    expect(refused({ ...all, MILLRACE_ALLOW_PLAINTEXT: 'postgres, http' })).toEqual(['MILLRACE_NATS_URL'])
+    expect(refused({ ...all, MILLRACE_ALLOW_PLAINTEXT: 'http,nats,postgres' })).toEqual([])
+    expect(refused({ MILLRACE_ALLOW_PLAINTEXT: 'everything' })).toEqual(['MILLRACE_ALLOW_PLAINTEXT'])
+    expect(findings({ MILLRACE_ENV: 'QA', ...all })).toEqual([])
+  })
 })

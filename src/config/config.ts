@@ -1,7 +1,10 @@
 // The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
 // settings that may hold secrets are never repeated.
 
+import { getHeapStatistics } from 'node:v8'
+import type { TenantLimits } from '../core/access/index.ts'
 import { ROLES, type Role } from '../core/node/index.ts'
+import { findPlaintext } from './plaintext.ts'
 import {
   CLIENT_SETTINGS,
   type Context,
@@ -9,6 +12,7 @@ import {
   Problem,
   SETTINGS,
   type StoreConfig,
+  type TenantAllowance,
   type VaultConfig,
   type VaultLogin,
 } from './schema.ts'
@@ -24,6 +28,10 @@ export interface Config {
   readonly port: number
   readonly host: string
   readonly store: StoreConfig
+  /** The group at which the operator accepts that the data file ends; null: no loss is accepted. */
+  readonly acceptLoss: number | null
+  /** What the operator confirmed of a copied data file or another master key; null: nothing. */
+  readonly confirmCopy: string | null
   readonly node: string
   /** What this node does, each once; never empty. */
   readonly roles: readonly Role[]
@@ -37,27 +45,43 @@ export interface Config {
   readonly masterKeysOld: readonly Uint8Array[]
   /** null: `{ file }` finds nothing. */
   readonly secretsFolder: string | null
+  /** What `{ env }` may read; null: all but what usually holds secrets of the machine. */
+  readonly secretEnv: readonly string[] | null
   /** null: secrets are kept in the store. */
   readonly vault: VaultConfig | null
   /** null: the demo definitions. */
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
   readonly log: string
+  /** From this size on the log file is put aside. */
+  readonly logBytesMax: number
+  /** So many of those stay. */
+  readonly logFiles: number
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
   readonly concurrency: number
+  /** `auto`: a share of the memory that the process has. */
+  readonly runningBytes: number | 'auto'
   readonly escalateAfterMs: number
   readonly canonicalRetentionMs: number
   readonly ledgerRetentionMs: number
   /** 0: none. */
   readonly replayReadyPerMinute: number
   readonly bodyBytesMax: number
+  /** Of bodies that are under way, all together; at least `bodyBytesMax`. */
+  readonly heldBytesMax: number
+  readonly connectionsPerAddressMax: number
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
   /** Without a slash at the end; null: as requests say. */
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
+  /** Which part of it each tenant reaches; null: all of them all of it. */
+  readonly outboundTenants: readonly TenantAllowance[] | null
+  /** How much one tenant may have. */
+  readonly limits: TenantLimits
+  readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
   readonly drainDelayMs: number
@@ -138,8 +162,9 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     const servers = read('natsServers', context)
     const credentialsFile = read('natsCredentialsFile', context)
     const prefix = read('natsPrefix', context) as string
+    const streams = Object.freeze(read('natsStreams', context) ?? [])
     if (servers !== null)
-      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix })
+      return Object.freeze({ servers: Object.freeze([...servers]), credentialsFile, prefix, streams })
     if (credentialsFile !== null && !isGiven('natsServers'))
       refuse('natsServers', 'Set it too, or take MILLRACE_NATS_CREDS away.')
     return null
@@ -157,13 +182,26 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return Object.freeze([...roles])
   }
 
+  /** A body as large as one may be always fits. */
+  const resolveHeldBytes = (bodyBytesMax: number | null): number => {
+    const given = read('heldBytesMax', context)
+    const least = bodyBytesMax ?? 0
+    if (given === null) return Math.max(least, heldBytesDefault(getHeapStatistics().heap_size_limit))
+    if (given < least)
+      refuse('heldBytesMax', 'It must be at least MILLRACE_BODY_LIMIT: write more, or make that smaller.')
+    return given
+  }
+
   const store = read('store', context)
+  const bodyBytesMax = read('bodyBytesMax', context)
   const config = {
     environment,
     dataFolder,
     port: read('port', context) as number,
     host: read('host', context) as string,
     store: store as StoreConfig,
+    acceptLoss: read('acceptLoss', context),
+    confirmCopy: read('confirmCopy', context),
     node: read('node', context) as string,
     roles: resolveRoles(store),
     nats: resolveNats(),
@@ -171,26 +209,55 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     masterKey: read('masterKey', context),
     masterKeysOld: Object.freeze(read('masterKeysOld', context) ?? []),
     secretsFolder: read('secretsFolder', context),
+    secretEnv: read('secretEnv', context),
     vault: resolveVault(),
     flowsFolder: read('flowsFolder', context),
     log: read('log', context) as string,
+    logBytesMax: read('logBytesMax', context) as number,
+    logFiles: read('logFiles', context) as number,
     logLevel: read('logLevel', context) as Config['logLevel'],
     leaseMs: read('leaseMs', context) as number,
     concurrency: read('concurrency', context) as number,
+    runningBytes: read('runningBytes', context) as number | 'auto',
     escalateAfterMs: read('escalateAfterMs', context) as number,
     canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
     replayReadyPerMinute: read('replayReadyPerMinute', context) as number,
-    bodyBytesMax: read('bodyBytesMax', context) as number,
+    bodyBytesMax: bodyBytesMax as number,
+    heldBytesMax: resolveHeldBytes(bodyBytesMax),
+    connectionsPerAddressMax: read('connectionsPerAddressMax', context) as number,
     trustedProxies: Object.freeze(read('trustedProxies', context) ?? []),
     publicUrl: read('publicUrl', context),
     outboundAllow: Object.freeze(read('outboundAllow', context) ?? []),
+    outboundTenants: read('outboundTenants', context),
+    limits: Object.freeze({
+      secrets: read('tenantSecrets', context) as number,
+      definitions: read('tenantDefinitions', context) as number,
+      keys: read('tenantKeys', context) as number,
+      subscriptions: read('tenantSubscriptions', context) as number,
+    }),
+    checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,
   } satisfies Config
+  const allowed = read('allowPlaintext', context) ?? []
+  if (environment === 'PROD' && findings.length === 0)
+    for (const { what, setting, next } of findPlaintext(config, env))
+      if (!allowed.includes(what))
+        refuse(
+          setting,
+          `In PROD this needs TLS, and what is set would go unencrypted. ${next}, or name ${what} in MILLRACE_ALLOW_PLAINTEXT if the network is yours alone.`,
+        )
   if (findings.length > 0) return { ok: false, findings }
   Object.freeze(config.store)
   return { ok: true, config: Object.freeze(config), warnings: findUnknown(env) }
+}
+
+const MIB = 1_048_576
+
+/** What is made of a body (its text, its values, its row) takes several times its bytes. */
+export function heldBytesDefault(heapBytesMax: number): number {
+  return Math.min(256 * MIB, Math.max(8 * MIB, Math.floor(heapBytesMax / 16)))
 }
 
 /** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */

@@ -1,4 +1,4 @@
 export { type Config, type ConfigFinding, type ResolvedConfig, resolveConfig } from './config.ts'
 export { renderSettings } from './documentation.ts'
 export { CLIENT_SETTINGS, type Environment, SETTINGS, type StoreConfig } from './schema.ts'
-export { readSecretFiles, SECRET_NAMES } from './secret-files.ts'
+export { ownFilesOf, readSecretFiles, SECRET_NAMES } from './secret-files.ts'

@@ -6,8 +6,11 @@
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/guard/index.ts'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
-import { isSimpleMasterKey, parseMasterKey } from '../core/secret/index.ts'
+import { isEnvEntry, isSimpleMasterKey, parseMasterKey, RESERVED_ENV } from '../core/secret/index.ts'
+import { PLAINTEXT, type Plaintext } from './plaintext.ts'
 import { parseDuration, parseSize } from './units.ts'
 
 const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
@@ -34,6 +37,12 @@ export interface VaultConfig {
   readonly staleMs: number
 }
 
+/** What one tenant reaches of what is not public; `*`: all that the node may. */
+export interface TenantAllowance {
+  readonly tenant: string
+  readonly allow: readonly string[]
+}
+
 /** The bus between nodes and with other systems. */
 export interface NatsConfig {
   /** `nats://` or `tls://`, each with a host. */
@@ -42,6 +51,8 @@ export interface NatsConfig {
   readonly credentialsFile: string | null
   /** What every subject of ours begins with. */
   readonly prefix: string
+  /** Which streams the sources of each tenant may read. */
+  readonly streams: readonly StreamEntry[]
 }
 
 export class Problem {
@@ -119,6 +130,28 @@ export const SETTINGS = {
     secret: true,
     parse: parseStore,
   }),
+  acceptLoss: setting<number>({
+    env: 'MILLRACE_ACCEPT_LOSS',
+    type: 'the number that the refused start named',
+    defaultText: 'none: a data file that has lost acknowledged writes is refused',
+    default: () => null,
+    description:
+      'Starts on a SQLite file that has lost acknowledged writes, once. `--accept-loss` of `millrace start` says the same. [Deployment](deployment.md) says what to do before that.',
+    parse: (text) =>
+      /^\d{1,15}$/.test(text) ? Number(text) : new Problem('Write the number that the refused start named.'),
+  }),
+  confirmCopy: setting<string>({
+    env: 'MILLRACE_CONFIRM_COPY',
+    type: 'the code that the paused node named',
+    defaultText: 'none: a node that finds a copied data file, or not its master key, is paused',
+    default: () => null,
+    description:
+      'Goes on with a data file that was copied, or whose master key is another one. `--confirm-copy` of `millrace start` says the same. [Deployment](deployment.md) says when.',
+    parse: (text) =>
+      /^[0-9a-f]{8}$/.test(text)
+        ? text
+        : new Problem('Write the code of eight characters that the node named.'),
+  }),
   node: setting<string>({
     env: 'MILLRACE_NODE',
     type: 'a name',
@@ -166,6 +199,15 @@ export const SETTINGS = {
         ? text
         : new Problem('Use letters, digits, `_` and `-`, with dots between words, 64 characters at most.'),
   }),
+  natsStreams: setting<readonly StreamEntry[]>({
+    env: 'MILLRACE_NATS_STREAMS',
+    type: 'entries `tenant=STREAM`, the stream a name or a beginning such as `ACME_*`, separated by commas',
+    defaultText: 'none in PROD; elsewhere `default=*`',
+    default: ({ environment }) => (environment === 'PROD' ? '' : `${DEFAULT_TENANT}=*`),
+    description:
+      'Which streams the sources of each tenant may read. A tenant that is not named reads none. The node’s own streams are never readable.',
+    parse: parseStreams,
+  }),
   adminKey: setting<string>({
     env: 'MILLRACE_ADMIN_KEY',
     type: 'a text without spaces',
@@ -202,8 +244,16 @@ export const SETTINGS = {
     defaultText: 'none',
     default: () => null,
     description:
-      'Where `{ file: name }` of definitions finds its files, such as `/run/secrets`. They are read when they are needed, and again when they change.',
+      'Where `{ file: name }` of definitions finds its files, such as `/run/secrets`. They are read when they are needed, and again when they change. Keys of the node itself belong in another folder: the node does not start while one of them lies in this one.',
     parse: (text) => text,
+  }),
+  secretEnv: setting<readonly string[]>({
+    env: 'MILLRACE_SECRET_ENV',
+    type: 'names of environment variables, or beginnings such as `STRIPE_*`, separated by commas',
+    defaultText: 'none in PROD; elsewhere all but those that usually hold secrets of the machine',
+    default: ({ environment }) => (environment === 'PROD' ? '' : null),
+    description: `Which environment variables \`{ env: NAME }\` of definitions may read. Without this setting, outside of PROD, these are left out: ${RESERVED_ENV.map((beginning) => `\`${beginning}*\``).join(', ')}. The node’s own settings, \`MILLRACE_*\`, are never readable.`,
+    parse: parseEnvNames,
   }),
   vaultUrl: setting<string>({
     env: 'MILLRACE_VAULT_URL',
@@ -299,11 +349,27 @@ export const SETTINGS = {
     description: 'Where log lines go, as JSON.',
     parse: (text) => text,
   }),
+  logBytesMax: setting<number>({
+    env: 'MILLRACE_LOG_SIZE',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText: '64MiB',
+    description:
+      'A log file that has grown so large is renamed to `.1`, older ones move up, and a new one begins.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 64MiB'),
+  }),
+  logFiles: setting<number>({
+    env: 'MILLRACE_LOG_FILES',
+    type: 'a number from 1 to 100',
+    defaultText: '5',
+    description: 'How many full log files stay beside the one that is written.',
+    parse: (text) => parseWhole(text, 1, 100),
+  }),
   logLevel: setting<(typeof LOG_LEVELS)[number]>({
     env: 'MILLRACE_LOG_LEVEL',
     type: 'info, warn, error or silent',
     defaultText: 'info',
-    description: 'Which ordinary messages are logged. Lines at control points are always written.',
+    description:
+      'Which ordinary messages are logged. Lines at control points and the audit trail (access, keys, secrets, what users do) are always written.',
     parse: (text) =>
       LOG_LEVELS.find((name) => name === text.toLowerCase()) ??
       new Problem('Write info, warn, error or silent.'),
@@ -321,6 +387,17 @@ export const SETTINGS = {
     defaultText: '256',
     description: 'How many work items a node has in hand at once.',
     parse: (text) => parseWhole(text, 1, 10_000),
+  }),
+  runningBytes: setting<number | 'auto'>({
+    env: 'MILLRACE_RUNNING_BYTES',
+    type: 'a size of 1MiB to 64GiB, or `auto`',
+    defaultText: 'auto',
+    description:
+      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the memory that Node gives the process.',
+    parse: (text) =>
+      text === 'auto'
+        ? 'auto'
+        : parseBounded(text, parseSize, '1MiB', '64GiB', 'a size such as 64MiB, or auto'),
   }),
   escalateAfterMs: setting<number>({
     env: 'MILLRACE_ESCALATE_AFTER',
@@ -360,6 +437,24 @@ export const SETTINGS = {
     description: 'The largest request body of all. A source’s own `limits.body` can only be smaller.',
     parse: (text) => parseBounded(text, parseSize, '1KiB', '64MiB', 'a size such as 8MiB'),
   }),
+  heldBytesMax: setting<number>({
+    env: 'MILLRACE_BODIES_LIMIT',
+    type: 'a size of 1MiB to 16GiB',
+    defaultText:
+      'a sixteenth of the heap that Node may use, 8MiB to 256MiB, and no less than MILLRACE_BODY_LIMIT',
+    default: () => null,
+    description:
+      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`.',
+    parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 128MiB'),
+  }),
+  connectionsPerAddressMax: setting<number>({
+    env: 'MILLRACE_CONNECTIONS_PER_ADDRESS',
+    type: 'a whole number, 1 to 100000',
+    defaultText: '512',
+    description:
+      'How many connections one remote address may have open; one more is answered 429 and closed. An IPv6 network of 64 bits counts as one address. Connections of `MILLRACE_TRUSTED_PROXIES` are not counted.',
+    parse: (text) => parseWhole(text, 1, 100_000),
+  }),
   trustedProxies: setting<readonly string[]>({
     env: 'MILLRACE_TRUSTED_PROXIES',
     type: 'networks in CIDR notation, or `loopback`, separated by commas',
@@ -386,6 +481,61 @@ export const SETTINGS = {
     description:
       'What is not public and may be called all the same. A host that is named here may lead to private networks. In DEV this machine always may; public addresses may everywhere. [Security](security.md) has the rules.',
     parse: parseOutbound,
+  }),
+  outboundTenants: setting<readonly TenantAllowance[]>({
+    env: 'MILLRACE_OUTBOUND_TENANTS',
+    type: 'entries `tenant=entry`, the entry as in `MILLRACE_OUTBOUND_ALLOW` or `*` for all of it, separated by commas',
+    defaultText: 'every tenant reaches what `MILLRACE_OUTBOUND_ALLOW` lists',
+    default: () => null,
+    description:
+      'Which part of `MILLRACE_OUTBOUND_ALLOW` each tenant reaches. A tenant that is not named reaches public addresses alone, in DEV this machine too. An entry that `MILLRACE_OUTBOUND_ALLOW` does not cover allows nothing.',
+    parse: parseAllowances,
+  }),
+  allowPlaintext: setting<readonly Plaintext[]>({
+    env: 'MILLRACE_ALLOW_PLAINTEXT',
+    type: 'of http, nats and postgres, separated by commas',
+    defaultText: 'none',
+    default: () => '',
+    description:
+      'What may go unencrypted in PROD: `http` where the node listens on an address that others reach (behind a proxy that speaks TLS, for example), `nats` for `nats://`, `postgres` for a URL without `sslmode`. Without it such a setting ends the start. What stays on this machine always may.',
+    parse: parsePlaintext,
+  }),
+  tenantSecrets: setting<number>({
+    env: 'MILLRACE_TENANT_SECRETS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '2000',
+    description: 'How many secrets the users of one tenant may set. More are refused, and nothing changes.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantDefinitions: setting<number>({
+    env: 'MILLRACE_TENANT_DEFINITIONS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '5000',
+    description: 'How many definitions one tenant may have deployed.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantKeys: setting<number>({
+    env: 'MILLRACE_TENANT_KEYS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '1000',
+    description: 'How many API keys one tenant may have.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  tenantSubscriptions: setting<number>({
+    env: 'MILLRACE_TENANT_SUBSCRIPTIONS',
+    type: 'a whole number, 1 to 1000000',
+    defaultText: '20000',
+    description:
+      'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
+    parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  checkTimeoutMs: setting<number>({
+    env: 'MILLRACE_CHECK_TIMEOUT',
+    type: 'a duration of 1s to 5m',
+    defaultText: '10s',
+    description:
+      'How long a check of definitions that are sent to the node may take. It runs beside everything else; at this time it is ended and refused.',
+    parse: (text) => parseBounded(text, parseDuration, '1s', '5m', 'a duration such as 10s'),
   }),
   shutdownMs: setting<number>({
     env: 'MILLRACE_SHUTDOWN',
@@ -557,8 +707,49 @@ function parseOutbound(text: string, { environment }: Context): readonly string[
   return [...allowed]
 }
 
+const ALLOWANCE = /^([a-z0-9][a-z0-9-]*)=(.+)$/
+
+function parseAllowances(text: string, { environment }: Context): readonly TenantAllowance[] | Problem {
+  const allowed = new Map<string, string[]>()
+  for (const word of wordsOf(text)) {
+    const [, tenant, entry] = ALLOWANCE.exec(word) ?? []
+    const entries = entry === '*' ? ['*'] : parseOutboundEntry(entry ?? '')
+    if (tenant === undefined || entries === null)
+      return new Problem(`‘${word}’ is no entry; write for example acme=crm.internal, default=10.0.0.0/8.`)
+    const own = allowed.get(tenant) ?? (environment === 'DEV' ? [...LOOPBACK] : [])
+    allowed.set(tenant, [...own, ...entries])
+  }
+  return [...allowed].map(([tenant, allow]) => ({ tenant, allow }))
+}
+
 function wordsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function parseStreams(text: string): readonly StreamEntry[] | Problem {
+  const words = wordsOf(text)
+  const entries = words.map(parseStreamEntry)
+  const wrong = words.find((_, index) => entries[index] === null)
+  return wrong === undefined
+    ? entries.filter((entry) => entry !== null)
+    : new Problem(`‘${wrong}’ is no entry; write for example default=ORDERS, acme=ACME_*.`)
+}
+
+function parsePlaintext(text: string): readonly Plaintext[] | Problem {
+  const words = wordsOf(text.toLowerCase())
+  const known = PLAINTEXT.filter((word) => words.includes(word))
+  const wrong = words.find((word) => !PLAINTEXT.some((one) => one === word))
+  return wrong === undefined ? known : new Problem(`Write some of ${PLAINTEXT.join(', ')}.`)
+}
+
+function parseEnvNames(text: string): readonly string[] | Problem {
+  const names = wordsOf(text)
+  const wrong = names.find((name) => !isEnvEntry(name))
+  return wrong === undefined
+    ? names
+    : new Problem(
+        `‘${wrong}’ is neither a name nor a beginning; write for example GITHUB_WEBHOOK_SECRET or STRIPE_*, and nothing that names settings of the node (MILLRACE_*).`,
+      )
 }
 
 function parseNetworkList(text: string): readonly string[] | Problem {

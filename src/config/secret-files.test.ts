@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readSecretFiles, resolveConfig } from './index.ts'
 
 const files: Readonly<Record<string, string>> = {
-  '/run/secrets/store': 'postgres://me:word@db/hooks\n',
+  '/run/secrets/store': 'postgres://me:word@db/hooks?sslmode=verify-full\n',
   '/run/secrets/empty': '\n',
 }
 const read = (path: string) => {
@@ -18,7 +18,7 @@ test('[DE2] a secret is read from the file that is named, without the end of its
   const resolved = resolveConfig(env)
   expect(resolved).toMatchObject({
     ok: true,
-    config: { store: { kind: 'postgres', url: 'postgres://me:word@db/hooks' } },
+    config: { store: { kind: 'postgres', url: 'postgres://me:word@db/hooks?sslmode=verify-full' } },
     warnings: [],
   })
 })

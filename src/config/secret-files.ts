@@ -1,6 +1,8 @@
 // Secrets by file: `MILLRACE_X_FILE` names a file that holds what `MILLRACE_X` would say. Containers get their secrets so, and what is
 // in a file is in no list of processes and of no child.
 
+import { join } from 'node:path'
+import type { Config } from './config.ts'
 import { SETTINGS } from './schema.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -42,4 +44,28 @@ export function readSecretFiles(env: Env, read: (path: string) => string): WithF
     }
   }
   return { env: filled, findings }
+}
+
+/** Settings that name a file with something secret in it. */
+const FILE_SETTINGS: readonly string[] = [
+  ...SECRET_NAMES.map((name) => `${name}_FILE`),
+  SETTINGS.vaultTokenFile.env,
+  SETTINGS.natsCredentialsFile.env,
+]
+
+/** Every file that holds keys of the node itself, there or not; no definition may read one of them. */
+export function ownFilesOf(
+  config: Pick<Config, 'dataFolder' | 'store' | 'vault' | 'nats'>,
+  env: Env,
+): readonly string[] {
+  const named = FILE_SETTINGS.map((name) => env[name]?.trim() ?? '')
+  const files = [
+    ...named,
+    config.nats?.credentialsFile ?? '',
+    config.vault?.login.by === 'file' ? config.vault.login.file : '',
+    config.store.kind === 'sqlite' ? config.store.file : '',
+    join(config.dataFolder, 'admin.key'),
+    join(config.dataFolder, 'master.key'),
+  ]
+  return [...new Set(files.filter((path) => path !== ''))]
 }

@@ -1,9 +1,11 @@
 // What `check` says about an action, wherever it stands: that it does one thing, with what belongs to it, and that what it names is there.
 // Reads it as it was written, sound or not.
 
+import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { compileCron } from '../core/schedule/index.ts'
 import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { checkAuth, checkProbeHost } from './auth.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
@@ -71,7 +73,23 @@ export function checkAction(
     ...checkOperationAction(action, at, around),
     ...(isMap(action.http) ? checkHttpConnection(fieldsOf(action.http), [...at, 'http'], around) : []),
     ...(isMap(action.upsert) ? checkBaseConnection(fieldsOf(action.upsert), [...at, 'upsert'], around) : []),
+    ...(isMap(action.http) ? checkHttpAuth(fieldsOf(action.http), [...at, 'http'], around) : []),
+    ...(isMap(action.upsert) ? checkAuth(fieldsOf(action.upsert), around, [...at, 'upsert'], UNTIL) : []),
+    ...checkTimeouts(action, at),
     ...checkOutcome(action.http, at),
+  ]
+}
+
+const UNTIL = 'every call of it fails'
+
+function checkHttpAuth(http: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
+  const { connection, probe } = http
+  const asked = fieldsOf(probe)
+  const whole = connection === undefined ? asked : { ...asked, connection }
+  return [
+    ...checkAuth(http, around, at, UNTIL),
+    ...checkAuth(whole, around, [...at, 'probe'], UNTIL),
+    ...checkProbeHost(http, at),
   ]
 }
 
@@ -139,6 +157,16 @@ export function checkCron({ cron, zone = 'UTC' }: Fields, at: FieldPath): readon
   if (compiled.ok) return []
   const { field, message } = compiled.problem
   return [{ rule: 'value', message, path: [...at, field] }]
+}
+
+/** `timeout` stands inside `http` or beside it. */
+function checkTimeouts(action: Fields, at: FieldPath): readonly Remark[] {
+  const { timeout } = fieldsOf(action.http)
+  if (typeof timeout !== 'string' || typeof action.timeout !== 'string') return []
+  const isSame = timeout === action.timeout || parseDuration(timeout) === parseDuration(action.timeout)
+  if (isSame) return []
+  const message = `\`timeout\` is \`${action.timeout}\` beside \`http\` and \`${timeout}\` inside: keep one`
+  return [{ rule: 'together', message, path: [...at, 'http', 'timeout'], onKey: true }]
 }
 
 function checkOutcome(http: JsonValue | undefined, at: FieldPath): readonly Remark[] {

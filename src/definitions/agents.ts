@@ -2,6 +2,7 @@
 
 import { compileSchema } from '../core/catalog/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { checkAuth } from './auth.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection } from './operations.ts'
 import { checkRetry } from './retries.ts'
@@ -17,13 +18,18 @@ export function checkAgent(agent: Fields, around: Surroundings): readonly Remark
   return [
     ...checkRetry(agent.retry, around, ['retry']),
     ...checkSecrets(agent.secret, around, ['secret'], 'every call of it fails'),
+    ...checkAuth(agent, around, [], 'every call of it fails'),
     ...checkJsonSchema(schema, ['output', 'schema']),
     ...checkBaseConnection(agent, [], around),
     ...checkSecretBeside(agent),
   ]
 }
 
-function checkSecretBeside({ connection, secret }: Fields): readonly Remark[] {
+function checkSecretBeside({ connection, secret, auth }: Fields): readonly Remark[] {
+  if (auth !== undefined && secret !== undefined) {
+    const message = '`secret` is short for `auth: { bearer: … }`: keep one of them'
+    return [{ rule: 'together', message, path: ['secret'], onKey: true }]
+  }
   if (connection === undefined || secret === undefined) return []
   const message = 'the connection brings its credential: leave `secret` out, or `connection`'
   return [{ rule: 'together', message, path: ['secret'], onKey: true }]

@@ -35,7 +35,15 @@ export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
 /** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges addresses. */
 export type IntegrationSurroundings = Pick<
   CompileDeps,
-  'secrets' | 'hasEnvironment' | 'inForce' | 'outbound' | 'isProduction' | 'environment'
+  | 'secrets'
+  | 'variables'
+  | 'hasEnvironment'
+  | 'isEnvReadable'
+  | 'inForce'
+  | 'outbound'
+  | 'isProduction'
+  | 'refusesLiterals'
+  | 'environment'
 >
 
 const NEEDED: Readonly<Record<IntegrationKind, string>> = {

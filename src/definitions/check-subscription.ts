@@ -25,7 +25,9 @@ export type SubscriptionSurroundings = Pick<
   CompileDeps,
   | 'profiles'
   | 'secrets'
+  | 'variables'
   | 'hasEnvironment'
+  | 'isEnvReadable'
   | 'inForce'
   | 'emits'
   | 'outbound'

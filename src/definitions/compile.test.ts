@@ -102,7 +102,7 @@ const FIELDS: readonly Row[] = [
     'env',
   ],
   ['[F12]', plain('retry: { attempts: 1, ¦dleays: [] }'), 'did you mean `delays`?', 'delays'],
-  ['[F12]', http('¦timeout: 5s'), 'stands beside `http`'],
+  ['[F12]', http('¦classify: { 404: done }'), 'stands beside `http`'],
   ['[F12]', route('do: { ¦htpp: {} }'), 'did you mean `http`?', 'http'],
   ['[F13]', plain('key: ¦vars.x'), '`vars` is not available'],
   ['[F14]', `¦kind: Route\nname: r\n${emit}`, '`on` is missing'],
@@ -573,6 +573,7 @@ describe('rules', () => {
       SL: 'subscription-language',
       PV: 'provider-language',
       BU: 'bus',
+      IX: 'inline-auth',
     }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {
       const page = readFileSync(new URL(`../../docs/spec/${name}.md`, import.meta.url), 'utf8')

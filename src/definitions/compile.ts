@@ -17,7 +17,8 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
-import { tellDurables } from './nats.ts'
+import { checkLiterals, deployedLiterals } from './literals.ts'
+import { type ReadableStreams, tellDurables } from './nats.ts'
 import { type Proof, tellNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -43,9 +44,10 @@ import {
   type WorkflowInput,
 } from './schema.ts'
 import type { EnvironmentName } from './schema-connections.ts'
-import { sensitiveSources } from './sensitive.ts'
+import { checkSentSecrets } from './secrets.ts'
+import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { tellAddresses, tellHeld, tellSubscriptions, type VetAddress } from './subscriptions.ts'
+import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -57,8 +59,12 @@ export interface CompileDeps {
   readonly profiles?: ReadonlyMap<string, ProfileDocument>
   /** Whether the vault has a secret now; without it nobody is told what is not set. */
   readonly secrets?: (name: string) => boolean
+  /** Whether the environment has a variable; without it nobody is told what is not set. */
+  readonly variables?: (name: string) => boolean
   /** False where the environment is somebody else's: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
+  /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
+  readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** What is in force beside the files; those of the files of the same kind and name go first. */
   readonly inForce?: readonly DefinitionDocument[]
   /** Subjects that functions say they emit. */
@@ -72,10 +78,14 @@ export interface CompileDeps {
   readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
+  /** Whether credentials in clear text are errors, but for those that are in force already; otherwise they are warnings. */
+  readonly refusesLiterals?: boolean
   /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
   readonly environment?: EnvironmentName
   /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus its sources may read; left out: nobody has said. */
+  readonly streams?: ReadableStreams | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -96,10 +106,12 @@ export interface Compiled {
   readonly proofs: readonly Proof[]
   /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about credentials in clear text that are not in force yet; `findings` has them where `refusesLiterals` was given. */
+  freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
-  /** What the node says of the addresses of subscriptions that are not those in force. */
-  addresses(inForce: readonly DefinitionDocument[], vet: VetAddress): Promise<readonly Finding[]>
+  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -120,10 +132,12 @@ export function compileDefinitions(
     agents: agentsOf(checked.sound, deps, profiles),
     providers: providersOf(checked.sound, deps),
   }
+  const values = documents.map(({ value }) => value)
+  const sensitive = sensitiveSources([...values, ...sourcesBeside(values, deps)])
   const isElsewhere = elsewhere(documents, deps.environment)
   const resolved = checked.sound.flatMap((one) => {
     if (isElsewhere(one.document)) return []
-    const document = resolve(one, known)
+    const document = withEncrypted(resolve(one, known), one.document, sensitive)
     return document === null ? [] : [{ document, read: one.document }]
   })
   const definitions = resolved.map(({ document, read: { file: path, text } }) => ({
@@ -146,17 +160,36 @@ export function compileDefinitions(
       tellMigrations(routesOf(resolved, changed), inForce)
       return changed
     },
+    freshLiterals(inForce) {
+      const isRefused = literalRefusal({ inForce, refusesLiterals: true })
+      return resolved.flatMap(({ read: one }) =>
+        checkLiterals(one.value, isRefused).flatMap((remark) =>
+          remark.severity === undefined ? (one.locate(remark) ?? []) : [],
+        ),
+      )
+    },
     heldNames(isHeld) {
       const held: Finding[] = []
       tellHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
-    async addresses(inForce, vet) {
-      const told: Finding[] = []
-      await tellAddresses(subscriptionsOf(resolved, told), inForce, vet)
-      return told.sort(compareFindings)
-    },
+    endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
   }
+}
+
+/** What a workflow takes over from sensitive events is encrypted in its instances, written or not. */
+function withEncrypted(
+  document: DefinitionDocument | null,
+  { value }: ReadDocument,
+  sources: readonly SensitiveSource[],
+): DefinitionDocument | null {
+  if (document?.kind !== 'Workflow' || sources.length === 0) return document
+  const { security = { permissions: [], encrypt: [], audit: 'full' } } = document
+  const isCovered = (path: string) =>
+    security.encrypt.some((one) => path === one || path.startsWith(`${one}.`))
+  const more = encryptedTargets(value, sources).filter((path) => !isCovered(path))
+  if (more.length === 0) return document
+  return { ...document, security: { ...security, encrypt: [...security.encrypt, ...more] } }
 }
 
 /** Other spellings of workflows and subscriptions become the usual one; what they were read as is told. */
@@ -276,16 +309,26 @@ export function checkDocuments(
   const first = new Map<string, Finding>()
   const values = documents.map(({ value }) => value)
   const profiles = knownProfiles(values, deps.profiles ?? new Map())
-  const { functions, secrets = () => true, hasEnvironment = true } = deps
+  const {
+    functions,
+    secrets = () => true,
+    variables = () => true,
+    hasEnvironment = true,
+    isEnvReadable = () => true,
+  } = deps
   const around = {
     functions,
     profiles,
     secrets,
+    hasVariable: variables,
     hasEnvironment,
+    isEnvReadable,
     sensitive: sensitiveSources([...values, ...sourcesBeside(values, deps)]),
     outbound: deps.outbound,
     isProduction: deps.isProduction ?? false,
+    refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
+    streams: deps.streams,
     integrations: knownIntegrations(values, deps.inForce, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
@@ -297,6 +340,8 @@ export function checkDocuments(
         ? [
             ...checkShape(kind, document.value),
             ...checkRelations(kind, document.value, around),
+            ...checkLiterals(document.value, around.refusesLiteral),
+            ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
           ]
         : [kind]
@@ -308,6 +353,15 @@ export function checkDocuments(
     else if (kind !== 'Profile') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+function literalRefusal({
+  refusesLiterals = false,
+  inForce = [],
+}: Pick<CompileDeps, 'refusesLiterals' | 'inForce'>): (literal: string) => boolean {
+  if (!refusesLiterals) return () => false
+  const deployed = deployedLiterals(inForce)
+  return (literal) => !deployed.has(literal)
 }
 
 /** Of the files, sound or not, and of what is in force beside them. */

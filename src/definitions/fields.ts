@@ -58,6 +58,10 @@ function tellProblem(
   path?: FieldPath,
 ): void {
   const root = /^`(\w+)` is not in scope/.exec(problem.message)?.[1]
+  if (root === 'secrets' || root === 'secret' || problem.message.startsWith('`secret`')) {
+    tellSecret(context, text, problem, path)
+    return
+  }
   if (root !== undefined && OTHER_ROOTS.includes(root)) {
     tell(
       context,
@@ -80,6 +84,27 @@ function tellProblem(
   const place = offset === 0 && length === 0 ? {} : { offset }
   const isCut = /not closed|ends too early/.test(problem.message)
   tell(context, elsewhere?.message ?? problem.message, { rule, isCut, ...place, ...suggestedText }, path)
+}
+
+const SECRET_PATH = /^secrets?\.([A-Za-z0-9][A-Za-z0-9_-]*)/
+
+/** Misplaced, misspelt, or written as people know it of other tools. */
+function tellSecret(context: Refinement, text: string, problem: ExpressionProblem, path?: FieldPath): void {
+  const { message, offset } = problem
+  if (!message.includes('not in scope')) {
+    tell(context, message, { rule: 'secret', offset }, path)
+    return
+  }
+  const named = SECRET_PATH.exec(text.slice(offset))
+  const instead =
+    named === null
+      ? {}
+      : {
+          suggestedText: `${text.slice(0, offset)}secret('${named[1]}')${text.slice(offset + named[0].length)}`,
+        }
+  const words =
+    "secrets are not in scope: in a header, a query or a body of a request write `{{ secret('name') }}`, or use `auth`"
+  tell(context, words, { rule: 'secret', offset, ...instead }, path)
 }
 
 function whereIs(root: string, message: string): { message: string; isBatch: boolean } | undefined {
@@ -116,6 +141,22 @@ function refuseTemplate(text: string, context: Refinement): boolean {
 /** Any text that is taken as it is. */
 export function literal(more: object = {}) {
   return stringOf('name', refuseTemplate, more)
+}
+
+/** Where to read: a page of the web, or a file beside the definitions. Consoles and chats show it as a link. */
+export function readable() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || isReadable(text)) return
+    const message =
+      'this is read by people: an address that begins with `https://` or `http://`, or the path of a file'
+    tell(context, message, { rule: 'url' })
+  }
+  return stringOf('name', check)
+}
+
+function isReadable(text: string): boolean {
+  const isPath = !/^[^/?#]*:/.test(text) && !text.startsWith('//') && !/[\p{Cc}\\]/u.test(text)
+  return isPath || (/^https?:\/\//i.test(text) && URL.canParse(text))
 }
 
 export function oneOf<const Values extends readonly [string, ...string[]]>(...values: Values) {
@@ -251,6 +292,17 @@ export function secretPlace() {
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
 }
 
+/** What proves who calls, on a request itself; `isSet`: headers that it may not name. */
+export function authPlace(isSet?: (name: string) => boolean) {
+  return z
+    .strictObject({
+      bearer: secretPlace().optional(),
+      basic: z.strictObject({ user: username(), password: secretPlace() }).optional(),
+      header: z.strictObject({ name: authHeaderName(isSet), value: secretPlace() }).optional(),
+    })
+    .meta({ oneOf: [{ required: ['bearer'] }, { required: ['basic'] }, { required: ['header'] }] })
+}
+
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 function environmentName() {
@@ -271,10 +323,11 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Written by the engine or the connection; a second opinion would break the request. */
 const OWN_HEADERS = ['connection', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']
 
-export function headerName(
-  isOurs: boolean,
-  isSet: (name: string) => boolean = (name) => OWN_HEADERS.includes(name.toLowerCase()),
-) {
+function isOwnHeader(name: string): boolean {
+  return OWN_HEADERS.includes(name.toLowerCase())
+}
+
+export function headerName(isOurs: boolean, isSet: (name: string) => boolean = isOwnHeader) {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     if (!HEADER_NAME.test(text)) {
@@ -287,6 +340,18 @@ export function headerName(
     }
   }
   return stringOf('name', check)
+}
+
+function authHeaderName(isSet: (name: string) => boolean = isOwnHeader) {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    if (!HEADER_NAME.test(text)) {
+      tell(context, 'a header name has letters, digits and `-`', { rule: 'header' })
+    } else if (isSet(text)) {
+      tell(context, `the header \`${text}\` is set by the engine: name another`, { rule: 'header' })
+    }
+  }
+  return stringOf('name', check, { minLength: 1 })
 }
 
 export function statusCode() {
@@ -359,21 +424,48 @@ function likely(text: string, form: RegExp): { suggestedText?: string } {
 
 // --- Picks and sends
 
+/** Of one name in an expression. */
+const IDENTIFIER_LENGTH_MAX = 255
+const QUOTED_TEXT = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs
+const LONG_IDENTIFIER = new RegExp(`(?<!\\w)[A-Za-z_]\\w{${IDENTIFIER_LENGTH_MAX},}`)
+
+/** Where a name begins that is longer than any field; -1: there is none. */
+function longIdentifierAt(text: string): number {
+  if (text.length <= IDENTIFIER_LENGTH_MAX) return -1
+  return text.replaceAll(QUOTED_TEXT, (quoted) => ' '.repeat(quoted.length)).search(LONG_IDENTIFIER)
+}
+
 export function pick(roots: readonly string[]) {
   const check = (text: string, context: Refinement) => {
+    const long = longIdentifierAt(text)
+    if (long >= 0) {
+      const message = `a name in an expression has at most ${IDENTIFIER_LENGTH_MAX} characters`
+      tell(context, message, { rule: 'bounds', offset: long })
+      return
+    }
     const compiled = compileExpression(text, { roots })
     if (compiled.ok) return
     const template = /^\s*\{\{(.*)\}\}\s*$/s.exec(text)?.[1]
     if (template === undefined) return tellProblem(context, 'expression', text, compiled.problem)
+    const inner = compileExpression(template, { roots })
+    if (!inner.ok && inner.problem.message.startsWith('`secret`')) {
+      const at = text.indexOf('{{') + 2 + inner.problem.offset
+      return tellProblem(context, 'expression', text, { ...inner.problem, offset: at })
+    }
     const { message, offset } = compiled.problem
     tell(context, message, { rule: 'expression', offset, suggestedText: template.trim() })
   }
   return stringOf('pick', check)
 }
 
-export function send(roots: readonly string[]) {
+/** `secrets`: it is part of a request, where `{{ secret('…') }}` may stand. */
+export interface SendOptions {
+  readonly secrets?: boolean
+}
+
+export function send(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
-    checkTemplate(text, roots, context)
+    checkTemplate(text, roots, context, [], options)
   })
 }
 
@@ -389,9 +481,10 @@ function checkTemplate(
   text: string,
   roots: readonly string[],
   context: Refinement,
-  path?: FieldPath,
+  path: FieldPath = [],
+  { secrets = false }: SendOptions = {},
 ): boolean {
-  const compiled = compileTemplate(text, { roots })
+  const compiled = compileTemplate(text, { roots, secrets })
   if (!compiled.ok) {
     tellProblem(context, 'template', text, compiled.problem, path)
     return false
@@ -435,7 +528,7 @@ const CLOSES_MAX = 50
 function endOfTemplate(text: string, open: number): number {
   let close = text.indexOf('}}', open)
   for (let tried = 0; close >= 0 && tried < CLOSES_MAX; tried += 1, close = text.indexOf('}}', close + 1)) {
-    if (compileTemplate(text.slice(open, close + 2)).ok) return close + 2
+    if (compileTemplate(text.slice(open, close + 2), { secrets: true }).ok) return close + 2
   }
   return text.length
 }
@@ -447,8 +540,13 @@ export function url(roots: readonly string[]) {
   return stringOf('send', (text, context) => checkUrl(text, roots, context))
 }
 
-function checkUrl(text: string, roots: readonly string[], context: Refinement): void {
-  const masked = maskedUrl(text, roots, context)
+function checkUrl(
+  text: string,
+  roots: readonly string[],
+  context: Refinement,
+  options: SendOptions = {},
+): void {
+  const masked = maskedUrl(text, roots, context, options)
   if (masked === null) return
   const parsed = URL.canParse(masked) ? new URL(masked) : null
   if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
@@ -458,8 +556,13 @@ function checkUrl(text: string, roots: readonly string[], context: Refinement): 
 }
 
 /** With something in place of each template; null: it was told what is wrong. */
-function maskedUrl(text: string, roots: readonly string[], context: Refinement): string | null {
-  if (!checkTemplate(text, roots, context)) return null
+function maskedUrl(
+  text: string,
+  roots: readonly string[],
+  context: Refinement,
+  options: SendOptions,
+): string | null {
+  if (!checkTemplate(text, roots, context, [], options) || !checkQuerySecret(text, context)) return null
   const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
   if (/^https?:\/\/[^/?#]/i.test(masked)) return masked
   tell(context, roots.includes('config') && !roots.includes('vars') ? ABSOLUTE_BY_CONFIG : ABSOLUTE, {
@@ -468,22 +571,34 @@ function maskedUrl(text: string, roots: readonly string[], context: Refinement):
   return null
 }
 
+const SECRET_START = /\{\{\s*secret\s*\(/
+
+/** A secret may stand behind the `?` of an address: paths and hosts are logged and shown. False: it was told. */
+function checkQuerySecret(text: string, context: Refinement): boolean {
+  const at = text.search(SECRET_START)
+  if (at < 0 || maskTemplates(text.slice(0, at)).includes('?')) return true
+  const message =
+    'a secret may stand in the query of an address, behind `?`, and nowhere else in it: paths and hosts are shown'
+  tell(context, message, { rule: 'secret', offset: at })
+  return false
+}
+
 export const ABSOLUTE = 'an address begins with `https://` or `http://` and a host, or with `{{ vars.… }}`'
 const ABSOLUTE_BY_CONFIG =
   'an address begins with `https://` or `http://` and a host, or with `{{ config.… }}`'
 
 /** Absolute, or a path behind the address of a connection; which of them is for relations. */
-export function urlOrPath(roots: readonly string[]) {
+export function urlOrPath(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
-    if (text.startsWith('/') && !text.startsWith('//')) checkTemplate(text, roots, context)
-    else checkUrl(text, roots, context)
+    if (!text.startsWith('/') || text.startsWith('//')) checkUrl(text, roots, context, options)
+    else if (checkTemplate(text, roots, context, [], options)) checkQuerySecret(text, context)
   })
 }
 
 /** Where events are sent to, as far as no policy has to be asked: what every call would refuse is told here. */
-export function endpoint(roots: readonly string[]) {
+export function endpoint(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
-    const masked = maskedUrl(text, roots, context)
+    const masked = maskedUrl(text, roots, context, options)
     const target = masked === null ? null : readTarget(masked)
     if (target === null || target.ok) return
     const hash = target.rule === 'fragment' ? maskTemplates(text).indexOf('#') : -1
@@ -493,9 +608,9 @@ export function endpoint(roots: readonly string[]) {
 }
 
 /** The value of a header: one line. What templates bring is looked at when it is sent. */
-export function headerText(roots: readonly string[]) {
+export function headerText(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
-    if (!checkTemplate(text, roots, context)) return
+    if (!checkTemplate(text, roots, context, [], options)) return
     // As templates are masked, what they hold does not count; a tab may stand in a header.
     const masked = maskTemplates(text)
     const control = masked.search(/(?!\t)\p{Cc}/u)
@@ -509,9 +624,9 @@ export function headerText(roots: readonly string[]) {
 }
 
 /** What stands behind a base address. */
-export function requestPath(roots: readonly string[]) {
+export function requestPath(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
-    if (!checkTemplate(text, roots, context)) return
+    if (!checkTemplate(text, roots, context, [], options) || !checkQuerySecret(text, context)) return
     if (/^[/?]/.test(text) || text === '') return
     tell(context, 'this stands behind `baseUrl`: it begins with `/` or `?`', {
       rule: 'url',
@@ -576,11 +691,11 @@ export function target() {
 }
 
 /** A tree in which every string is a send. */
-export function sends(roots: readonly string[]) {
+export function sends(roots: readonly string[], { secrets = false }: SendOptions = {}) {
   return z
     .unknown()
     .superRefine((value, context) => {
-      const compiled = compileShape(value as JsonValue, { roots })
+      const compiled = compileShape(value as JsonValue, { roots, secrets })
       for (const problem of compiled.ok ? [] : compiled.problems) {
         const isKey = problem.message.startsWith('a field name is a literal')
         const text = isKey ? '' : stringAt(value, problem.path)

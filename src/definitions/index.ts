@@ -1,3 +1,13 @@
+export {
+  type CheckAnswers,
+  type CheckedFiles,
+  type CheckJob,
+  type CheckQuestions,
+  type CheckResult,
+  type CheckResults,
+  type KnownBeside,
+  runCheck,
+} from './check-files.ts'
 export type { FieldFinding } from './check-given.ts'
 export {
   type CheckedIntegration,
@@ -19,15 +29,16 @@ export { checkDocuments, compileDefinitions } from './compile.ts'
 export { type DiffLine, diffLines } from './diff.ts'
 export type { Finding, RuleId } from './finding.ts'
 export { compareFindings, RULES } from './finding.ts'
-export { readFolder } from './folder.ts'
+export { readCodeFiles, readFolder } from './folder.ts'
 export { formatFindings } from './format.ts'
 export { makeJsonSchema } from './json-schema.ts'
 export { hasErrors, type LoadDeps, type LoadedFolder, loadFolder } from './load.ts'
+export { streamsOf } from './nats.ts'
 export type { ReadDocument } from './read.ts'
 export { readDocuments } from './read.ts'
 export { renderYaml } from './show.ts'
 export type { DefinitionFile } from './source-text.ts'
-export type { VetAddress } from './subscriptions.ts'
+export { type VetAddress, vetEndpoints } from './subscriptions.ts'
 export { closest, closestSubject } from './suggest.ts'
 export { type FolderWatch, watchFolder } from './watch.ts'
 export { findTooMuch, SENT_BYTES_MAX, SENT_FILES_MAX } from './weigh.ts'

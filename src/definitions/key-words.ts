@@ -133,10 +133,55 @@ function wordsOf(text: string): readonly string[] {
     .filter((word) => word !== '')
 }
 
-function lastName(path: string): string {
-  return (/([A-Za-z_][\w-]*)(?:'\])?(?:\[[^\]]*\])*$/.exec(path)?.[1] ?? '')
-    .toLowerCase()
-    .replaceAll(/[_-]/g, '')
+/** The name that a path ends with, before any indexes, in small letters and without `_` and `-`. */
+export function lastName(path: string): string {
+  return lastWritten(path).toLowerCase().replaceAll(/[_-]/g, '')
+}
+
+/**
+ * `/([A-Za-z_][\w-]*)(?:'\])?(?:\[[^\]]*\])*$/`, in one pass. As a regular expression it tries every letter of a long name as the first
+ * one, and walks to the end of the name from each: 25 s for 16,000 letters.
+ */
+function lastWritten(path: string): string {
+  const isEnd = indexStarts(path)
+  for (let at = 0; at < path.length; at += 1) {
+    if (!isNameSign(path.charCodeAt(at))) continue
+    const from = at
+    while (at < path.length && isNameSign(path.charCodeAt(at))) at += 1
+    if (isEnd[at] !== 1 && !(path.startsWith("']", at) && isEnd[at + 2] === 1)) continue
+    const start = firstLetter(path, from, at)
+    if (start < at) return path.slice(start, at)
+  }
+  return ''
+}
+
+/** 1 at each position from which only indexes like `[0]` follow, up to the end. */
+function indexStarts(path: string): Uint8Array {
+  const isEnd = new Uint8Array(path.length + 1)
+  isEnd[path.length] = 1
+  let isClosed = false
+  for (let at = path.length - 1; at >= 0; at -= 1) {
+    if (path[at] === ']') isClosed = isEnd[at + 1] === 1
+    else if (path[at] === '[' && isClosed) isEnd[at] = 1
+  }
+  return isEnd
+}
+
+function firstLetter(text: string, from: number, to: number): number {
+  let at = from
+  while (at < to && !/[A-Za-z_]/.test(text[at] as string)) at += 1
+  return at
+}
+
+function isNameSign(code: number): boolean {
+  // - 0–9 A–Z _ a–z
+  return (
+    code === 45 ||
+    (code >= 48 && code <= 57) ||
+    (code >= 65 && code <= 90) ||
+    code === 95 ||
+    (code >= 97 && code <= 122)
+  )
 }
 
 export type Change =

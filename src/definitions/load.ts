@@ -1,7 +1,7 @@
 // A folder of definitions, from disk to what can be put in force: one step for the start, the watch and the commands.
 
 import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/function/index.ts'
-import { readCode } from './code.ts'
+import { type ReadCode, readCode } from './code.ts'
 import { type CompileDeps, type Compiled, compileDefinitions, type Definition } from './compile.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { readCodeFiles, readFolder } from './folder.ts'
@@ -23,12 +23,16 @@ export interface LoadedFolder {
   readonly files: readonly DefinitionFile[]
   /** What its functions are; to be kept before the definitions that name them are applied. */
   readonly code: CodeFolder
+  /** Functions of the folder, by name. */
+  readonly functions: ReadCode['functions']
   /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
   changedKeys: Compiled['changedKeys']
+  /** Errors about credentials in clear text that are not in force yet: where they are refused, nothing may be applied. */
+  freshLiterals: Compiled['freshLiterals']
   /** Errors about names of subscriptions that the API has: nothing may be applied then either. */
   heldNames: Compiled['heldNames']
-  /** What the node says of addresses that are not those in force; with an error nothing may be applied. */
-  addresses: Compiled['addresses']
+  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  endpoints: Compiled['endpoints']
 }
 
 /** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
@@ -43,20 +47,19 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys, heldNames, addresses } = compileDefinitions(
-    files,
-    { ...deps, functions, timeouts, emits },
-    read.documents,
-  )
+  const { definitions, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } =
+    compileDefinitions(files, { ...deps, functions, timeouts, emits }, read.documents)
   return {
     definitions,
     findings: [...findings, ...read.findings].sort(compareFindings),
     proofs,
     files: [...files, ...codeFiles],
     code,
+    functions: read.functions,
     changedKeys,
+    freshLiterals,
     heldNames,
-    addresses,
+    endpoints,
   }
 }
 

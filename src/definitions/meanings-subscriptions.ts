@@ -24,7 +24,11 @@ export const SUBSCRIPTION_MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: '`send`: what sources declare as sensitive is sent to this endpoint.',
     otherwise: 'it is sent as `[hidden]`',
   },
-  'Subscription.headers': { meaning: 'Headers beside our own, by name.', otherwise: 'none' },
+  'Subscription.headers': {
+    meaning:
+      "Headers beside our own, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+    otherwise: 'none',
+  },
   'Subscription.headers.*': { meaning: 'One header.' },
   'Subscription.secret': {
     meaning: 'What deliveries are signed with.',

@@ -299,7 +299,11 @@ export const WORKFLOW_MEANINGS: Readonly<Record<string, FieldMeaning>> = {
     meaning: 'A file of the node’s folder of secrets.',
     otherwise: '`env` or `ref` is needed',
   },
-  'Agent.headers': { meaning: 'Headers beside it, by name.', otherwise: 'none' },
+  'Agent.headers': {
+    meaning:
+      "Headers beside it, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+    otherwise: 'none',
+  },
   'Agent.headers.*': { meaning: 'One header.' },
   'Agent.model': { meaning: 'The model, as the endpoint calls it.' },
   'Agent.system': { meaning: 'What it is told first; sees the fields of `with`.', otherwise: 'nothing' },

@@ -1,6 +1,7 @@
 // What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
 // field and for a field per entry. `*` stands for every kind.
 
+import { AUTH_MEANINGS } from './meanings-auth.ts'
 import { CONNECTION_LANGUAGE_MEANINGS } from './meanings-connections.ts'
 import { SUBSCRIPTION_MEANINGS } from './meanings-subscriptions.ts'
 import { type FieldMeaning, WORKFLOW_MEANINGS } from './meanings-workflows.ts'
@@ -285,7 +286,11 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
       'Absolute, http or https; the paths are put behind it. With a connection a path behind its base.',
     otherwise: 'the connection’s',
   },
-  'Route.do.upsert.headers': { meaning: 'Headers of all its requests, by name.', otherwise: 'none' },
+  'Route.do.upsert.headers': {
+    meaning:
+      "Headers of all its requests, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+    otherwise: 'none',
+  },
   'Route.do.upsert.headers.*': { meaning: 'One header.' },
   'Route.do.upsert.extRef': { meaning: 'The external reference of the object; `extRef` in what follows.' },
   'Route.do.upsert.find': { meaning: 'How to look for the object by its reference.' },
@@ -339,14 +344,26 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   },
   'Route.do.http.url': {
     meaning:
-      'Absolute, http or https; values in it are percent-encoded. With a connection a path behind its base, or an address of its host.',
+      'Absolute, http or https; values in it are percent-encoded. With a connection a path behind its base, or an address of its host. ' +
+      "In its query `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
   },
-  'Route.do.http.headers': { meaning: 'Headers, by name.', otherwise: 'none' },
+  'Route.do.http.headers': {
+    meaning: "Headers, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+    otherwise: 'none',
+  },
   'Route.do.http.headers.*': { meaning: 'One header.' },
-  'Route.do.http.body': { meaning: 'What is not a text is sent as JSON.', otherwise: 'none' },
+  'Route.do.http.body': {
+    meaning:
+      "What is not a text is sent as JSON; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+    otherwise: 'none',
+  },
   'Route.do.http.idempotent': {
     meaning: 'Repeating the call is harmless.',
     otherwise: 'true for GET, HEAD, OPTIONS, PUT and DELETE',
+  },
+  'Route.do.http.timeout': {
+    meaning: 'The same as `timeout` beside `http`; where both are written they agree.',
+    otherwise: '`timeout` beside `http`, or `10s`',
   },
   'Route.do.http.keyTtl': {
     meaning: 'How long the vendor remembers the `Idempotency-Key`.',
@@ -412,6 +429,7 @@ export const MEANINGS: Readonly<Record<string, FieldMeaning>> = {
   'Route.do.classify.*': { meaning: 'Of one status.' },
   ...WORKFLOW_MEANINGS,
   ...SUBSCRIPTION_MEANINGS,
+  ...AUTH_MEANINGS,
   ...CONNECTION_LANGUAGE_MEANINGS,
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../core/definition/index.ts'
-import { compileDefinitions } from './index.ts'
+import type { StreamList } from '../core/inlet/index.ts'
+import { compileDefinitions, streamsOf } from './index.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
 const source = (text: string, name = 'a') => `kind: Source\nname: ${name}\n${text}\n`
@@ -149,5 +150,29 @@ describe('[BU55] what it publishes', () => {
     const inlet = source('nats: { subjects: raw.> }\ncatalog: { subjects: [{ subject: raw.paid }] }')
     expect(unpublished(`${inlet}---\n${route('raw.paid')}`)).toEqual([])
     expect(unpublished(`${inlet}---\n${route('raw.payed')}`)).toHaveLength(1)
+  })
+})
+
+describe('[BU74] which streams the tenant may read', () => {
+  const find = (nats: string, list: StreamList | undefined, tenant = 'acme') =>
+    compileDefinitions([{ path: 'a.yaml', text: source(`nats: ${nats}`) }], {
+      functions: () => null,
+      streams: streamsOf(tenant, list),
+    }).findings.map(({ rule, message }) => `${rule} ${message}`)
+
+  test('a stream that is not allowed is an error that names the setting', () => {
+    const list = [{ tenant: 'acme', stream: 'ACME_*' }]
+    expect(find('{ stream: ACME_CRM, subjects: crm.> }', list)).toEqual([])
+    expect(find('{ stream: ORDERS, subjects: crm.> }', list)).toEqual([
+      expect.stringMatching(/^BU74 .*`acme` may not read the stream `ORDERS`.*MILLRACE_NATS_STREAMS=acme=/),
+    ])
+    expect(find('{ subjects: crm.> }', list)).toEqual([])
+  })
+
+  test('without a list only `default` reads, and nothing is said where no node was asked', () => {
+    expect(find('{ subjects: crm.> }', null)).toEqual([expect.stringMatching(/^BU74 .*may read no stream/)])
+    expect(find('{ stream: ORDERS, subjects: crm.> }', null, 'default')).toEqual([])
+    expect(find('{ stream: MILLRACE_EVENTS, subjects: crm.> }', null, 'default')).toHaveLength(1)
+    expect(find('{ stream: ORDERS, subjects: crm.> }', undefined)).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 // What a source takes from NATS, as far as a schema of single fields cannot say it.
 
 import type { DefinitionDocument, SourceDocument } from '../core/definition/index.ts'
+import { mayReadAnyStream, mayReadStream, type StreamList } from '../core/inlet/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { BUS_PREFIX } from '../core/outbox/index.ts'
 import { parsePattern, patternsMeet } from '../core/subject/index.ts'
@@ -44,6 +45,37 @@ export function checkNats({ nats }: Fields, prefix: string | undefined): readonl
     const message = `\`${other.pattern}\` and \`${pattern}\` take in the same messages, which would come twice: keep the wider one, or make them differ`
     return [{ rule: 'natsOverlap', message, path }]
   })
+}
+
+/** What the sources of one tenant may read of the bus. */
+export interface ReadableStreams {
+  readonly tenant: string
+  readonly list: StreamList
+}
+
+export function streamsOf(tenant: string, list: StreamList | undefined): ReadableStreams | undefined {
+  return list === undefined ? undefined : { tenant, list }
+}
+
+export function checkStream(
+  { nats }: Fields,
+  {
+    busPrefix,
+    streams,
+  }: { readonly busPrefix: string | undefined; readonly streams: ReadableStreams | undefined },
+): readonly Remark[] {
+  if (streams === undefined || typeof nats !== 'object' || nats === null || Array.isArray(nats)) return []
+  const { tenant, list } = streams
+  const { stream } = nats as Fields
+  const allow = `the operator allows a stream with \`MILLRACE_NATS_STREAMS=${tenant}=STREAM\``
+  if (typeof stream !== 'string') {
+    if (mayReadAnyStream(list, tenant)) return []
+    const message = `the tenant \`${tenant}\` may read no stream of NATS: ${allow}`
+    return [{ rule: 'natsStream', message, path: ['nats'], onKey: true }]
+  }
+  if (mayReadStream(list, busPrefix ?? BUS_PREFIX, tenant, stream)) return []
+  const message = `the tenant \`${tenant}\` may not read the stream \`${stream}\`: ${allow}`
+  return [{ rule: 'natsStream', message, path: ['nats', 'stream'] }]
 }
 
 /** Those that are patterns; of the others the field itself tells. */

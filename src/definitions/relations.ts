@@ -11,7 +11,7 @@ import { checkConnection, checkCredential } from './connections.ts'
 import type { Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
 import { checkKey } from './keys.ts'
-import { checkBesideNats, checkNats } from './nats.ts'
+import { checkBesideNats, checkNats, checkStream } from './nats.ts'
 import { checkProfileName, checkProfileSort } from './profiles.ts'
 import { checkProvider } from './providers.ts'
 import { checkRetry } from './retries.ts'
@@ -36,6 +36,7 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
         ...checkGuards(value),
         ...checkSchedule(value),
         ...checkNats(value, around.busPrefix),
+        ...checkStream(value, around),
         ...checkCatalog(value),
         ...checkSensitiveSource(value),
       ]

@@ -14,6 +14,7 @@ import { assert } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { SECOND } from '../core/time/index.ts'
+import { resolveAuth } from './resolve-auth.ts'
 import type { ActionInput, HttpInput, UpsertInput } from './schema-actions.ts'
 
 const TIMEOUT_MS = 10 * SECOND
@@ -44,7 +45,7 @@ export function resolveAction(
   owner: ActionOwner,
   known: KnownFunctions,
 ): ActionDocument | null {
-  const timeoutMs = milliseconds(input.timeout, TIMEOUT_MS)
+  const timeoutMs = milliseconds(input.timeout ?? input.http?.timeout, TIMEOUT_MS)
   if (input.http !== undefined) return resolveHttp(input.http, input.classify ?? {}, timeoutMs)
   if (input.upsert !== undefined) return resolveUpsert(input.upsert, input.classify ?? {}, timeoutMs)
   if (input.function !== undefined) {
@@ -123,6 +124,7 @@ function resolveHttp(
   return {
     type: 'http',
     ...(input.connection === undefined ? {} : { connection: input.connection }),
+    ...resolveAuth(input.auth),
     method,
     url: input.url,
     headers: lowerCased(input.headers),
@@ -136,6 +138,7 @@ function resolveHttp(
             method: input.probe.method ?? 'GET',
             url: input.probe.url,
             headers: lowerCased(input.probe.headers),
+            ...resolveAuth(input.probe.auth),
             found: input.probe.found,
             afterMs: milliseconds(input.probe.after, PROBE_AFTER_MS),
           },
@@ -153,6 +156,7 @@ function resolveUpsert(
   return {
     type: 'upsert',
     ...(connection === undefined ? {} : { connection }),
+    ...resolveAuth(input.auth),
     baseUrl,
     headers: lowerCased(input.headers),
     extRef,

@@ -5,6 +5,7 @@ import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
 import { MINUTE } from '../core/time/index.ts'
 import { type Known, resolveRetry } from './resolve.ts'
+import { resolveAuth } from './resolve-auth.ts'
 import { resolveSecret } from './resolve-secrets.ts'
 import type { AgentInput } from './schema.ts'
 
@@ -21,6 +22,7 @@ export function resolveAgent(input: AgentInput, profiles: Known['profiles']): Ag
     ...(connection === undefined ? {} : { connection }),
     baseUrl: baseUrl.replace(/\/+$/, ''),
     secret: secret === undefined ? null : resolveSecret(secret),
+    ...resolveAuth(input.auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     model: input.model,
     system: input.system ?? null,

@@ -6,6 +6,7 @@ import type { JsonValue } from '../core/json/index.ts'
 import { RETRY_PROFILES } from '../core/retry/index.ts'
 import { SECOND } from '../core/time/index.ts'
 import { type Known, MAX_WAIT_MS, resolveRetry } from './resolve.ts'
+import { resolveAuth } from './resolve-auth.ts'
 import { resolveRate } from './resolve-buffers.ts'
 import { resolveSecret } from './resolve-secrets.ts'
 import type { SubscriptionInput } from './schema.ts'
@@ -42,6 +43,7 @@ export function resolveSubscription(
       runbook: input.deadLetter?.runbook ?? null,
     },
     metadata: input.metadata ?? {},
+    ...resolveAuth(input.auth),
     ...(transform === undefined ? {} : { transform: transform as JsonValue }),
     ...(sensitive === undefined ? {} : { sensitive }),
     ...(rateLimit === undefined ? {} : { rateLimit }),

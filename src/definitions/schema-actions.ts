@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
 import {
+  authPlace,
   duration,
   headerName,
   literal,
@@ -19,24 +20,30 @@ import {
 } from './fields.ts'
 import { actionRoots, type RouteScope } from './roots.ts'
 
+/** What is sent as it is rendered then: a secret may stand in it. */
+const REQUEST = { secrets: true }
 const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
-const headers = (roots: readonly string[]) => z.record(headerName(true), send(roots)).optional()
+const headers = (roots: readonly string[]) => z.record(headerName(true), send(roots, REQUEST)).optional()
 const keyTtl = () => duration(SECOND, 90 * DAY).optional()
+const timeout = () => duration(1, 10 * MINUTE).optional()
 const after = () => duration(0, HOUR).optional()
 
 function makeHttp(roots: readonly string[]) {
   return z.strictObject({
     connection: reference().optional(),
+    auth: authPlace().optional(),
     method: method(),
-    url: urlOrPath(roots),
+    url: urlOrPath(roots, REQUEST),
     headers: headers(roots),
-    body: sends(roots).optional(),
+    body: sends(roots, REQUEST).optional(),
     idempotent: z.boolean().optional(),
     keyTtl: keyTtl(),
+    timeout: timeout(),
     probe: z
       .strictObject({
+        auth: authPlace().optional(),
         method: method(),
-        url: urlOrPath(roots),
+        url: urlOrPath(roots, REQUEST),
         headers: headers(roots),
         found: pick([...roots, 'result']),
         after: after(),
@@ -50,19 +57,20 @@ function makeUpsert(outer: readonly string[]) {
   const call = (names: readonly string[]) =>
     z.strictObject({
       method: method(),
-      path: requestPath(names),
-      body: sends(names).optional(),
+      path: requestPath(names, REQUEST),
+      body: sends(names, REQUEST).optional(),
       idempotent: z.boolean().optional(),
       keyTtl: keyTtl(),
     })
   return z.strictObject({
     connection: reference().optional(),
+    auth: authPlace().optional(),
     baseUrl: urlOrPath(outer).optional(),
     headers: headers(roots),
     extRef: send(outer),
     find: z.strictObject({
       method: method(),
-      path: requestPath(roots),
+      path: requestPath(roots, REQUEST),
       found: pick([...roots, 'result']),
       id: pick([...roots, 'result']).optional(),
       after: after(),
@@ -104,7 +112,7 @@ export function makeActionOf(roots: readonly string[]) {
       agent: reference().optional(),
       operation: reference().optional(),
       connection: reference().optional(),
-      timeout: duration(1, 10 * MINUTE).optional(),
+      timeout: timeout(),
       classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
     })
     .meta({

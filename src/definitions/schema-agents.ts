@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { MINUTE, SECOND } from '../core/time/index.ts'
 import {
+  authPlace,
   duration,
   headerName,
   json,
@@ -19,7 +20,8 @@ export const agentFields = {
   connection: reference().optional(),
   baseUrl: urlOrPath(['vars']).optional(),
   secret: secretPlace().optional(),
-  headers: z.record(headerName(true), send(['vars'])).optional(),
+  auth: authPlace().optional(),
+  headers: z.record(headerName(true), send(['vars'], { secrets: true })).optional(),
   model: literal({ minLength: 1 }),
   system: openSend().optional(),
   user: openSend(),

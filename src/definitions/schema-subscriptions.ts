@@ -5,6 +5,7 @@ import { SIGNINGS } from '../core/definition/index.ts'
 import { isReservedHeader } from '../core/subscription/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
 import {
+  authPlace,
   condition,
   duration,
   endpoint,
@@ -14,6 +15,7 @@ import {
   oneOf,
   pattern,
   pick,
+  readable,
   reference,
   secretPlace,
   sends,
@@ -24,15 +26,19 @@ import { ratePolicy, retryInline } from './schema-buffers.ts'
 /** Of what is sent; where it is sent to does not depend on the event. */
 const SENT_ROOTS = [...EVENT_ROOTS, 'vars'] as const
 
+/** What is sent as it is rendered then: a secret may stand in it. */
+const REQUEST = { secrets: true }
+
 const METADATA_LENGTH_MAX = 1_000
 
 export const subscriptionFields = {
-  url: endpoint(['vars']),
+  url: endpoint(['vars'], REQUEST),
   on: z.union([pattern(), z.array(pattern()).min(1).max(100)]),
   where: condition(EVENT_ROOTS).optional(),
   status: oneOf('active', 'paused', 'disabled').optional(),
-  transform: sends(SENT_ROOTS).optional(),
-  headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS)).optional(),
+  transform: sends(SENT_ROOTS, REQUEST).optional(),
+  headers: z.record(headerName(true, isReservedHeader), headerText(SENT_ROOTS, REQUEST)).optional(),
+  auth: authPlace(isReservedHeader).optional(),
   secret: secretPlace().optional(),
   signing: oneOf(...SIGNINGS).optional(),
   retry: z.union([reference(), retryInline]).optional(),
@@ -45,7 +51,7 @@ export const subscriptionFields = {
   deadLetter: z
     .strictObject({
       severity: oneOf('low', 'medium', 'high', 'critical').optional(),
-      runbook: literal().optional(),
+      runbook: readable().optional(),
     })
     .optional(),
   sensitive: oneOf('send').optional(),

@@ -13,6 +13,7 @@ import {
   path,
   pattern,
   pick,
+  readable,
   reference,
   target,
 } from './fields.ts'
@@ -147,7 +148,7 @@ export const workflowFields = {
   deadLetter: z
     .strictObject({
       severity: oneOf('low', 'medium', 'high', 'critical').optional(),
-      runbook: literal().optional(),
+      runbook: readable().optional(),
     })
     .optional(),
   triggers: z.array(trigger).min(1).max(100),

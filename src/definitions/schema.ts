@@ -22,6 +22,7 @@ import {
   oneOf,
   pattern,
   pick,
+  readable,
   reference,
   secretPlace,
   send,
@@ -137,7 +138,7 @@ function makeRoute(scope: RouteScope) {
       deadLetter: z
         .strictObject({
           severity: oneOf('low', 'medium', 'high', 'critical').optional(),
-          runbook: literal().optional(),
+          runbook: readable().optional(),
         })
         .optional(),
       ...makeBuffers(scope),

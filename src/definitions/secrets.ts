@@ -1,7 +1,7 @@
 // What `check` says about where a secret is: one place, that may be named here, and whether something is there by now.
 
 import type { JsonValue } from '../core/json/index.ts'
-import { isSecretName } from '../core/secret/index.ts'
+import { isSecretName, namedSecrets } from '../core/secret/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -34,10 +34,39 @@ export function checkSecrets(
         'files of secrets belong to the tenant `default`: write `{ ref: name }` and set the secret'
       return [{ rule: 'environment', message, path: [...path, 'file'], onKey: true }] as const
     }
-    if (count === 1) return checkSet(fieldsOf(one).ref, path, around, until)
+    const { env } = fieldsOf(one)
+    if (count === 1 && typeof env === 'string' && !around.isEnvReadable(env)) {
+      const message = `the node does not let definitions read the environment variable \`${env}\`: name it in MILLRACE_SECRET_ENV, or write \`{ ref: name }\` and set the secret`
+      return [{ rule: 'envName', message, path: [...path, 'env'] }] as const
+    }
+    if (count === 1) {
+      const { ref } = fieldsOf(one)
+      return [...checkSet(ref, path, around, until), ...checkVariable(env, path, around, until)]
+    }
     const message =
       'a secret is `{ env: NAME }`, an environment variable, `{ ref: name }`, a vault entry, or `{ file: name }`, a file of the folder of secrets'
     return [{ rule: 'oneOf', message, path }] as const
+  })
+}
+
+/** No error either: it may be there where the node runs. */
+function checkVariable(
+  name: JsonValue | undefined,
+  path: FieldPath,
+  around: Surroundings,
+  until: string,
+): readonly Remark[] {
+  if (typeof name !== 'string' || name === '' || name.includes('{{') || around.hasVariable(name)) return []
+  const message = `the environment variable \`${name}\` is not set: until it is, ${until}; set it where the node is started`
+  return [{ rule: 'secretNotSet', severity: 'warning', message, path: [...path, 'env'] }]
+}
+
+/** Secrets of the vault that are named in what is sent: `{{ secret('name') }}`. */
+export function checkSentSecrets(value: Fields, around: Surroundings): readonly Remark[] {
+  return namedSecrets(value).flatMap((one): readonly Remark[] => {
+    if (!('ref' in one) || one.offset === undefined || around.secrets(one.ref)) return []
+    const message = `the secret \`${one.ref}\` is not set: until it is, every call with it fails; set it with \`millrace secrets set ${one.ref}\``
+    return [{ rule: 'secretNotSet', severity: 'warning', message, path: one.path, offset: one.offset }]
   })
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { WorkflowDocument } from '../core/definition/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const SOURCE = `kind: Source
@@ -148,25 +149,44 @@ transitions:
 `
   const told = (text: string) =>
     compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
-      .findings.filter(({ rule }) => rule === 'WL26' || rule === 'SE4')
+      .findings.filter(({ rule }) => rule === 'SE4')
       .map(({ rule, severity, line, suggestion }) => [rule, severity, line, suggestion])
 
+  const encrypted = (text: string) => {
+    const { documents } = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+    const found = documents.find(({ kind }) => kind === 'Workflow') as WorkflowDocument
+    return found.security?.encrypt ?? null
+  }
+
   test.each([
-    ['correlate: { id: payload.id }, map: { email: payload.user.email }', '', 'data.email', 13],
-    ['correlate: { id: payload.id }, map: { metadata.who: payload.user }', '', 'metadata.who.email', 13],
-    ['correlate: { id: payload.id }, map: { note: "payload.id + payload.user.email" }', '', 'data.note', 13],
-    ['correlate: { id: payload.id }', ', out: { data.x.mail: payload.user.email }', 'data.x.mail', 18],
-  ])('[WL26] %s%s is warned of', (trigger, more, target, line) => {
-    const suggestion = `security: { encrypt: [${target}] }`
-    expect(told(workflow(trigger, more))).toEqual([['WL26', 'warning', line, suggestion]])
-    expect(told(`${workflow(trigger, more)}security: { encrypt: [${target}] }\n`)).toEqual([])
-    expect(told(workflow(trigger, more, 'shop.orders.made'))).toEqual([])
+    ['correlate: { id: payload.id }, map: { email: payload.user.email }', '', 'data.email'],
+    ['correlate: { id: payload.id }, map: { metadata.who: payload.user }', '', 'metadata.who.email'],
+    ['correlate: { id: payload.id }, map: { note: "payload.id + payload.user.email" }', '', 'data.note'],
+    ['correlate: { id: payload.id }', ', out: { data.x.mail: payload.user.email }', 'data.x.mail'],
+    ['correlate: { id: payload.id }, map: { all: payload }', '', 'data.all.user.email'],
+  ])('[WL26] what %s%s takes over is encrypted, written or not', (trigger, more, target) => {
+    expect(encrypted(workflow(trigger, more))).toEqual([target])
+    expect(told(workflow(trigger, more))).toEqual([])
+    const written = `${workflow(trigger, more)}security: { encrypt: [${target}, data.other] }\n`
+    expect(encrypted(written)).toEqual([target, 'data.other'])
+    expect(encrypted(workflow(trigger, more, 'shop.orders.made'))).toBeNull()
   })
 
-  test('[WL26] a whole that is encrypted above, and what is hashed, is not', () => {
-    const trigger =
+  test('[WL26] what is copied on is encrypted too, and what is hashed or under an encrypted whole adds nothing', () => {
+    const trigger = 'correlate: { id: payload.id }, map: { mail: payload.user.email, plain: payload.id }'
+    const steps = ', out: { last: data.copy, copy: "data.mail + 1", other: data.plain, h: hash(data.mail) }'
+    expect(encrypted(workflow(trigger, steps))).toEqual(['data.copy', 'data.last', 'data.mail'])
+    const hashed =
       'correlate: { id: payload.id }, map: { user.mail: payload.user.email, h: hash(payload.user.email) }'
-    expect(told(`${workflow(trigger)}security: { encrypt: [user] }\n`)).toEqual([])
+    expect(encrypted(`${workflow(hashed)}security: { encrypt: [user] }\n`)).toEqual(['data.user'])
+  })
+
+  test('[WL26] of several hidden places each is encrypted, and a list as a whole', () => {
+    const text = workflow('correlate: { id: payload.id }, map: { all: payload }').replace(
+      'sensitive: [payload.user.email]',
+      'sensitive: [payload.user.email, "payload.lines[*].name", header.x-user]',
+    )
+    expect(encrypted(text)).toEqual(['data.all.lines', 'data.all.user.email'])
   })
 
   test.each([

@@ -1,9 +1,14 @@
 // Sensitive paths as written: whether they can be read, and which formulas would bring what they hide to a place that is
 // kept in clear.
 
-import { readFormula } from '../core/expression/index.ts'
+import { clearPaths, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
-import { findClearRead, parseSensitivePath, type SensitivePath } from '../core/sensitive/index.ts'
+import {
+  findClearRead,
+  findClearReads,
+  parseSensitivePath,
+  type SensitivePath,
+} from '../core/sensitive/index.ts'
 import { MAPPINGS } from '../core/source/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
@@ -155,15 +160,12 @@ function conditionTexts(value: JsonValue | undefined, path: FieldPath): readonly
   return [...own, ...inner]
 }
 
-/** What events bring into an instance is kept in clear, unless the workflow says otherwise; its keys always are. */
+/** Keys of instances are stored and shown in clear. What else events bring into an instance is encrypted: `encryptedTargets`. */
 export function checkSensitiveWorkflow(
   workflow: Fields,
   sources: readonly SensitiveSource[],
 ): readonly Remark[] {
   const triggers = mapsOf(workflow.triggers)
-  const encrypted = [at(workflow, ['security', 'encrypt']) ?? []]
-    .flat()
-    .flatMap((path) => targetOf(path) ?? [])
   const ofTriggers = triggers.flatMap(([trigger, index]) => {
     const sensitive = heardBy([trigger], sources)
     const { correlate } = trigger
@@ -172,20 +174,73 @@ export function checkSensitiveWorkflow(
       ...keys.flatMap(([key, text]) =>
         tell(text, 'expression', sensitive, ['triggers', index, 'correlate', ...key], 'a key of an instance'),
       ),
-      ...tellTargets(trigger.map, sensitive, encrypted, ['triggers', index, 'map']),
+      ...tellKeys(trigger.map, sensitive, ['triggers', index, 'map']),
     ]
   })
-  // A step reads the event that began its instance.
-  const began = heardBy(
-    triggers.map(([trigger]) => trigger),
-    sources,
-  )
-  const transitions = at(workflow, ['transitions'])
-  const names = isFields(transitions) ? Object.keys(transitions) : []
-  const ofSteps = names.flatMap((name) =>
-    tellTargets(at(workflow, ['transitions', name, 'out']), began, encrypted, ['transitions', name, 'out']),
+  const began = heardByAny(workflow, sources)
+  const ofSteps = outsOf(workflow).flatMap(([name, out]) =>
+    tellKeys(out, began, ['transitions', name, 'out']),
   )
   return [...ofTriggers, ...ofSteps]
+}
+
+/**
+ * Paths of instances that take a sensitive value over from an event, or from a field that does. Where a formula makes more of it than
+ * a copy, all that it gives is one. Lists are encrypted as a whole.
+ */
+export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSource[]): readonly string[] {
+  const began = heardByAny(workflow, sources)
+  if (began.length === 0) return []
+  const maps = [
+    ...mapsOf(workflow.triggers).map(([trigger]) => [trigger.map, heardBy([trigger], sources)] as const),
+    // A step reads the event that began its instance.
+    ...outsOf(workflow).map(([, out]) => [out, began] as const),
+  ]
+  const written = maps.flatMap(([map, sensitive]) =>
+    textsOf(map).flatMap(([[key = ''], text]) => {
+      const target = targetOf(key)?.split('[', 1)[0] ?? ''
+      return target.startsWith('correlation') ? [] : [{ target, text, sensitive }]
+    }),
+  )
+  const found = new Set(
+    written.flatMap(({ target, text, sensitive }) =>
+      findClearReads(text, 'expression', sensitive).map((read) => `${target}${partOf(text, read)}`),
+    ),
+  )
+  // What was taken over may be copied on, in any order of the steps.
+  for (let before = -1; before !== found.size; ) {
+    before = found.size
+    for (const { target, text } of written) {
+      const reads = clearPaths(text, 'expression')
+      const isTaken = reads.some((read) =>
+        [...found].some((path) => isUnder(read, path) || isUnder(path, read)),
+      )
+      if (isTaken && ![...found].some((path) => isUnder(target, path))) found.add(target)
+    }
+  }
+  return [...found].filter((path) => ![...found].some((one) => one !== path && isUnder(path, one))).sort()
+}
+
+/** Of what is copied as it is, the part that is hidden; empty: all of it. */
+function partOf(text: string, { read, sensitive }: { read: string; sensitive: SensitivePath }): string {
+  const hidden = sensitive.text
+  if (text.trim() !== read || !hidden.startsWith(`${read}.`)) return ''
+  const part = hidden.slice(read.length).split('[', 1)[0] ?? ''
+  // Paths of instances have plain names.
+  return /^(\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(part) ? part : ''
+}
+
+function outsOf(workflow: Fields): readonly (readonly [string, JsonValue | undefined])[] {
+  const transitions = at(workflow, ['transitions'])
+  const names = isFields(transitions) ? Object.keys(transitions) : []
+  return names.map((name) => [name, at(workflow, ['transitions', name, 'out'])] as const)
+}
+
+function heardByAny(workflow: Fields, sources: readonly SensitiveSource[]): readonly SensitivePath[] {
+  return heardBy(
+    mapsOf(workflow.triggers).map(([trigger]) => trigger),
+    sources,
+  )
 }
 
 function heardBy(triggers: readonly Fields[], sources: readonly SensitiveSource[]): readonly SensitivePath[] {
@@ -193,30 +248,17 @@ function heardBy(triggers: readonly Fields[], sources: readonly SensitiveSource[
   return sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
 }
 
-function tellTargets(
+function tellKeys(
   map: JsonValue | undefined,
   sensitive: readonly SensitivePath[],
-  encrypted: readonly string[],
   path: FieldPath,
 ): readonly Remark[] {
   if (sensitive.length === 0) return []
-  return textsOf(map).flatMap(([[key = ''], text]): readonly Remark[] => {
-    const target = targetOf(key) ?? ''
-    const place = [...path, key]
-    if (target.startsWith('correlation.')) {
-      return tell(text, 'expression', sensitive, place, 'a key of an instance')
-    }
-    const found = findClearRead(text, 'expression', sensitive)
-    if (found === null) return []
-    // What is hidden may be a part of what is taken over.
-    const hidden = found.sensitive.text
-    const part =
-      text.trim() === found.read && hidden.startsWith(`${found.read}.`) ? hidden.slice(found.read.length) : ''
-    if (encrypted.some((one) => isUnder(target, one) || isUnder(`${target}${part}`, one))) return []
-    const message = `\`${hidden}\` is sensitive, and \`${target}\` of an instance is kept and shown in clear: encrypt it, or write \`hash(${found.read})\``
-    const suggestion = `security: { encrypt: [${target}${part}] }`
-    return [{ rule: 'sensitiveInData', severity: 'warning', message, path: place, suggestion }]
-  })
+  return textsOf(map).flatMap(([[key = ''], text]) =>
+    targetOf(key)?.startsWith('correlation.') === true
+      ? tell(text, 'expression', sensitive, [...path, key], 'a key of an instance')
+      : [],
+  )
 }
 
 function targetOf(path: JsonValue): string | null {

@@ -4,12 +4,15 @@ import type { DefinitionDocument, SubscriptionDocument } from '../core/definitio
 import { formatDuration } from '../core/expression/index.ts'
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
 import type { JsonValue } from '../core/json/index.ts'
+import { checkAuth } from './auth.ts'
 import { checkGroups, reads } from './buffers.ts'
-import type { Remark } from './finding.ts'
+import { type Finding, type Remark, RULES } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
+import type { ReadDocument } from './read.ts'
 import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
 import { checkSensitiveSubscription } from './sensitive.ts'
+import { FINDINGS_MAX } from './source-text.ts'
 import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
@@ -23,6 +26,7 @@ export function checkSubscriptionFields(value: Fields, around: Surroundings): re
     ...checkRetry(value.retry, around),
     ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
     ...checkSecrets(value.secret, around, ['secret'], 'its deliveries wait'),
+    ...checkAuth(value, around, [], 'its deliveries wait'),
     ...checkGroups(value),
     ...checkSensitiveSubscription(value, around.sensitive),
     ...checkAddress(value.url, around),
@@ -169,27 +173,47 @@ export type VetAddress = (
 
 const VETTED_AT_ONCE = 64
 
+/** A subscription whose address is not the one in force, and where that address stands. */
+export interface Endpoint {
+  readonly document: SubscriptionDocument
+  readonly place: Pick<Finding, 'file' | 'line' | 'column'>
+}
+
 /** Addresses that are in force already are not looked at: what their names lead to now is judged with every call. */
-export async function tellAddresses(
-  subscriptions: readonly Sound[],
+export function freshEndpoints(
+  subscriptions: readonly { readonly document: SubscriptionDocument; readonly read: ReadDocument }[],
   inForce: readonly DefinitionDocument[],
-  vet: VetAddress,
-): Promise<void> {
+): readonly Endpoint[] {
   const known = new Map(inForce.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])))
-  const fresh = subscriptions.filter(({ document: { name, url } }) => known.get(name) !== url)
-  for (let at = 0; at < fresh.length; at += VETTED_AT_ONCE) {
-    const part = fresh.slice(at, at + VETTED_AT_ONCE)
+  return subscriptions.flatMap(({ document, read }) => {
+    if (known.get(document.name) === document.url) return []
+    const place = read.locate({ rule: 'endpoint', message: '', path: ['url'] })
+    return place === null ? [] : [{ document, place }]
+  })
+}
+
+/** What the node says of the addresses. */
+export async function vetEndpoints(
+  endpoints: readonly Endpoint[],
+  vet: VetAddress,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (let at = 0; at < endpoints.length; at += VETTED_AT_ONCE) {
+    const part = endpoints.slice(at, at + VETTED_AT_ONCE)
     const told = await Promise.all(part.map(async (one) => ({ ...one, vetted: await vet(one.document) })))
-    for (const { vetted, tell } of told) {
-      const common = { rule: 'endpoint', path: ['url'] } as const
-      if (!vetted.ok) tell({ ...common, message: vetted.message })
-      else if (vetted.warning !== undefined) tell({ ...common, severity: 'warning', message: vetted.warning })
+    for (const { vetted, place } of told) {
+      const message = vetted.ok ? vetted.warning : vetted.message
+      if (message === undefined || findings.length >= FINDINGS_MAX) continue
+      const { file, line, column } = place
+      const severity = vetted.ok ? 'warning' : 'error'
+      findings.push({ severity, rule: RULES.endpoint, message, file, line, column })
     }
-    // Nobody answers for any name: the rest would only take as long.
+    // No name was answered for: the rest would only take as long.
     if (
       told.length === VETTED_AT_ONCE &&
       told.every(({ vetted }) => vetted.ok && vetted.warning !== undefined)
     )
-      return
+      break
   }
+  return findings
 }

@@ -2,6 +2,7 @@
 
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
+import type { ReadableStreams } from './nats.ts'
 import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
@@ -15,13 +16,21 @@ export interface Surroundings {
   functions(name: string): string | null
   /** Whether the vault has the secret. */
   secrets(name: string): boolean
+  /** Whether the environment has the variable, as far as is known. */
+  hasVariable(name: string): boolean
   /** Whether `{ env }` may be used. */
   readonly hasEnvironment: boolean
+  /** Whether `{ env }` may read this variable. */
+  isEnvReadable(name: string): boolean
   /** What the sources of the same files hide, and those that are in force beside them. */
   readonly sensitive: readonly SensitiveSource[]
   /** Where the node may call; undefined: no node was asked; null: others judge. */
   readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
+  /** Whether a credential in clear text keeps a document from being applied. */
+  refusesLiteral(literal: string): boolean
   /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
   readonly busPrefix: string | undefined
+  /** What sources may read of the bus; undefined: no node was asked. */
+  readonly streams: ReadableStreams | undefined
 }

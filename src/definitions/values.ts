@@ -17,6 +17,8 @@ import { keyText, type Node, startOf } from './places.ts'
 import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'
 
 const NODES_MAX = 50_000
+/** As YAML has it for names that stand before a colon. */
+const KEY_LENGTH_MAX = 1_024
 /** Looking up an anchor walks the document. */
 const ALIASES_MAX = 200
 
@@ -150,6 +152,11 @@ function convertPair(
     reportKey(pair.key, work)
     // A map that was meant to be a template has nothing else to tell.
     if (!isScalar(pair.key) && path.length > 0) spoil(path, work)
+    return
+  }
+  if (key.length > KEY_LENGTH_MAX) {
+    const message = `the name of a field has at most ${KEY_LENGTH_MAX} characters`
+    report(work.source, 'tooLarge', message, startOf(pair.key))
     return
   }
   if (Object.hasOwn(object, key)) {

@@ -44,7 +44,7 @@ export interface Acceptor {
 }
 
 export function makeAcceptor(
-  deps: Pick<EngineDeps, 'clock' | 'log'> & {
+  deps: Pick<EngineDeps, 'clock' | 'log' | 'store'> & {
     readonly commits: Commits
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
@@ -72,8 +72,27 @@ export function makeAcceptor(
       return await commits.once(event.tenant, guards, all)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      if (error.applied === 'indeterminate') return commits.firmly(event.tenant, guards, all)
+      if (error.applied === 'indeterminate') return repeat(event, guards, all, guards.indexOf(dedup))
       throw new AppError('store_unavailable', undefined, { cause: error })
+    }
+  }
+
+  /**
+   * The first try may have been applied. Its dedup guard says so only until the window of the source ends, which may be while the
+   * store is away: after that the commit fails because its event is there, and the event itself is the answer.
+   */
+  const repeat = async (
+    event: Acceptance['event'],
+    guards: readonly Guard[],
+    writes: readonly Write[],
+    dedup: number,
+  ): Promise<CommitResult> => {
+    try {
+      return await commits.firmly(event.tenant, guards, writes)
+    } catch (error) {
+      const kept = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      if (kept === null) throw error
+      return { ok: false, at: kept.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
     }
   }
 

@@ -14,6 +14,7 @@ import type { Effects } from './effects/index.ts'
 import type { InternalActions } from './internal.ts'
 import type { Item } from './item.ts'
 import type { Call, InternalCall } from './outcome.ts'
+import type { OpenHttp } from './secret-calls.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Timetables } from './timetables.ts'
 import type { Upserts } from './upserts/index.ts'
@@ -31,6 +32,7 @@ export interface Actions {
 export function makeActions(deps: {
   readonly time: StoreTime
   readonly effects: Effects
+  readonly openHttp: OpenHttp
   readonly internal: InternalActions
   readonly batches: Batches
   readonly upserts: Upserts
@@ -81,7 +83,8 @@ export function makeActions(deps: {
           const sent = keyOfGeneration(key, item.work.generation)
           const request = action.render(scope, sent)
           const out = calls.through(call)
-          return callOut({ ...out, action, request: out.through?.locate(request) ?? request })
+          const shown = { ...out, action, request: out.through?.locate(request) ?? request }
+          return callOut(deps.openHttp(shown, action, sent))
         }
         case 'upsert':
           return callOut(upserts.callOf(calls.through(call), action))

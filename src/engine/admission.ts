@@ -46,7 +46,12 @@ export interface Admitted {
   readonly bytes: Uint8Array
 }
 
+/** What is known of a request before its body is read. */
+export type Announced = Pick<IntakeRequest, 'tenant' | 'source' | 'address'>
+
 export interface Admission {
+  /** The source that a request may be for, by what is known before its body. Throws AppError on refusal. */
+  find(request: Announced): Source
   /** Throws AppError on refusal. */
   admit(request: IntakeRequest): Promise<Admitted | { readonly handshake: Answer; readonly source: Source }>
 }
@@ -92,7 +97,7 @@ export function makeAdmission(
     return null
   }
 
-  const find = (request: IntakeRequest): Source => {
+  const find = (request: Announced): Source => {
     const source = registry.source(request.tenant, request.source)
     const tenant = request.tenant as TenantId
     // Of a newer version: a sender that is told «unknown» might not come again.
@@ -109,6 +114,7 @@ export function makeAdmission(
   }
 
   return {
+    find,
     async admit(request) {
       const source = find(request)
       const { guards, document } = source

@@ -70,7 +70,7 @@ export function makeBacklog(
         owner,
         slots: consumers.slice(from, from + CONSUMERS_MAX).map((one) => ({ ...one, max: 0 })),
         max: 0,
-        maxAlone: 0,
+        maxIsolated: 0,
         codeHashes: code.hashes(),
       })
       if (nextDueAt !== null) ageMs = Math.max(ageMs, now - nextDueAt)

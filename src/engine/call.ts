@@ -32,7 +32,10 @@ export interface Through {
   send(request: RenderedRequest, options: SendOptions): Promise<Sent>
 }
 
-export type SendOptions = Pick<HttpRequest, 'timeoutMs' | 'maxResponseBytes' | 'onChunk'>
+export interface SendOptions extends Pick<HttpRequest, 'timeoutMs' | 'maxResponseBytes' | 'onChunk'> {
+  /** What the request carries of secrets: it is in nothing that is given back. Left out: nothing. */
+  readonly hidden?: readonly string[]
+}
 
 /** What one request came to. */
 export interface Sent {
@@ -98,6 +101,10 @@ interface Variation {
   readonly beside?: () => Promise<Beside>
   /** Several requests in place of one. `sendBy`: by the monotonic clock, when the first of them begins at the latest. */
   readonly perform?: (sendBy: number) => Promise<Performed>
+  /**
+   * Before the reserve, for each attempt: reads what the requests carry of secrets, and gives what performs with them. In place of `perform`.
+   */
+  readonly prepare?: () => Promise<(sendBy: number) => Promise<Performed>>
   /** In place of the action's probe. */
   readonly ask?: (entry: LedgerEntry) => Promise<Doubt>
 }

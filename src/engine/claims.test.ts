@@ -78,7 +78,8 @@ function makeLoop() {
       },
       pool: {
         free: () => 192,
-        canRunAlone: () => true,
+        canRunIsolated: () => true,
+        roomForBytes: () => 1_000,
         tenants: () => new Map(),
         takeAnyway: () => {},
         start: () => {},

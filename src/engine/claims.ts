@@ -8,6 +8,7 @@ import { messageOf } from '../core/errors/index.ts'
 import { type Contender, shareSlots } from '../core/fairness/index.ts'
 import type { Incarnation, TenantId } from '../core/ids/index.ts'
 import type { Instant } from '../core/time/index.ts'
+import { isIsolated } from '../core/work/index.ts'
 import { type ClaimResult, StoreError } from '../ports/store.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type Item, makeItem } from './item.ts'
@@ -61,7 +62,7 @@ interface Candidate extends Consumer, Contender {
 }
 
 /** Why due work was left at the last claim. */
-type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-alone'
+type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-isolated'
 
 export function makeClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
@@ -227,7 +228,7 @@ export function makeClaims(
         limit === undefined ? { tenant, consumer, max } : { tenant, consumer, max, limit },
       ),
       max,
-      maxAlone: pool.canRunAlone() ? 1 : 0,
+      maxIsolated: pool.canRunIsolated() ? 1 : 0,
       codeHashes: code.hashes(),
     })
 
@@ -305,12 +306,12 @@ export function makeClaims(
   /** Answers how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
-    const free = Math.min(CLAIM_MAX, pool.free())
+    const free = Math.min(CLAIM_MAX, pool.free(), pool.roomForBytes())
     if (free <= 0) left = 'no-slot'
     if (owner === null || free <= 0) return config.pollMs
     try {
       for (const item of await strays.collect(owner)) {
-        if (!item.work.alone || pool.canRunAlone()) {
+        if (!isIsolated(item.work) || pool.canRunIsolated()) {
           pace.took(item.work.tenant, item.work.consumer, 1, false)
           launch(item)
         } else strays.suspect()
@@ -350,13 +351,13 @@ export function makeClaims(
       )
       for (const { tenant, consumer, room } of slots) {
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
-        pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunAlone())
+        pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
       }
       const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
       hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
       // A brief look knows nothing of those that it passed over.
-      left = !due ? 'nothing' : isFull || isBrief ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-alone'
+      left = !due ? 'nothing' : isFull || isBrief ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-isolated'
       if (due && isFull) deps.leaveWork()
       // What a brief look passed over is looked at before anybody sleeps.
       if (isBrief && !isFull) return 0
@@ -412,8 +413,8 @@ export function makeClaims(
     freed(item) {
       const isMore = item !== null && pace.finished(item)
       const isSated = item !== null && sated.has(item.work.tenant)
-      const isAlone = left === 'runs-alone' && item?.work.alone === true
-      if (isAlone || isMore || isSated) schedule(0)
+      const wasIsolated = left === 'runs-isolated' && item !== null && isIsolated(item.work)
+      if (wasIsolated || isMore || isSated) schedule(0)
       else if (left === 'no-slot') schedule(gatherMs())
     },
     async stop() {

@@ -5,6 +5,9 @@ export interface Decided {
   readonly reason?: string | null
 }
 
-export function decidedText({ actor = 'the engine’s owner', reason }: Decided): string {
+/** Who decides where the engine is used without the API. */
+export const ENGINE_OWNER = 'the engine’s owner'
+
+export function decidedText({ actor = ENGINE_OWNER, reason }: Decided): string {
   return reason == null ? `by ${actor}` : `by ${actor}: ${reason}`
 }

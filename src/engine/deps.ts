@@ -1,7 +1,9 @@
 // What the engine needs from outside, and its settings.
 
+import { TENANT_LIMITS, type TenantLimits } from '../core/access/index.ts'
 import { type ProviderDocument, RETENTION_MS } from '../core/definition/index.ts'
 import type { NodeId } from '../core/ids/index.ts'
+import type { StreamList } from '../core/inlet/index.ts'
 import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import { BUS_PREFIX } from '../core/outbox/index.ts'
 import type { Vars } from '../core/route/index.ts'
@@ -50,10 +52,16 @@ export interface EngineConfig {
   readonly isMirrored: boolean
   /** The first tokens of what is told to the bus. */
   readonly busPrefix: string
+  /** Which streams of the bus the sources of each tenant may read. */
+  readonly natsStreams: StreamList
+  /** How much a tenant may have. */
+  readonly limits: TenantLimits
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
   readonly concurrency: number
+  /** Bytes of the events whose jobs run at once on this node: beyond it no further job begins. */
+  readonly runningBytesMax: number
   /** The backstop between claims when nothing wakes the node. */
   readonly pollMs: number
   /** A reserved call must begin within this. */
@@ -90,8 +98,11 @@ export const ENGINE_DEFAULTS = {
   isShared: false,
   isMirrored: false,
   busPrefix: BUS_PREFIX,
+  natsStreams: null,
+  limits: TENANT_LIMITS,
   leaseMs: 30_000,
   concurrency: 256,
+  runningBytesMax: 256 * 1_048_576,
   pollMs: 1_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,

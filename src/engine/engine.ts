@@ -68,11 +68,13 @@ import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
+import { makeOpenHttp } from './secret-calls.ts'
 import { makeSettler, type Settlement, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
+import { tenantsInStore } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -127,6 +129,8 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
+  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
+  bodyBytesMax: Intake['bodyBytesMax']
   /** What a sender asks: an event, or a handshake that comes before events. */
   receive(request: IntakeRequest): Promise<Received>
   /** The same for requests that are events. */
@@ -308,6 +312,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    limits: config.limits,
     enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),
     wake,
@@ -338,6 +343,7 @@ export function makeEngine(
   const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
+    runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),
@@ -365,7 +371,7 @@ export function makeEngine(
     clock,
     log,
     pool,
-    tenants: () => registry.tenants(),
+    tenants: () => tenantsInStore(store),
   })
   const pace = makePace({
     draws,
@@ -478,6 +484,7 @@ export function makeEngine(
       random,
       http,
       log,
+      vault,
       commits,
       settler: wakingSettler(),
       lease,
@@ -541,9 +548,10 @@ export function makeEngine(
   const actionsOfRoutes = makeActions({
     time,
     effects,
+    openHttp: makeOpenHttp({ clock, http, vault, decisions }, config),
     internal,
     batches,
-    upserts: makeUpserts({ store, clock, http, commits, time, decisions }, config),
+    upserts: makeUpserts({ store, clock, http, vault, commits, time, decisions }, config),
     agents: makeAgents(
       {
         store,
@@ -701,7 +709,7 @@ export function makeEngine(
   let unhear = () => {}
   const door = makeDoor({ store, log, planning, instances })
   const acceptor = makeAcceptor({
-    ...{ clock, log, commits, planning, duplicates, door, settleBirths },
+    ...{ store, clock, log, commits, planning, duplicates, door, settleBirths },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({
@@ -1005,6 +1013,7 @@ export function makeEngine(
         after: (delayMs, callback) => clock.after(delayMs, callback),
       })
     },
+    bodyBytesMax: intake.bodyBytesMax,
     receive: intake.receive,
     accept: intake.accept,
     publish: publisher.publish,

@@ -69,6 +69,7 @@ export function checkEffect(
         timeoutMs: run.action.timeoutMs,
       },
       phase: 'ledger',
+      ledgerSince: Number.POSITIVE_INFINITY,
       acts: 0,
       over: null,
       until: null,

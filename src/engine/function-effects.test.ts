@@ -7,6 +7,7 @@ import type { EffectOptions, FunctionContext } from '../ports/code.ts'
 import { RetryableError, TerminalError } from '../sdk/errors.ts'
 import {
   accept,
+  type Hand,
   makeHand,
   makeWorld,
   type Node,
@@ -62,6 +63,40 @@ describe('an effect', () => {
     })
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
     expect(work).toMatchObject({ state: 'done', attempts: 1, key: 'BOOK:o1' })
+  })
+
+  test('[FE26] a store that answers late uses up no attempt: the function goes on when it is back', async () => {
+    const world = makeWorld()
+    const vendor = makeVendor(() => ({ id: 'v1' }))
+    const node = await start(world, async (_input, { effect }) => ({
+      post: await effect('post', vendor.post),
+    }))
+    let held: Hand<void> | null = null
+    node.faults.commit = async (commit, pass) => {
+      if (commit.writes.some(({ w }) => w === 'ledger.reserve')) await held?.promise
+      return pass()
+    }
+    held = makeHand<void>()
+    const id = await accept(world, node)
+    // More often than the route has attempts.
+    for (let stall = 0; stall < 5; stall += 1) {
+      await world.pass(TIMEOUT + 1_000)
+      const last = held
+      held = makeHand<void>()
+      last.give()
+      await world.pass(2_000)
+    }
+    expect(vendor.keys).toEqual([])
+    expect(await workOf(world, id)).toMatchObject({
+      attempts: 0,
+      lastError: expect.stringContaining('took too long'),
+    })
+    const last = held
+    held = null
+    last.give()
+    await world.pass(30_000)
+    expect(await workOf(world, id)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(vendor.keys).toEqual(['BOOK:o1#post'])
   })
 
   test('[FE2] that is done is not made again: what it gave comes back, in a later run and for another item', async () => {

@@ -69,11 +69,18 @@ export function makeFunctionEffects(
     }
     const { effect } = checked
     run.begin(effect)
+    askLedger(effect)
     try {
       return await inRounds(run, effect, body, options)
     } finally {
+      effect.ledgerSince = Number.POSITIVE_INFINITY
       run.finish(effect)
     }
+  }
+
+  const askLedger = (effect: OpenEffect) => {
+    effect.phase = 'ledger'
+    effect.ledgerSince = clock.monotonic()
   }
 
   const inRounds = async (
@@ -200,7 +207,7 @@ export function makeFunctionEffects(
       value = await body(keySent(run, effect), run.signal)
     } catch (error) {
       if (isLeft(effect)) throw error
-      effect.phase = 'ledger'
+      askLedger(effect)
       await settleThrown(run, effect, error)
       throw error
     }
@@ -223,7 +230,7 @@ export function makeFunctionEffects(
         .catch((error) => log.warn('work.witness-lost', { work: item.work.id, error: messageOf(error) }))
       throw new StoppedError('the function took too long and was stopped')
     }
-    effect.phase = 'ledger'
+    askLedger(effect)
     const done = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
     const settled = await commits.firmly(
       item.work.tenant,
@@ -297,12 +304,12 @@ export function makeFunctionEffects(
       value = await options.probe?.(keySent(run, effect))
     } catch (error) {
       if (isLeft(effect)) throw error
-      effect.phase = 'ledger'
+      askLedger(effect)
       const delayMs = SHORT_WAIT_MS * 2 ** Math.min(run.call.item.work.waits, 8)
       return wait(run, effect, delayMs, `the probe gave no answer: ${messageOf(error)}`, true)
     }
     if (isLeft(effect)) throw new StoppedError('the function took too long and was stopped')
-    effect.phase = 'ledger'
+    askLedger(effect)
     if (value === undefined) {
       const write = settleLedger(effect.key, 'released', 'probe', null, null)
       const next = await settleFound(run, effect, entry, write)

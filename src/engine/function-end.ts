@@ -41,7 +41,7 @@ export function makeFunctionEnds(
     const forgotten = await findForgotten(run, obstacles)
     if (obstacles.length === 0 && forgotten.length === 0) return false
     if (outcome.kind === 'failed' && (obstacles.length === 0 || run.isLate)) {
-      obstacles.push(failureOf(call, outcome))
+      obstacles.push(run.isHeldByStore ? heldByStore(call) : failureOf(call, outcome))
     }
     const isOver = outcome.kind === 'returned' && obstacles.length === 0
     for (const entry of forgotten) {
@@ -87,6 +87,19 @@ export function makeFunctionEnds(
       })
     }
     return true
+  }
+
+  /** The store, or the way to it, was slow: that uses up a wait, and no attempt of the function. */
+  const heldByStore = ({ item, key }: InternalCall): Obstacle => {
+    const isLate = time.now() + SHORT_WAIT_MS >= item.work.expiresAt
+    return makeObstacle(key, {
+      step: isLate ? 'dead' : 'again',
+      delayMs: SHORT_WAIT_MS,
+      counts: isLate ? 'nothing' : 'wait',
+      class: 'transient',
+      reason: 'expired',
+      error: 'the store did not answer in time; the function was stopped while it waited',
+    })
   }
 
   const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {

@@ -32,6 +32,8 @@ export interface OpenEffect {
   readonly abilities: EffectAbilities
   /** Of the ledger or of the user: only what the user's code does may take for ever, and is not waited for. */
   phase: 'ledger' | 'called' | 'probed' | 'left'
+  /** Since when the ledger is asked, by the monotonic clock. */
+  ledgerSince: number
   /** What the call was made over. */
   over: LedgerEntry | null
   /** When the key that a repeat relies on is forgotten. */
@@ -74,6 +76,8 @@ export class FunctionRun implements FunctionContext {
   /** By the monotonic clock; 0 until there is one. */
   deadline = 0
   isLate = false
+  /** Its time was up while it waited for the store, for most of that time: neither the function nor the vendor failed. */
+  isHeldByStore = false
   /** The function has returned, and all that it began is over. */
   isOver = false
 
@@ -205,6 +209,14 @@ export class FunctionRun implements FunctionContext {
     if (this.open > 0) return
     this.#idle?.give()
     this.#idle = null
+  }
+
+  /** How long the effect that has waited longest for the store has done so. */
+  storeWaitMs(now: number): number {
+    let longest = 0
+    for (const { phase, ledgerSince } of this.effects?.values() ?? [])
+      if (phase === 'ledger') longest = Math.max(longest, now - ledgerSince)
+    return longest
   }
 
   /** The effects whose code does not come back are left alone: they are no longer waited for. */

@@ -11,6 +11,7 @@ export {
   type Retried,
 } from './deliveries/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './deps.ts'
+export { readEdit } from './edits.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
 export { type Change, changeName, type Feed } from './feed.ts'
 export type { Accepted, Received } from './intake.ts'

@@ -11,7 +11,7 @@ import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { routeScope } from '../core/route/index.ts'
 import type { Answer, Source } from '../core/source/index.ts'
 import type { Acceptor } from './acceptor.ts'
-import type { Admission, IntakeRequest } from './admission.ts'
+import type { Admission, Announced, IntakeRequest } from './admission.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { keptHeaders, traceIdOf } from './kept-headers.ts'
 import { handshakeLine, refusalLine } from './lines.ts'
@@ -29,15 +29,18 @@ export interface Accepted {
 /** `handshake`: a question of the vendor's, answered; nothing was kept. */
 export type Received = Accepted | { readonly handshake: Answer }
 
-type RefusedHere = Pick<IntakeRequest, 'tenant' | 'source' | 'address'>
-
 export interface Intake {
+  /**
+   * How many bytes of a body the source of a request takes. Asked before the body is read: throws AppError where the request would
+   * be refused whatever its body is.
+   */
+  bodyBytesMax(request: Announced): number
   /** Throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
   /** The same for requests that are events. */
   accept(request: IntakeRequest): Promise<Accepted>
   /** One that was refused before it came here. */
-  refused(request: RefusedHere, error: AppError): void
+  refused(request: Announced, error: AppError): void
 }
 
 export function makeIntake(
@@ -120,7 +123,7 @@ export function makeIntake(
     }
   }
 
-  const refuse = (request: RefusedHere, error: AppError, durationMs: number) => {
+  const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
     log.control(refusalLine(tenant, source, error, durationMs))
     // After the answer: what is known of the tenant must not show in how long it takes.
@@ -143,6 +146,10 @@ export function makeIntake(
   }
 
   return {
+    bodyBytesMax(request) {
+      if (!deps.isOpen()) throw new AppError('shutting_down')
+      return admission.find(request).document.limits.bodyBytes
+    },
     receive,
     async accept(request) {
       const received = await receive(request)

@@ -301,6 +301,7 @@ export function makeInternalActions(
           // A heartbeat has moved the end.
           const leftMs = run.deadline - clock.monotonic()
           if (leftMs > 0) return arm(leftMs)
+          run.isHeldByStore = run.storeWaitMs(clock.monotonic()) >= timeoutMs / 2
           run.abort()
           const why = `it took longer than ${timeoutMs} ms`
           effects.abandon(run, why)

@@ -1,10 +1,11 @@
 // The slots of this node: how many items run at once, and what happens when one is free again.
 //
-// Invariants: O1 no more items are taken while the slots are full. O2 at most one item that a crash left behind runs at a time,
-// so that a loss can be told from bad company. O3 a birth takes no slot beyond the share of its tenant.
+// Invariants: O1 no more items are taken while the slots are full. O2 at most one isolated job (left behind by two crashes) runs at a
+// time, so that a loss can be told from bad company; what one crash left runs in parallel. O3 a birth takes no slot beyond the share of its tenant. O4 while the
+// events of running jobs have more bytes than the node may hold, no further job begins.
 
 import type { TenantId, WorkId } from '../core/ids/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+import { isIsolated, type WorkRow } from '../core/work/index.ts'
 import type { Item } from './item.ts'
 
 export interface Pool {
@@ -18,7 +19,9 @@ export interface Pool {
   /** An item that only waits lends its slot to others. Answers how to take it back. */
   lend(tenant: TenantId): () => void
   free(): number
-  canRunAlone(): boolean
+  /** How many jobs a claim may take for the bytes that are left: at least one while there is a slot. */
+  roomForBytes(): number
+  canRunIsolated(): boolean
   /** Gives back a slot that was taken for a birth and not used. */
   giveBack(id: WorkId): void
   /** Runs an item in a slot taken before. */
@@ -32,11 +35,15 @@ export interface Pool {
   tenants(): ReadonlyMap<TenantId, number>
 }
 
+const LARGE_BYTES = 1_048_576
+
 /** Items born leased begin with this one. */
 const BIRTH_EPOCH = 1
 
 export function makePool(config: {
   readonly concurrency: number
+  /** Of the events of all jobs that run. */
+  readonly runningBytesMax: number
   run(item: Item): Promise<void>
   /** How many slots of this node births of a tenant may have. */
   share(tenant: TenantId): number
@@ -49,7 +56,10 @@ export function makePool(config: {
   const expected = new Map<WorkId, TenantId | null>()
   const tenants = new Map<TenantId, number>()
   const watchers = new Set<Set<string>>()
-  let alonesRunning = 0
+  let isolatedRunning = 0
+  let runningBytes = 0
+  /** What a job is expected to weigh: the heaviest of late. Before any was seen, that of a large one. */
+  let expectedBytes = Math.min(LARGE_BYTES, config.runningBytesMax / 8)
   let idlers: (() => void)[] = []
 
   const count = (tenant: TenantId, by: 1 | -1) => {
@@ -69,7 +79,8 @@ export function makePool(config: {
 
   const finish = (item: Item) => {
     running.delete(item)
-    if (item.work.alone) alonesRunning -= 1
+    runningBytes -= bytesOf(item)
+    if (isIsolated(item.work)) isolatedRunning -= 1
     count(item.work.tenant, -1)
     release(item)
     if (running.size > 0) return
@@ -80,6 +91,7 @@ export function makePool(config: {
 
   return {
     take(id, tenant) {
+      if (runningBytes >= config.runningBytesMax) return false
       if (taken >= config.concurrency || (tenants.get(tenant) ?? 0) >= config.share(tenant)) return false
       taken += 1
       expected.set(id, tenant)
@@ -101,8 +113,10 @@ export function makePool(config: {
         count(tenant, 1)
       }
     },
-    free: () => config.concurrency - taken,
-    canRunAlone: () => alonesRunning === 0,
+    free: () => (runningBytes >= config.runningBytesMax ? 0 : config.concurrency - taken),
+    roomForBytes: () =>
+      Math.max(1, Math.floor((config.runningBytesMax - runningBytes) / Math.max(1, expectedBytes))),
+    canRunIsolated: () => isolatedRunning === 0,
     giveBack(id) {
       const tenant = expected.get(id) ?? null
       expected.delete(id)
@@ -121,11 +135,15 @@ export function makePool(config: {
     },
     start(item) {
       running.add(item)
+      const bytes = bytesOf(item)
+      runningBytes += bytes
+      // It halves with every job that is lighter, so that one large event does not slow the claims for long.
+      expectedBytes = Math.max(bytes, expectedBytes / 2)
       const counted = expected.get(item.work.id) ?? null
       expected.delete(item.work.id)
       if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
-      if (item.work.alone) alonesRunning += 1
+      if (isIsolated(item.work)) isolatedRunning += 1
       config.run(item).then(
         () => finish(item),
         () => finish(item),
@@ -135,6 +153,11 @@ export function makePool(config: {
     running: () => running.size,
     tenants: () => tenants,
   }
+}
+
+/** Of its event, as it came; what is made of it is a small multiple. */
+function bytesOf({ event }: Item): number {
+  return event.data.length + event.headers.length
 }
 
 function holdName(id: WorkId, epoch: number): string {

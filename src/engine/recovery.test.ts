@@ -61,6 +61,24 @@ describe('slots', () => {
     expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
   })
 
+  test('[O4] large events wait in the store while those that run fill the memory', async () => {
+    const world = makeWorld()
+    const large = 'x'.repeat(60_000)
+    const config = { runningBytesMax: 150_000, concurrency: 50 }
+    const node = await world.node({ config })
+    const events = []
+    for (let id = 0; id < 8; id += 1) events.push(await accept(world, node, { ...order(id), large }))
+    // Two are below the bound, and the third goes over it.
+    expect(world.calls).toHaveLength(3)
+    expect((await statesOf(world, events)).filter((state) => state === 'ready')).toHaveLength(5)
+    for (let index = 0; index < 8; index += 1) {
+      world.calls[index]?.answer(CREATED)
+      await world.pass(2_000)
+      expect(world.calls.length - index - 1).toBeLessThanOrEqual(3)
+    }
+    expect(await statesOf(world, events)).toEqual(Array(8).fill('done'))
+  })
+
   test('[O3] a duplicate and a refused commit give their slots back', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 1 } })
@@ -74,7 +92,7 @@ describe('slots', () => {
 })
 
 describe('what a crash left', () => {
-  test('[O2] runs one item at a time, beside fresh work', async () => {
+  test('[O2] is looked up in the ledger, beside fresh work', async () => {
     const world = makeWorld()
     const first = await world.node()
     const events = await sendMany(world, first, 3)
@@ -90,7 +108,29 @@ describe('what a crash left', () => {
     expect(world.calls).toHaveLength(before + 1)
   })
 
-  test('[O2] waits for the one that runs alone, however long it takes', async () => {
+  test('[O2] runs in parallel after one crash', async () => {
+    const world = makeWorld()
+    const documents = [SOURCE, { ...ROUTE, do: COUNT }]
+    const started: string[] = []
+    const functions = {
+      count: (input: unknown) => {
+        started.push((input as typeof PAID).id)
+        return new Promise<null>(() => {})
+      },
+    }
+    const config = { concurrency: 300 }
+    const first = await world.node({ documents, functions, config })
+    const events = await sendMany(world, first, 200)
+    expect(started).toHaveLength(200)
+    first.crash()
+    await world.node({ documents, functions, config })
+    await world.pass(1_000)
+    // No call of the interrupted jobs has ended: all of them are under way again, at once.
+    expect(started).toHaveLength(400)
+    expect(new Set(await statesOf(world, events))).toEqual(new Set(['leased']))
+  })
+
+  test('[O2] waits for the isolated job, however long it takes, after two crashes', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const started: string[] = []
@@ -105,11 +145,15 @@ describe('what a crash left', () => {
     const events = await sendMany(world, first, 3)
     expect(started).toHaveLength(3)
     first.crash()
+    const second = await world.node({ documents, functions })
+    await world.pass(10_000)
+    expect(started).toHaveLength(6)
+    second.crash()
     await world.node({ documents, functions })
     await world.pass(10_000)
-    expect(started).toHaveLength(4)
+    expect(started).toHaveLength(7)
     expect((await statesOf(world, events)).filter((state) => state === 'leased')).toHaveLength(1)
-    for (const running of [5, 6]) {
+    for (const running of [8, 9]) {
       finish.at(-1)?.()
       await world.pass()
       expect(started).toHaveLength(running)
@@ -143,7 +187,7 @@ describe('what a crash left', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
   })
 
-  test('[R11] three losses while alone: dead as a crash loop', async () => {
+  test('[R11] three losses beyond the first: dead as a crash loop', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const functions = { count: () => new Promise<null>(() => {}) }

@@ -18,17 +18,22 @@ import { definitionId, hashDocument, LANGUAGE } from '../core/definition/index.t
 import { AppError, messageOf, unreachable } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
-import { compileRoute, type Route } from '../core/route/index.ts'
-import { compileSource, type Source } from '../core/source/index.ts'
+import { compileRoute as compileRouteFresh, type Route } from '../core/route/index.ts'
+import { compileSource as compileSourceFresh, type Source } from '../core/source/index.ts'
 import { makeTrie, type Trie } from '../core/subject/index.ts'
 import {
-  compileSubscription,
+  compileSubscription as compileSubscriptionFresh,
   SUBSCRIPTION_PREFIX,
   type Subscription,
   type SubscriptionStatus,
 } from '../core/subscription/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
-import { compileWorkflow, lockConsumer, parseStepName, type Workflow } from '../core/workflow/index.ts'
+import {
+  compileWorkflow as compileWorkflowFresh,
+  lockConsumer,
+  parseStepName,
+  type Workflow,
+} from '../core/workflow/index.ts'
 import type { Store } from '../ports/store.ts'
 import { makeSubscriptionsInForce, subscriptionOf } from './subscriptions-in-force.ts'
 
@@ -146,6 +151,28 @@ export interface Registry {
   credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
   credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
 }
+
+/**
+ * What is compiled of a document depends on the document alone, and documents never change: one that is checked, applied and
+ * applied again is compiled once.
+ */
+function once<Document extends object, Compiled>(
+  compile: (document: Document) => Compiled,
+): (document: Document) => Compiled {
+  const known = new WeakMap<Document, Compiled>()
+  return (document) => {
+    const found = known.get(document)
+    if (found !== undefined) return found
+    const compiled = compile(document)
+    known.set(document, compiled)
+    return compiled
+  }
+}
+
+const compileSource = once(compileSourceFresh)
+const compileRoute = once(compileRouteFresh)
+const compileWorkflow = once(compileWorkflowFresh)
+const compileSubscription = once((document: SubscriptionDocument) => compileSubscriptionFresh(document))
 
 /** `fire/3/book` runs as `fire/book`. */
 function partOf(step: string): string {

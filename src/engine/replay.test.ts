@@ -4,6 +4,9 @@ import { expect, test } from 'vitest'
 import type { DeadLetter } from '../core/dead-letter/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../core/ids/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import type { Write } from '../ports/store.ts'
+import { readEdit } from './edits.ts'
 import {
   accept,
   answered,
@@ -121,6 +124,38 @@ test('[DL4] an edit leaves the original alone, and points the letter at a copy',
   expect((await world.reads.events({ cursor: null, limit: 9, unmatched: true })).items).toEqual([])
   const caused = await world.reads.causedBy(letter.eventId, 9)
   expect(caused.filter(({ source }) => source === 'shop')).toMatchObject([{ id: eventId }])
+})
+
+test('[DL14] a copy says who edited it, why and which fields; what retention left behind goes', async () => {
+  const { world, node, letter } = await withLetter()
+  const gone = 'evt_00000000-0000-7000-8000-000000000000'
+  const left: Write = { w: 'record.put', kind: 'edit', key: gone, version: 1, body: '{}' }
+  await heard(world, world.store.commit({ tenant: T, guards: [], writes: [left] }))
+  const edit = (data: JsonValue) =>
+    heard(world, node.engine.edit(T, letter.id, { data, reason: 'typo', actor: 'anna' }))
+  const first = await edit({ ...PAID, order: 'o2', more: [1] })
+  const original = await world.reads.event(letter.eventId)
+  const copy = await world.reads.event(first.eventId)
+  if (original === null || copy === null) throw new Error('an event is gone')
+  expect(await readEdit(world.reads, original)).toBeNull()
+  expect(await readEdit(world.reads, copy)).toEqual({
+    by: 'anna',
+    reason: 'typo',
+    changed: ['order', 'more'],
+    hasMore: false,
+    payloadHashBefore: original.payloadHash,
+  })
+  // Made before edits were recorded, as it is seen: a copy all the same.
+  expect(await readEdit(world.reads, { ...copy, id: 'evt_older' as EventId })).toBeNull()
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, index]))
+  const { eventId } = await edit(many)
+  const second = await world.reads.event(eventId)
+  if (second === null) throw new Error('the copy is gone')
+  expect(second.causationId).toBe(first.eventId)
+  const { changed, hasMore } = (await readEdit(world.reads, second)) ?? {}
+  expect([changed?.length, hasMore]).toEqual([50, true])
+  const records = await world.reads.records({ kind: 'edit', cursor: null, limit: 9 })
+  expect(records.items.map(({ key }) => key)).toEqual([first.eventId, eventId])
 })
 
 test('[DL5] a replay of an edited letter runs the copy under the old key', async () => {

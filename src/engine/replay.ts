@@ -5,13 +5,12 @@
 import {
   type DeadLetter,
   type DeadLetterEvent,
-  editKey,
   type NewDeadLetter,
   stepDeadLetter,
 } from '../core/dead-letter/index.ts'
 import { hashText } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import type { NewEvent, StoredEvent } from '../core/event/index.ts'
+import { editKey, type NewEvent, type StoredEvent } from '../core/event/index.ts'
 import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Route, Vars } from '../core/route/index.ts'
@@ -22,6 +21,7 @@ import { credentialOf, newRotation } from './credentials/index.ts'
 import { type Decided, decidedText } from './decided.ts'
 import { newDelivery } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
+import { editWrites } from './edits.ts'
 import type { EventPlan } from './event-plan.ts'
 import { type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import { newIntake } from './intake-work.ts'
@@ -257,6 +257,7 @@ export function makeReplayer(
           // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
           { w: 'event.append', event: copy, dedupForMs: 0 },
           { w: 'deadLetter.put', row },
+          ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
         ],
       )
       const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`

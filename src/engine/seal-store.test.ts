@@ -122,6 +122,41 @@ describe('a store that seals', () => {
     expect(dumped).toMatchObject(event)
   })
 
+  test('[SE50] keeps definitions with a credential in clear text sealed under their keys, and others as they are', async () => {
+    const kit = await open()
+    const store = makeSealStore(kit.store, { seal, log })
+    const body = '{"kind":"Route","do":{"headers":{"authorization":"Bearer abc123"}}}'
+    const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { x-api-key: abc123 }' })
+    const plain = '{"kind":"Route","do":{"headers":{"accept":"text/plain"}}}'
+    const put = (kind: 'definition' | 'authored' | 'subscription', key: string, one: string) =>
+      ({ w: 'record.put', kind, key, version: 1, body: one }) as const
+    await store.commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        put('definition', 'sha256:1', body),
+        put('authored', 'sha256:1', text),
+        put('subscription', 'crm', body),
+        put('definition', 'sha256:2', plain),
+      ],
+    })
+    const behind = kit.store.forTenant(TENANT)
+    const reads = store.forTenant(TENANT)
+    for (const [kind, key, one] of [
+      ['definition', 'sha256:1', body],
+      ['authored', 'sha256:1', text],
+      ['subscription', 'crm', body],
+    ] as const) {
+      expect((await behind.record(kind, key))?.body).not.toContain('abc123')
+      expect(await reads.record(kind, key)).toEqual({ version: 1, body: one })
+    }
+    expect((await behind.record('definition', 'sha256:2'))?.body).toBe(plain)
+    const page = await reads.records({ kind: 'subscription', limit: 10, cursor: null })
+    expect(page.items.map((one) => one.body)).toEqual([body])
+    const other = makeSealStore(kit.store, { seal: makeSeal(9), log })
+    await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
+  })
+
   test('[SE8] leaves other events and other headers as they are', async () => {
     const kit = await open()
     const store = makeSealStore(kit.store, { seal, log })
@@ -167,7 +202,7 @@ describe('a store that seals', () => {
       owner,
       slots: [{ tenant: TENANT, consumer: whole.work.consumer, max: 9 }],
       max: 9,
-      maxAlone: 9,
+      maxIsolated: 9,
       codeHashes: [],
     })
     const byId = new Map(items.map(({ event }) => [event.id, event]))

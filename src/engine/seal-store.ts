@@ -1,18 +1,23 @@
 // A store that keeps sensitive events sealed: the payload and the body as a whole, and the headers if one of them is
 // sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
 //
+// The same for records of definitions and subscriptions that may hold a credential in clear text: the text of the record is sealed, its
+// key stays. A record that does not open is an error: what it says is needed whole.
+//
 // Everything else passes as it is, and costs one look: at the paths of an event that is appended, and at the first characters
 // of one that is read.
 //
 // Invariants: SE8 nothing of a sensitive payload reaches the store behind in clear. SE9 what does not open is answered sealed,
 // never thrown: one event that cannot be read must not stop a claim or a list of others.
 
+import { AppError } from '../core/errors/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import { mayHoldLiteral } from '../core/secret/index.ts'
 import { compileSensitive, isSealed, splitSealed } from '../core/sensitive/index.ts'
 import type { Log } from '../ports/log.ts'
 import { type Seal, SealError, type SealPlace } from '../ports/seal.ts'
-import type { Commit, Store, TenantReads, Write } from '../ports/store.ts'
+import type { Commit, RecordKind, Store, TenantReads, Write } from '../ports/store.ts'
 
 /** What is known of an event that does not open: all of it may be sensitive. */
 const EVERYTHING: readonly string[] = ['payload', 'header']
@@ -47,6 +52,15 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
         const event = await reads.event(id)
         return event === null ? null : open(event)
       },
+      async record(kind, key) {
+        const record = await reads.record(kind, key)
+        return record === null ? null : openRecord(seal, tenant, kind, key, record)
+      },
+      async records(query) {
+        const page = await reads.records(query)
+        if (!WRITTEN.has(query.kind)) return page
+        return { ...page, items: page.items.map((one) => openRecord(seal, tenant, query.kind, one.key, one)) }
+      },
     }
   }
 
@@ -69,7 +83,8 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
         },
         async dump() {
           const dump = await reads.dump()
-          return { ...dump, events: openAll(dump.events) }
+          const records = dump.records.map((one) => openRecord(seal, one.tenant, one.kind, one.key, one))
+          return { ...dump, records, events: openAll(dump.events) }
         },
       }
     },
@@ -78,12 +93,42 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
 
 function sealCommit(seal: Seal, commit: Commit): Commit {
   const { tenant, writes } = commit
-  if (!writes.some(isSensitive)) return commit
+  if (!writes.some((write) => isSensitive(write) || holdsLiteral(write))) return commit
   return {
     ...commit,
-    writes: writes.map((write) =>
-      isSensitive(write) ? { ...write, event: sealEvent(seal, tenant, write.event) } : write,
-    ),
+    writes: writes.map((write) => {
+      if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
+      if (!holdsLiteral(write)) return write
+      return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
+    }),
+  }
+}
+
+/** Kinds whose records hold what users wrote. */
+const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'subscription'])
+
+function holdsLiteral(write: Write): write is Extract<Write, { w: 'record.put' }> {
+  return write.w === 'record.put' && WRITTEN.has(write.kind) && mayHoldLiteral(write.body)
+}
+
+function recordPlace(tenant: TenantId, kind: RecordKind, key: string): SealPlace {
+  return { tenant, row: `${kind}/${key}`, part: 'record' }
+}
+
+function openRecord<Row extends { readonly body: string }>(
+  seal: Seal,
+  tenant: TenantId,
+  kind: RecordKind,
+  key: string,
+  record: Row,
+): Row {
+  if (!WRITTEN.has(kind) || !isSealed(record.body)) return record
+  try {
+    return { ...record, body: seal.open(recordPlace(tenant, kind, key), record.body).text }
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    const detail = `the ${kind} ${key} is encrypted and cannot be read: ${error.message}`
+    throw new AppError('secret_unreadable', detail, { cause: error })
   }
 }
 

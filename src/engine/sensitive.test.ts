@@ -216,6 +216,9 @@ describe('a sensitive event', () => {
       data: JSON.stringify(data),
       sensitive: ['payload.user'],
     })
+    // [DL14] Which field below a sensitive path differs is as sensitive as it is.
+    const edit = await world.reads.record('edit', eventId)
+    expect(JSON.parse(edit?.body ?? 'null')).toMatchObject({ changed: ['user'], by: 'op' })
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, {
       force: false,
       reason: null,

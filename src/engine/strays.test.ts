@@ -23,7 +23,7 @@ function makeWorld() {
     clock: { monotonic: () => now },
     log: { warn: () => {} },
     pool: { watch: () => ({ holds: () => false, stop: () => {} }) },
-    tenants: () => ['main' as TenantId],
+    tenants: async () => ['main' as TenantId],
   } as never)
   return {
     strays,

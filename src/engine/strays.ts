@@ -22,7 +22,10 @@ const PAGE = 200
 const AGAIN_MS = [2_000, 10_000, 60_000]
 
 export function makeStrays(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & { readonly pool: Pool; tenants(): readonly TenantId[] },
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
+    readonly pool: Pool
+    tenants(): Promise<readonly TenantId[]>
+  },
 ): Strays {
   const { store, clock, log, pool } = deps
   /** When to look, by the monotonic clock. */
@@ -52,7 +55,7 @@ export function makeStrays(
       const watch = pool.watch()
       try {
         const found: Item[] = []
-        for (const tenant of deps.tenants()) {
+        for (const tenant of await deps.tenants()) {
           for (const row of await leasedRows(tenant)) {
             if (row.owner !== owner || watch.holds(row)) continue
             const event = await store.forTenant(tenant).event(row.eventId)

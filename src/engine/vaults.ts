@@ -2,6 +2,8 @@
 
 import { type DefinitionDocument, type SecretRef, secretsOf } from '../core/definition/index.ts'
 import { AppError, type ErrorCode } from '../core/errors/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { namedSecrets } from '../core/secret/index.ts'
 import type { Vault } from '../ports/vault.ts'
 
 export function combineVaults(vaults: {
@@ -67,4 +69,25 @@ function refsOf(document: DefinitionDocument): readonly SecretRef[] {
   if (document.kind === 'Source') return secretsOf(document.verify)
   if (document.kind === 'Credential') return [document.secret]
   return document.kind === 'Subscription' && document.secret !== null ? [document.secret] : []
+}
+
+/** Secrets of any place that documents name and that have no value, each with the definitions that need it. */
+export async function missingSecrets(
+  documents: readonly DefinitionDocument[],
+  resolve: (ref: SecretRef) => Promise<readonly string[]>,
+): Promise<readonly { readonly ref: SecretRef; readonly definitions: readonly string[] }[]> {
+  const named = new Map<string, { ref: SecretRef; definitions: Set<string> }>()
+  for (const document of documents) {
+    for (const { path: _path, ...one } of namedSecrets(document as unknown as JsonValue)) {
+      const ref: SecretRef = 'ref' in one ? { ref: one.ref } : one
+      const entry = named.get(placeOfSecret(ref)) ?? { ref, definitions: new Set() }
+      entry.definitions.add(`${document.kind}/${document.name}`)
+      named.set(placeOfSecret(ref), entry)
+    }
+  }
+  const missing: { ref: SecretRef; definitions: readonly string[] }[] = []
+  for (const { ref, definitions } of named.values()) {
+    if ((await resolve(ref)).length === 0) missing.push({ ref, definitions: [...definitions] })
+  }
+  return missing
 }

@@ -216,6 +216,7 @@ export function makeWorkActions(
       const answer = await askProbe(action.probe, { ...scope, key: entry.key }, async (request) => ({
         outcome: await deps.http.send({
           ...request,
+          tenant: work.tenant,
           timeoutMs: abilities.timeoutMs,
           maxResponseBytes: config.responseBytesMax,
         }),

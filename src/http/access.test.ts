@@ -48,7 +48,7 @@ function makeWorld() {
   })
   let requests = 0
   const server: HttpServer = makeHttpServer(api, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 1_000,
     requestId: () => {
       requests += 1

@@ -3,8 +3,11 @@
 import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { OutboundPolicy } from '../core/guard/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
+import type { StreamList } from '../core/inlet/index.ts'
 import type { Role } from '../core/node/index.ts'
+import type { EnvNames } from '../core/secret/index.ts'
 import type { Instant } from '../core/time/index.ts'
+import type { CheckAnswers, CheckJob, CheckQuestions, CheckResults } from '../definitions/index.ts'
 import type { Access } from '../engine/access/index.ts'
 import type { Integrations } from '../engine/connections/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
@@ -45,7 +48,18 @@ interface DemoApi {
   stop(tenant: TenantId): Promise<DemoState>
 }
 
+/** Runs one check and answers its questions on the way; throws AppError when it takes too long. */
+export type RunCheck = <Job extends CheckJob>(
+  job: Job,
+  answer: (questions: CheckQuestions) => Promise<CheckAnswers>,
+) => Promise<CheckResults[Job['job']]>
+
 export interface HttpApi {
+  /**
+   * How many bytes of a body the source takes. Asked before the body is read: refuses with AppError what would be refused whatever its
+   * body is. A promise: the node is starting.
+   */
+  sourceBodyMax(request: Parameters<Engine['bodyBytesMax']>[0]): number | Promise<number>
   /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
   /** Tells of a request that was refused before it came that far. */
@@ -73,7 +87,7 @@ export interface HttpApi {
   /** Events on their way there. */
   readonly deliveries: DeliveryActions & DeliveryViews
   /** Whether the address of a subscription may be called. */
-  vetSubscription(document: SubscriptionDocument): Promise<Vetted>
+  vetSubscription(tenant: TenantId, document: SubscriptionDocument): Promise<Vetted>
   readonly access: Access
   readonly definitions: Pick<
     Definitions,
@@ -92,6 +106,8 @@ export interface HttpApi {
       tenant: TenantId,
     ): readonly { readonly name: string; readonly subjects: readonly string[] }[]
   }
+  /** Checks what tenants send, off this thread; left out: on this one. */
+  readonly runCheck?: RunCheck
   readonly inspect: Inspect
   readonly secrets: Pick<SecretVault, 'list' | 'names' | 'set' | 'promote' | 'remove' | 'rewrap'> & {
     /** A pending value is there: a credential that uses it may be rotated to it. */
@@ -107,9 +123,15 @@ export interface HttpApi {
   now(): Instant
   readonly idempotency: Pick<Idempotency, 'begin'>
   /** Where the node may call; left out: nobody has said. */
-  readonly outbound?: OutboundPolicy
+  outbound?(tenant: TenantId): OutboundPolicy
+  /** Names of the node's environment that definitions may name; left out: not known. */
+  readonly variableNames?: ReadonlySet<string>
   /** What the node's own subjects on the bus begin with; left out: there is no bus. */
   readonly busPrefix?: string | undefined
+  /** Which streams of the bus the sources of each tenant may read; left out: there is no bus. */
+  readonly natsStreams?: StreamList | undefined
+  /** Environment variables that `{ env }` of definitions may read; left out: all. */
+  readonly secretEnv?: EnvNames | undefined
   readonly about: {
     readonly environment: string
     readonly version: string

@@ -1,4 +1,5 @@
-// How much of a body each kind of request may send: what its fields can hold at their longest, and little more.
+// How much of a body each kind of request may send: what its fields can hold at their longest, and little more. None takes more than
+// `MILLRACE_BODY_LIMIT`.
 
 import { AppError } from '../core/errors/index.ts'
 
@@ -17,20 +18,19 @@ export const BODY_BYTES_MAX = {
   files: 2 * KIB * KIB,
 } as const
 
-/** For requests that hold a whole event: as large as one may arrive, and what stands around it. */
-export function eventBodyLimit(bodyBytesMax: number): number {
-  return bodyBytesMax + 64 * KIB
-}
-
 /** The framework's refusal with the limit that was passed; null for any other error. */
-export function tooLarge(error: unknown, limit: number | undefined, eventLimit: number): AppError | null {
+export function tooLarge(error: unknown, limit: number | undefined, bodyBytesMax: number): AppError | null {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   if (code !== 'FST_ERR_CTP_BODY_TOO_LARGE' || limit === undefined) return null
-  const holdsEvent = limit === eventLimit || limit === eventLimit + BODY_BYTES_MAX.yaml
-  const next = holdsEvent
-    ? 'Send less, or raise the node’s `MILLRACE_BODY_LIMIT`.'
-    : limit === BODY_BYTES_MAX.files
-      ? 'Send fewer files at once.'
-      : 'Send less: leave out what this request does not take.'
+  return bodyTooLarge(limit, bodyBytesMax)
+}
+
+export function bodyTooLarge(limit: number, bodyBytesMax: number): AppError {
+  const next =
+    limit === bodyBytesMax
+      ? 'Send less, or raise the node’s `MILLRACE_BODY_LIMIT`.'
+      : limit === BODY_BYTES_MAX.files
+        ? 'Send fewer files at once.'
+        : 'Send less: leave out what this request does not take.'
   return new AppError('body_too_large', `the limit here is ${limit} bytes`, { next, details: { limit } })
 }

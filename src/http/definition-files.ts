@@ -1,44 +1,72 @@
 // Definitions that come over the network: read and checked beside what is in force already. Code does not come this way:
 // what runs in the node is the node's own.
 
-import { setImmediate } from 'node:timers/promises'
 import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import {
-  type Compiled,
+  type CheckedFiles,
+  type CheckQuestions,
   compareFindings,
-  compileDefinitions,
   type DefinitionFile,
   type Finding,
   findTooMuch,
   hasErrors,
-  type ReadDocument,
-  readDocuments,
+  vetEndpoints,
 } from '../definitions/index.ts'
 import { heldByApi } from '../engine/subscriptions/index.ts'
 import type { HttpApi } from './api.ts'
-import { readSurroundings } from './surroundings.ts'
+import { runHere } from './run-check.ts'
+import { outboundJob, readSurroundings } from './surroundings.ts'
 import { makeTurns } from './turns.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
-type Checked = Omit<Compiled, 'changedKeys' | 'heldNames' | 'addresses'>
+type Checked = Omit<CheckedFiles, 'endpoints'>
 
-type Api = Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'outbound' | 'reads' | 'vetSubscription'>
+type Api = Pick<
+  HttpApi,
+  | 'definitions'
+  | 'secrets'
+  | 'about'
+  | 'outbound'
+  | 'busPrefix'
+  | 'reads'
+  | 'vetSubscription'
+  | 'runCheck'
+  | 'variableNames'
+>
 
-export type CompileFiles = (tenant: TenantId, files: readonly DefinitionFile[]) => Promise<Checked>
+export type CompileFiles = (
+  tenant: TenantId,
+  files: readonly DefinitionFile[],
+  functions?: readonly PlannedFunction[],
+) => Promise<Checked>
+
+/** One that comes with the files, and stands instead of the node's own of that name. */
+export interface PlannedFunction {
+  readonly name: string
+  readonly hash: string
+  readonly timeoutMs?: number
+  readonly emits?: readonly string[]
+}
 
 const WAITING_MAX = 10
 /** Of the nets of all workflows that are sent together: about a tenth of a second. */
 const SENT_MARKINGS_MAX = 20_000
 
-/** Reading keeps the node busy: it is weighed first, done file by file, and once at a time for each tenant. */
+/** What is sent is weighed first, then checked off this thread, once at a time for each tenant. */
 export function makeFileCompiler(api: Api): CompileFiles {
   const turns = makeTurns(WAITING_MAX)
-  return (tenant, files) => turns.take(tenant, () => compileFiles(api, tenant, files))
+  return (tenant, files, functions = []) =>
+    turns.take(tenant, () => compileFiles(api, tenant, files, functions))
 }
 
-async function compileFiles(api: Api, tenant: TenantId, files: readonly DefinitionFile[]): Promise<Checked> {
+async function compileFiles(
+  api: Api,
+  tenant: TenantId,
+  files: readonly DefinitionFile[],
+  planned: readonly PlannedFunction[],
+): Promise<Checked> {
   const fields = files.flatMap(({ path }, index) =>
     CODE.test(path)
       ? [{ path: `/files/${index}/path`, message: 'is code: put it into the folder of the node' }]
@@ -50,30 +78,34 @@ async function compileFiles(api: Api, tenant: TenantId, files: readonly Definiti
   }
   const tooMuch = findTooMuch(files)
   if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch, proofs: [] }
-  const documents: ReadDocument[] = []
-  const findings: Finding[] = []
-  for (const file of files) {
-    const read = readDocuments([file])
-    documents.push(...read.documents)
-    findings.push(...read.findings)
-    // What else the node has to do comes first.
-    await setImmediate()
-  }
-  const subscriptions = documents.flatMap(({ value: { kind, name } }) =>
-    kind === 'Subscription' && typeof name === 'string' ? [name] : [],
+  const { runCheck = runHere } = api
+  const own = planned.map(({ name, hash, timeoutMs = null }) => [name, { hash, timeoutMs }] as const)
+  const beside = await readSurroundings(api, tenant)
+  const answer = async ({ functions, subscriptions }: CheckQuestions) => ({
+    functions: new Map([...functions.flatMap((name) => functionOf(api, tenant, name)), ...own]),
+    held: await heldByApi(api.reads(tenant), subscriptions),
+  })
+  const { endpoints, ...checked } = await runCheck(
+    {
+      job: 'files',
+      files,
+      beside: {
+        ...beside,
+        emits: [...(beside.emits ?? []), ...planned.flatMap(({ emits = [] }) => emits)],
+      },
+      ...outboundJob(api, tenant),
+      markings: SENT_MARKINGS_MAX,
+    },
+    answer,
   )
-  const held = await heldByApi(api.reads(tenant), subscriptions)
-  const deps = {
-    ...(await readSurroundings(api, tenant)),
-    ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
-    isHeld: (name: string) => held.has(name),
-    functions: (name: string) => api.definitions.functionHash(tenant, name),
-    timeouts: (name: string) => api.definitions.functionTimeoutMs(tenant, name),
-    markings: SENT_MARKINGS_MAX,
-  }
-  const compiled = compileDefinitions([], deps, documents)
-  const told = await compiled.addresses(deps.inForce, (document) => api.vetSubscription(document))
-  return { ...compiled, findings: [...findings, ...compiled.findings, ...told].sort(compareFindings) }
+  const told = await vetEndpoints(endpoints, (document) => api.vetSubscription(tenant, document))
+  return { ...checked, findings: [...checked.findings, ...told].sort(compareFindings) }
+}
+
+function functionOf({ definitions }: Api, tenant: TenantId, name: string) {
+  const hash = definitions.functionHash(tenant, name)
+  if (hash === null) return []
+  return [[name, { hash, timeoutMs: definitions.functionTimeoutMs(tenant, name) }] as const]
 }
 
 export function refuseErrors(findings: readonly Finding[]): void {

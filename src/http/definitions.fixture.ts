@@ -35,7 +35,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   })
   const api: Partial<HttpApi> = {
     reads: (tenant) => store.forTenant(tenant),
-    vetSubscription: async ({ url }) => ({
+    vetSubscription: async (_, { url }) => ({
       ok: true,
       ...(url.includes('nowhere') && { warning: 'it could not be looked up' }),
     }),
@@ -55,7 +55,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 1_000,
     requestId: () => {
       requests += 1

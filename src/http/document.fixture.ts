@@ -55,7 +55,7 @@ export async function readDocument(): Promise<OpenApiDocument> {
   // Adding routes asks nothing of the parts behind them.
   const nothing: unknown = new Proxy(() => nothing, { get: () => nothing })
   await using server = makeHttpServer(nothing as HttpApi, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 0,
     requestId: () => 'none',
     log: makeMemoryLog(),

@@ -1,10 +1,11 @@
 // What is refused before any route is asked: addresses and requests that cannot be read, and methods that a known address
 // does not have. These, too, are problem documents.
 
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import { PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
+import { PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 
 /** Names have at most 128 characters, some of them escaped. */
 export const PARAM_LENGTH_MAX = 256
@@ -32,12 +33,23 @@ function fromParser(error: { readonly code?: string }): AppError {
 /** There is no request yet, so the answer is written by hand, and the connection ends with it. */
 export function refuseConnection(error: { readonly code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  // An answer that is under way must not get another one into its middle.
-  if (!socket.writable || ('_httpMessage' in socket && socket._httpMessage !== null)) {
+  if (!socket.writable || isAnswering(socket)) {
     socket.destroy()
     return
   }
-  const problem = toProblem(fromParser(error), requestId)
+  answerConnection(toProblem(fromParser(error), requestId), socket)
+}
+
+/** An answer that is under way must not get another one into its middle, nor may a whole request get the answer of a broken one. */
+function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  const response = socket._httpMessage ?? null
+  if (response === null) return false
+  // A body that cannot be read belongs to the request whose answer is due.
+  return response.headersSent || response.req.complete
+}
+
+/** Writes the refusal by hand, and ends the connection with it. */
+export function answerConnection(problem: Problem, socket: Socket): void {
   const text = JSON.stringify(problem)
   const headers = {
     ...problemHeaders(problem),
@@ -47,8 +59,9 @@ export function refuseConnection(error: { readonly code?: string }, socket: Sock
     ...NOSNIFF,
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('\r\n')}\r\n\r\n${text}`, () =>
-    socket.destroySoon(),
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${text}`,
+    () => socket.destroySoon(),
   )
 }
 

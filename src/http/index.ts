@@ -1,3 +1,3 @@
-export type { Gauge, HttpApi, Readiness } from './api.ts'
+export type { Gauge, HttpApi, Readiness, RunCheck } from './api.ts'
 export { signInUrl } from './routes-access.ts'
 export { type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'

@@ -1,10 +1,12 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../core/errors/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { IntakeRequest } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
+import { type ByteBudget, makeByteBudget } from './byte-budget.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 
 const servers: Server[] = []
@@ -21,12 +23,15 @@ interface World {
   /** What was refused before it was passed on. */
   readonly refused: { readonly source: string; readonly address: string; readonly code: string }[]
   readonly failures: unknown[]
+  readonly budget: ByteBudget
   closing: boolean
 }
 
 async function makeWorld(
   over: {
     bodyBytesMax?: number
+    sourceBodyMax?: HttpApi['sourceBodyMax']
+    heldBytesMax?: number
     receive?: HttpApi['receive']
     onRefused?: () => void
     trustedProxies?: readonly string[]
@@ -36,9 +41,12 @@ async function makeWorld(
   const accepted: IntakeRequest[] = []
   const refused: World['refused'] = []
   const failures: unknown[] = []
-  const world = { port: 0, accepted, refused, failures, closing: false }
+  const budget = makeByteBudget(over.heldBytesMax ?? Number.POSITIVE_INFINITY)
+  const world = { port: 0, budget, accepted, refused, failures, closing: false }
   let requests = 0
   const ingest = makeIngest({
+    sourceBodyMax: over.sourceBodyMax ?? (() => Number.POSITIVE_INFINITY),
+    budget,
     receive: async (request) => {
       accepted.push(request)
       return over.receive ? over.receive(request) : { eventId: 'evt_1' as EventId, duplicate: false }
@@ -450,4 +458,136 @@ test('a sender that goes away in the middle disturbs nobody', async () => {
   socket.resetAndDestroy()
   expect(await send(world, {})).toMatchObject({ status: 202 })
   expect(world.accepted).toHaveLength(1)
+})
+
+describe('memory before a sender is known', () => {
+  const head = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 900000\r\n\r\n`
+  const chunkedHead = (path: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
+  /** Opens a connection, sends the text, and stays. */
+  const hold = async ({ port }: World, ...texts: readonly string[]) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    for (const text of texts) await new Promise((resolve) => socket.write(text, resolve))
+    return socket
+  }
+  const unknown: HttpApi['sourceBodyMax'] = ({ source }) => {
+    if (source === 'nowhere') throw new AppError('unknown_source')
+    return 1_000
+  }
+
+  test('[GU29] unfinished bodies to a source that is not there hold no bytes', async () => {
+    const world = await makeWorld({ bodyBytesMax: 1_000_000, sourceBodyMax: unknown })
+    const piece = 'x'.repeat(50_000)
+    const chunk = `c350\r\n${piece}\r\n`
+    const sockets = []
+    for (let count = 0; count < 20; count += 1) {
+      sockets.push(await hold(world, head('/in/default/nowhere'), piece, piece))
+      sockets.push(await hold(world, chunkedHead('/in/default/nowhere'), chunk, chunk))
+    }
+    // A body that ends is answered after all that came before it was read.
+    const headers = { 'content-type': 'application/json' }
+    const answer = await send(world, { path: '/in/default/nowhere', headers, body: piece })
+    expect(answer).toMatchObject({ status: 404, body: { code: 'unknown_source' } })
+    expect(world.budget.held).toBe(0)
+    expect(world.accepted).toEqual([])
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('[GU29] a source’s own limit counts while the body arrives', async () => {
+    const world = await makeWorld({ bodyBytesMax: 1_000_000, sourceBodyMax: unknown })
+    const said = await talk(world, head('/in/default/small'))
+    const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`
+    const unsaid = await talk(world, chunkedHead('/in/default/small'), chunk)
+    for (const answer of [said, unsaid]) {
+      expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+      expect(answer).toContain('the limit is 1000 bytes')
+    }
+    expect(world.budget.held).toBe(0)
+    expect(world.refused.map(({ code }) => code)).toEqual(['body_too_large', 'body_too_large'])
+  })
+
+  test('[AP21] what is beyond the node’s budget is told to come again, and the rest goes on', async () => {
+    let settle = () => {}
+    const stored = new Promise<void>((resolve) => {
+      settle = resolve
+    })
+    let isReceived = () => {}
+    const received = new Promise<void>((resolve) => {
+      isReceived = resolve
+    })
+    const world = await makeWorld({
+      bodyBytesMax: 1_000_000,
+      heldBytesMax: 1_000,
+      receive: async () => {
+        isReceived()
+        await stored
+        return { eventId: 'evt_1' as EventId, duplicate: false }
+      },
+    })
+    const first = send(world, { body: 'x'.repeat(900) })
+    await received
+    // It waits for its commit, and is counted until it is answered.
+    expect(world.budget.held).toBe(900)
+    const second = await send(world, { body: 'x'.repeat(200) })
+    expect(second).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: { code: 'overloaded' },
+    })
+    expect(second.headers['content-type']).toBe('application/problem+json')
+    settle()
+    expect(await first).toMatchObject({ status: 202 })
+    expect(world.budget.held).toBe(0)
+    expect(await send(world, { body: 'x'.repeat(200) })).toMatchObject({ status: 202 })
+    expect(world.refused.map(({ code }) => code)).toEqual(['overloaded'])
+  })
+
+  test('[AP21] a sender that goes away in the middle gives its bytes back', async () => {
+    const world = await makeWorld({ bodyBytesMax: 1_000_000, heldBytesMax: 60_000 })
+    const socket = await hold(world, head('/in/default/x'), 'x'.repeat(50_000))
+    await vi.waitUntil(() => world.budget.held === 50_000)
+    socket.resetAndDestroy()
+    await vi.waitUntil(() => world.budget.held === 0)
+    expect(world.accepted).toEqual([])
+  })
+
+  test('[AP21] an inflated body counts with what it has become', async () => {
+    const world = await makeWorld({
+      bodyBytesMax: 1_000_000,
+      heldBytesMax: 5_000,
+      receive: async (request) => {
+        await request.inflate?.(1_000_000, true)
+        return { eventId: 'evt_1' as EventId, duplicate: false }
+      },
+    })
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const body = gzipSync('x'.repeat(50_000))
+    expect(await send(world, { headers, body })).toMatchObject({ status: 503, body: { code: 'overloaded' } })
+    expect(world.budget.held).toBe(0)
+  })
+
+  test('a node that starts looks for the source when it can, and reads the body then', async () => {
+    let open = (_bytes: number) => {}
+    const bytes = new Promise<number>((resolve) => {
+      open = resolve
+    })
+    let isAsked = () => {}
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve
+    })
+    const world = await makeWorld({
+      sourceBodyMax: () => {
+        isAsked()
+        return bytes
+      },
+    })
+    const answered = send(world, { body: 'x'.repeat(500) })
+    await asked
+    expect(world.budget.held).toBe(0)
+    open(1_000)
+    expect(await answered).toMatchObject({ status: 202 })
+    expect(world.accepted[0]?.body.byteLength).toBe(500)
+  })
 })

@@ -2,15 +2,18 @@
 // part of it. The body is passed on as the bytes that came, because signatures are made over those. GET is passed on too: some
 // vendors ask with it before they send.
 //
-// Invariants: I1 exactly one answer per request. I2 at most `bodyBytesMax` bytes of a body are kept. I3 what is refused here is
-// told to the engine, which lists it with its own refusals.
+// Invariants: I1 exactly one answer per request. I2 no byte of a body is kept before its source is known, and of one body no more than
+// the source's limit and `bodyBytesMax`; all bodies under way share one budget of bytes. I3 what is refused here is told to the
+// engine, which lists it with its own refusals.
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Encoding, readEncoding, readMediaType } from '../core/body/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import { clientAddress, compileNetworks, publicUrl } from '../core/guard/index.ts'
 import type { IntakeRequest, Received } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
+import { type ByteBudget, overBudget } from './byte-budget.ts'
+import { askForBody, isWaitingToSend } from './expect.ts'
 import { makeInflater, OF_STRANGERS, OF_VERIFIED } from './inflate.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 
@@ -21,6 +24,7 @@ const LINGER_MS = 2_000
 const NO_CONTENT = 204
 
 export interface IngestOptions {
+  readonly sourceBodyMax: HttpApi['sourceBodyMax']
   readonly receive: HttpApi['receive']
   readonly refused: HttpApi['refused']
   /** Networks of proxies whose word about the sender is taken. */
@@ -28,6 +32,8 @@ export interface IngestOptions {
   /** Where senders reach this node, without a slash at the end; null: as the request says. */
   readonly publicBase: string | null
   readonly bodyBytesMax: number
+  /** Of all requests of the node. */
+  readonly budget: ByteBudget
   requestId(): string
   /** While the server closes, connections are not kept. */
   isClosing(): boolean
@@ -42,7 +48,7 @@ export function isIngest(url: string | undefined): boolean {
 }
 
 export function makeIngest(options: IngestOptions): IngestHandler {
-  const { bodyBytesMax } = options
+  const { bodyBytesMax, budget } = options
   const inflaters = { verified: makeInflater(OF_VERIFIED), strangers: makeInflater(OF_STRANGERS) }
   const isTrusted = compileNetworks(options.trustedProxies)
 
@@ -70,16 +76,21 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   }
 
   /** Refuses a body that is still coming: half-closes and lets the rest run out, for a while. */
-  const refuseAndLinger = (request: IncomingMessage, response: ServerResponse, target: Target | null) => {
-    const error = new AppError('body_too_large', `the limit is ${bodyBytesMax} bytes`)
-    if (target !== null) options.refused(describe(request, target, EMPTY, null), error)
+  const refuseAndLinger = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    incoming: Described | null,
+    error: AppError,
+  ) => {
+    if (incoming !== null) options.refused(incoming, error)
     const problem = toProblem(error, options.requestId())
     const text = JSON.stringify(problem)
     const { socket } = request
     const end = () => {
+      const headers = Object.entries(problemHeaders(problem)).map(([name, value]) => `${name}: ${value}\r\n`)
       socket.end(
-        `HTTP/1.1 413 Payload Too Large\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
-          `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
+        `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\ncontent-type: ${PROBLEM_TYPE}\r\n` +
+          `${headers.join('')}content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
       )
       // Closing with unread bytes would reset the connection, and the sender would never see the answer.
       const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
@@ -102,24 +113,38 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     readonly tenant: string
     readonly source: string
     readonly headers: IncomingMessage['headers']
-    readonly body: Uint8Array
     readonly method: string
     readonly target: string
-    readonly inflate: NonNullable<IntakeRequest['inflate']> | undefined
+    /** Of the body, as received and inflated: taken from the budget until the request is answered. */
+    held = 0
+    body: Uint8Array = EMPTY
+    inflate: NonNullable<IntakeRequest['inflate']> | undefined
     readonly #socket: IncomingMessage['socket']
-    constructor(request: IncomingMessage, target: Target, body: Uint8Array, encoding: Encoding | null) {
+    constructor(request: IncomingMessage, target: Target) {
       this.tenant = target.tenant
       this.source = target.source
       this.headers = request.headers
-      this.body = body
       this.method = request.method as string
       this.target = request.url as string
       this.#socket = request.socket
-      this.inflate =
-        encoding === null
-          ? undefined
-          : (bytesMax, isVerified) =>
-              inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax)
+    }
+    take(bytes: number): boolean {
+      if (!budget.take(bytes)) return false
+      this.held += bytes
+      return true
+    }
+    release() {
+      budget.release(this.held)
+      this.held = 0
+    }
+    complete(body: Uint8Array, encoding: Encoding | null) {
+      this.body = body
+      if (encoding === null) return
+      this.inflate = async (bytesMax, isVerified) => {
+        const whole = await inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax)
+        if (!this.take(whole.byteLength)) throw overBudget()
+        return whole
+      }
     }
     get address() {
       return clientAddress(this.#socket.remoteAddress ?? '', this.headers['x-forwarded-for'], isTrusted)
@@ -131,13 +156,6 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       return publicUrl(input, isTrusted, options.publicBase)
     }
   }
-  const describe = (
-    request: IncomingMessage,
-    target: Target,
-    body: Uint8Array,
-    encoding: Encoding | null,
-  ): IntakeRequest => new Described(request, target, body, encoding)
-
   const tell = (response: ServerResponse, received: Received) => {
     const own = 'handshake' in received ? received.handshake : received.answer
     if (own !== undefined) return answer(response, own.status, own.contentType, OWN_ANSWER, own.body)
@@ -146,83 +164,129 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     answer(response, 202, 'application/json', null, text)
   }
 
-  const pass = (response: ServerResponse, request: IntakeRequest) => {
+  const pass = (response: ServerResponse, incoming: Described) => {
     options
-      .receive(request)
+      .receive(incoming)
       .then((received) => tell(response, received))
       .catch((error) => refuse(response, error))
+      // Not before: what waits for its commit is in memory, whether or not its sender still waits.
+      .finally(() => incoming.release())
   }
 
   const receive = (
     request: IncomingMessage,
     response: ServerResponse,
-    target: Target,
+    incoming: Described,
     encoding: Encoding | null,
+    bytesMax: number,
   ) => {
     let first: Buffer | null = null
     let more: Buffer[] | null = null
     let size = 0
+    const stop = () => {
+      request.off('data', onData).off('end', onEnd).off('close', stop)
+      first = more = null
+      incoming.release()
+    }
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > bodyBytesMax) {
-        request.off('data', onData).off('end', onEnd)
-        first = more = null
-        refuseAndLinger(request, response, target)
+      const isTooLarge = size > bytesMax
+      if (isTooLarge || !incoming.take(chunk.length)) {
+        stop()
+        refuseAndLinger(request, response, incoming, isTooLarge ? tooLarge(bytesMax) : overBudget())
       } else if (first === null) first = chunk
       else if (more === null) more = [first, chunk]
       else more.push(chunk)
     }
     const onEnd = () => {
-      const body = more !== null ? Buffer.concat(more, size) : (first ?? EMPTY)
-      pass(response, describe(request, target, body, encoding))
+      request.off('close', stop)
+      incoming.complete(more !== null ? Buffer.concat(more, size) : (first ?? EMPTY), encoding)
+      pass(response, incoming)
     }
-    request.on('data', onData).on('end', onEnd)
+    // A sender that goes away in the middle closes it.
+    request.on('data', onData).on('end', onEnd).on('close', stop)
+    askForBody(request, response)
+  }
+
+  /** The source is known and takes the request so far: what its headers say decides whether the body is read. */
+  const begin = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    incoming: Described,
+    sourceBytesMax: number,
+  ) => {
+    const refuseHere = (error: AppError) => refuseWhole(request, response, incoming, error)
+    const bytesMax = Math.min(sourceBytesMax, bodyBytesMax)
+    const length = request.headers['content-length']
+    if (length !== undefined && Number(length) > bytesMax)
+      return refuseAndLinger(request, response, incoming, tooLarge(bytesMax))
+    const media = readMediaType(request.headers['content-type'])
+    if (!media.ok) return refuseHere(new AppError('wrong_type', media.detail))
+    const encoded = readEncoding(request.headers['content-encoding'])
+    if (!encoded.ok) return refuseHere(new AppError('wrong_type', encoded.detail))
+    receive(request, response, incoming, encoded.encoding, bytesMax)
   }
 
   return (request, response) => {
     const target = parseTarget(request.url as string)
     if (target === null)
       return discard(request, response, null, () => refuse(response, new AppError('unknown_source')))
-    const refuseHere = (error: AppError) =>
-      discard(request, response, target, () => {
-        options.refused(describe(request, target, EMPTY, null), error)
-        refuse(response, error)
-      })
-    if (request.method === 'GET') {
-      return discard(request, response, target, () => pass(response, describe(request, target, EMPTY, null)))
-    }
+    const incoming = new Described(request, target)
+    if (request.method === 'GET') return discard(request, response, incoming, () => pass(response, incoming))
     if (request.method !== 'POST') {
       const detail = 'events are sent with POST'
-      return refuseHere(new AppError('method_not_allowed', detail, { details: { allow: ['POST'] } }))
+      const error = new AppError('method_not_allowed', detail, { details: { allow: ['POST'] } })
+      return refuseWhole(request, response, incoming, error)
     }
-    const length = request.headers['content-length']
-    if (length !== undefined && Number(length) > bodyBytesMax) {
-      return refuseAndLinger(request, response, target)
+    // First of all, before any byte of the body is kept: what nobody takes costs no memory.
+    try {
+      const bytesMax = options.sourceBodyMax(incoming)
+      if (typeof bytesMax === 'number') begin(request, response, incoming, bytesMax)
+      else
+        bytesMax.then(
+          (known) => begin(request, response, incoming, known),
+          (error) => refuseWhole(request, response, incoming, error),
+        )
+    } catch (error) {
+      refuseWhole(request, response, incoming, error)
     }
-    const media = readMediaType(request.headers['content-type'])
-    if (!media.ok) return refuseHere(new AppError('wrong_type', media.detail))
-    const encoded = readEncoding(request.headers['content-encoding'])
-    if (!encoded.ok) return refuseHere(new AppError('wrong_type', encoded.detail))
-    receive(request, response, target, encoded.encoding)
   }
 
-  /** Reads what is left of a refused request, so that the connection can be used again; too much ends it. */
+  function refuseWhole(
+    request: IncomingMessage,
+    response: ServerResponse,
+    incoming: Described,
+    error: unknown,
+  ): void {
+    discard(request, response, incoming, () => {
+      if (error instanceof AppError) options.refused(incoming, error)
+      refuse(response, error)
+    })
+  }
+
+  /** Reads what is left of a refused request and keeps nothing of it, so that the connection can be used again; too much ends it. */
   function discard(
     request: IncomingMessage,
     response: ServerResponse,
-    target: Target | null,
+    incoming: Described | null,
     done: () => void,
   ): void {
+    if (isWaitingToSend(request)) {
+      done()
+      return
+    }
     let size = 0
     const onData = (chunk: Buffer) => {
       size += chunk.length
       if (size <= bodyBytesMax) return
       request.off('data', onData).off('end', done)
-      refuseAndLinger(request, response, target)
+      refuseAndLinger(request, response, incoming, tooLarge(bodyBytesMax))
     }
     request.on('data', onData).once('end', done)
   }
 }
+
+const tooLarge = (bytesMax: number) => new AppError('body_too_large', `the limit is ${bytesMax} bytes`)
 
 const EMPTY = Buffer.alloc(0)
 

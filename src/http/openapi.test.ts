@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import openapiTS, { astToString } from 'openapi-typescript'
 import { describe, expect, test } from 'vitest'
 import { makeAnswerCheck } from './answers.fixture.ts'
 import { type OpenApiOperation, type OpenApiSchema, readDocument } from './document.fixture.ts'
@@ -40,6 +42,19 @@ describe('[AP1] the OpenAPI document', () => {
   test('gives every operation an id of its own', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('passes the linter that others use, without an error', async () => {
+    const config = await createConfig({ extends: ['recommended'] })
+    const source = JSON.stringify(document)
+    const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config })
+    const errors = problems.filter(({ severity }) => severity === 'error')
+    expect(errors.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+  })
+
+  test('can be made into types by openapi-typescript', async () => {
+    const types = astToString(await openapiTS(JSON.stringify(document)))
+    for (const { operation } of operations) expect(types).toContain(`${operation.operationId}: {`)
   })
 
   test('refers only to shapes that it has', () => {

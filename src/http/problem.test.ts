@@ -58,7 +58,7 @@ describe('problem documents', () => {
 describe('the table of errors', () => {
   test('has a status that fits the kind, a title and a next step for every code', () => {
     const statuses: Readonly<Record<string, readonly number[]>> = {
-      invalid: [400, 405, 415, 422],
+      invalid: [400, 405, 415, 417, 422],
       not_found: [404, 410],
       conflict: [409],
       unauthorized: [401, 403],

@@ -32,7 +32,7 @@ function makeWorld(parts: Record<string, unknown> = {}, publicUrl: string | null
     ...parts,
   }
   const server = makeHttpServer(api as unknown as HttpApi, {
-    bodyBytesMax: 100_000,
+    bodyBytesMax: 4_000_000,
     publicUrl,
     closeMs: 0,
     requestId: () => 'r',
@@ -115,8 +115,8 @@ describe('[AP15] a body that is too large', () => {
     const small = await post('/v1/session', { key: 'x'.repeat(17_000) })
     expect(small.body).toMatchObject({ detail: 'the limit here is 16384 bytes', details: { limit: 16_384 } })
     expect(small.body.next).not.toContain('limits.body')
-    const large = await post('/v1/dead-letters/dlq_1/edit', event(170_000))
-    expect(large.body).toMatchObject({ status: 413, detail: 'the limit here is 165536 bytes' })
+    const large = await post('/v1/dead-letters/dlq_1/edit', event(4_000_000))
+    expect(large.body).toMatchObject({ status: 413, detail: 'the limit here is 4000000 bytes' })
     expect(large.body.next).toContain('MILLRACE_BODY_LIMIT')
     const files = await post('/v1/definitions/check', { files: [{ path: 'a', text: 'x'.repeat(8_400_000) }] })
     expect(files.body).toMatchObject({ status: 413, next: 'Send fewer files at once.' })

@@ -20,3 +20,9 @@ export function assertRole(roles: ReadonlySet<Role>, path: string): void {
     details: { role, roles: [...roles] },
   })
 }
+
+/** A paused node answers for itself alone, and takes nothing in: `reasons` say why, and what to do. */
+export function assertNotPaused(reasons: readonly string[], path: string): void {
+  if (reasons.length === 0 || (OF_EVERY_NODE.test(path) && !path.startsWith('/metrics'))) return
+  throw new AppError('node_paused', reasons.join(' '), { details: { reasons: [...reasons] } })
+}

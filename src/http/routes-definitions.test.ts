@@ -196,7 +196,12 @@ describe('applying', () => {
     const plan = await world.post('/definitions/plan', {
       files: files(SOURCE_YAML.replace('The shop', 'Mine')),
     })
-    expect(plan.status).toBe(409)
+    // A plan changes nothing: it shows what the folder would change.
+    expect(plan.body).toMatchObject({
+      ok: true,
+      managedBy: 'folder',
+      changes: [{ kind: 'Source', name: 'shop', change: 'update' }],
+    })
   })
 
   test('[DV5] pruning removes what the API applied and is not named', async () => {
@@ -409,12 +414,46 @@ describe('subscriptions', () => {
       return findings.map((one: { rule: string; line: number }) => `${one.rule} ${one.line}`)
     }
     await world.server.close()
-    world = makeDefinitionWorld({ outbound: makeOutboundPolicy(['10.0.0.0/8']) })
+    world = makeDefinitionWorld({ outbound: () => makeOutboundPolicy(['10.0.0.0/8']) })
     expect(await rules(SUBSCRIPTION.replace('crm.example.com', '192.168.0.1'))).toEqual(['SL6 3'])
     const body = JSON.stringify({ document: {} })
     const write = { w: 'record.put', kind: 'subscription', key: 'crm', version: 1, body } as const
     await world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [write] })
     expect(await rules(SUBSCRIPTION.replace('crm.example.com', '10.0.0.1'))).toEqual(['SL13 2'])
     expect(await rules(SUBSCRIPTION.replace('name: crm', 'name: other'))).toEqual([])
+  })
+})
+
+describe('credentials in clear text', () => {
+  const ROUTE = `kind: Route
+name: r
+on: shop.paid
+do: { http: { method: POST, url: "https://a.example/x?token=abc123", keyTtl: 1h, headers: { authorization: Bearer def456 } } }
+`
+  const files = [{ path: 'r.yaml', text: ROUTE }]
+
+  test('[SE50] viewers see neither them nor the text that holds them; operators do', async () => {
+    const world = makeDefinitionWorld()
+    expect((await world.post('/definitions/apply', { files })).status).toBe(200)
+    const shown = await world.get('/definitions/Route/r', await world.key('viewer'))
+    expect(shown.status).toBe(200)
+    expect(shown.text).not.toMatch(/abc123|def456/)
+    expect(shown.text).toContain('[hidden]')
+    expect((await world.get('/definitions/Route/r', await world.key('operator'))).text).toContain('def456')
+    const event = { subject: 'shop.paid', data: {} }
+    const tried = await world.post('/try', { route: 'r', event }, await world.key('viewer'))
+    expect(tried.body.action.request.headers.authorization).toBe('Bearer [hidden]')
+    expect(tried.text).not.toMatch(/abc123|def456/)
+    expect(world.faults).toEqual([])
+  })
+
+  test('[SE50] PROD refuses to apply them, and takes those that are in force', async () => {
+    const about = { environment: 'PROD', version: '0.0.0', node: 'node-1', roles: [] } as const
+    const world = makeDefinitionWorld({ about })
+    const refused = await world.post('/definitions/apply', { files, reason: 'x' })
+    expect(refused.body).toMatchObject({ code: 'definitions_invalid' })
+    await world.folder(ROUTE)
+    const applied = await world.post('/definitions/check', { files })
+    expect(applied.body.ok).toBe(true)
   })
 })

@@ -2,9 +2,17 @@
 // disable of one.
 
 import type { FastifyInstance } from 'fastify'
-import { CONTROL_VERBS, type ControlVerb, type DefinitionKind } from '../core/definition/index.ts'
+import {
+  type Authored,
+  CONTROL_VERBS,
+  type ControlVerb,
+  type DefinitionDocument,
+  type DefinitionKind,
+} from '../core/definition/index.ts'
+import { AppError } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
-import { stringifyJson } from '../core/json/index.ts'
+import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secret/index.ts'
 import {
   type DefinitionFile,
   diffLines,
@@ -21,7 +29,7 @@ import type {
 } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { type CompileFiles, refuseErrors } from './definition-files.ts'
+import { type CompileFiles, type PlannedFunction, refuseErrors } from './definition-files.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import {
   answer,
@@ -73,6 +81,21 @@ const files = {
       },
     },
     ['path', 'text'],
+  ),
+} as const
+const functions = {
+  type: 'array',
+  maxItems: 1_000,
+  description:
+    'Functions of the same folder, which the node may not have yet: what a plan takes for granted.',
+  items: fields(
+    {
+      name: { type: 'string', minLength: 1, maxLength: 128 },
+      hash: { type: 'string', minLength: 1, maxLength: 128 },
+      timeoutMs: { type: 'integer', minimum: 1 },
+      emits: { type: 'array', maxItems: 1_000, items: { type: 'string', maxLength: 255 } },
+    },
+    ['name', 'hash'],
   ),
 } as const
 const prune = {
@@ -158,6 +181,11 @@ const itemShape = {
 } as const
 const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt', 'consumer']
 const item = shape(itemShape, itemOptional)
+
+interface PlanRequest {
+  readonly definitions: readonly NewDefinition[]
+  readonly prune: boolean
+}
 
 export function addDefinitionRoutes(
   app: FastifyInstance,
@@ -275,10 +303,9 @@ export function addDefinitionRoutes(
     async (request, reply) => {
       const { kind: asked, name } = request.params
       const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
-      // As it was written it holds what is hidden in a subscription: whoever may not see that gets its normal form.
-      const isHidden = found.document.kind === 'Subscription' && !seesTokens(request.caller)
-      const document =
-        found.document.kind === 'Subscription' && isHidden ? hideTokens(found.document) : found.document
+      // As it was written it holds what is hidden of it: whoever may not see that gets its normal form.
+      const isHidden = !seesTokens(request.caller) && holdsTokens(found.document, authored)
+      const document = isHidden ? hideDefinition(found.document) : found.document
       const shown = {
         ...(await show(request.caller.tenant, found)),
         document,
@@ -316,7 +343,23 @@ export function addDefinitionRoutes(
     },
   )
 
-  app.post<{ Body: { files: readonly DefinitionFile[]; prune: boolean } }>(
+  /** What the node's own folder defines is planned as that folder would: a plan changes nothing, so it is never refused. */
+  const planFor = async (tenant: TenantId, request: PlanRequest) => {
+    try {
+      return { managedBy: 'api', ...(await api.definitions.plan(tenant, { ...request, managedBy: 'api' })) }
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'managed_by_folder') throw error
+      const planned = await api.definitions.plan(tenant, { ...request, managedBy: 'folder' })
+      return { managedBy: 'folder', ...planned }
+    }
+  }
+
+  type PlanBody = {
+    files: readonly DefinitionFile[]
+    prune: boolean
+    functions?: readonly PlannedFunction[]
+  }
+  app.post<{ Body: PlanBody }>(
     '/definitions/plan',
     {
       // A viewer sees what is in force; reading what somebody sends keeps the node busy.
@@ -326,7 +369,7 @@ export function addDefinitionRoutes(
         operationId: 'planDefinitions',
         tags,
         summary: 'What applying would change, with the lines',
-        body: fields({ files, prune }, ['files']),
+        body: fields({ files, prune, functions }, ['files']),
         response: {
           200: answer(
             'The plan; `base` is the version it was made on',
@@ -334,6 +377,11 @@ export function addDefinitionRoutes(
               ok: boolean,
               findings,
               base: integer,
+              managedBy: {
+                ...oneOf(['api', 'folder']),
+                description:
+                  'As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself.',
+              },
               changes: listOf(
                 shape({ ...changeShape, diff: listOf(shape({ op: oneOf([' ', '+', '-']), text: string })) }, [
                   'diff',
@@ -346,17 +394,17 @@ export function addDefinitionRoutes(
     },
     async (request) => {
       const { tenant } = request.caller
-      const compiled = await compileFiles(tenant, request.body.files)
+      const compiled = await compileFiles(tenant, request.body.files, request.body.functions)
       const ok = !hasErrors(compiled.findings)
-      const planned = await api.definitions.plan(tenant, {
+      const planned = await planFor(tenant, {
         definitions: ok ? compiled.definitions : [],
-        managedBy: 'api',
         prune: ok && request.body.prune,
       })
       return {
         ok,
         findings: [...compiled.findings, ...planned.warnings.map(showVersionWarning(compiled.definitions))],
         base: planned.base,
+        managedBy: planned.managedBy,
         changes: planned.changes.map(showChange),
       }
     },
@@ -494,6 +542,18 @@ function showVersionWarning(definitions: readonly NewDefinition[]) {
     const own = definitions.find(({ document: { kind: of, name } }) => of === 'Workflow' && name === workflow)
     return { severity: 'warning', rule, message, file: own?.authored?.path ?? '', line: 1, column: 1 }
   }
+}
+
+/** Tokens of subscriptions, and credentials in clear text of any. */
+function holdsTokens(document: DefinitionDocument, authored: Authored | null): boolean {
+  if (document.kind === 'Subscription') return true
+  const literals = findLiterals(document as unknown as JsonValue)
+  return literals.length > 0 || (authored !== null && mayHoldLiteral(authored.text))
+}
+
+function hideDefinition(document: DefinitionDocument): DefinitionDocument {
+  const hidden = document.kind === 'Subscription' ? hideTokens(document) : document
+  return hideLiterals(hidden as unknown as JsonValue) as unknown as DefinitionDocument
 }
 
 function textOf({ document, authored }: NewDefinition): string {

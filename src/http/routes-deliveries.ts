@@ -25,6 +25,7 @@ import {
   type PageQuery,
   page,
   perSecond,
+  readInstant,
   readTimes,
   reason,
   splitQuery,
@@ -288,8 +289,8 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log,
       const { tenant, actor } = caller
       const filter = {
         subscription: params.name,
-        since: Date.parse(body.since),
-        ...(body.until !== undefined && { until: Date.parse(body.until) }),
+        since: readInstant(body.since),
+        ...(body.until !== undefined && { until: readInstant(body.until) }),
         what: body.what,
       }
       if (body.dryRun) return showRecovery(await api.replays.previewDeliveries(tenant, filter))

@@ -2,9 +2,16 @@
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
-import { type EventSummary, type StoredEvent, showEnvelope } from '../core/event/index.ts'
+import {
+  type EventSummary,
+  editedFrom,
+  letterOfEdit,
+  type StoredEvent,
+  showEnvelope,
+} from '../core/event/index.ts'
 import type { EventId } from '../core/ids/index.ts'
 import type { WorkRow } from '../core/work/index.ts'
+import { readEdit } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
@@ -20,7 +27,7 @@ import {
 import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
-import { showConsumers, withJsonMember } from './shapes.ts'
+import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
@@ -35,8 +42,15 @@ export function addEventRoutes(
     Partial<Record<'source' | 'subject' | 'objectId' | 'correlationId' | 'from' | 'to' | 'q', string>>
   >
   const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
-    const { items, nextCursor } = await reads.events(readTimes(splitQuery(query)))
-    return { items: await withConsumers(reads, items), nextCursor }
+    const filter = readTimes(splitQuery(query))
+    const [{ items, nextCursor }, ofKey] = await Promise.all([
+      reads.events(filter),
+      query.q === undefined ? [] : findByKey(reads, query.q, filter),
+    ])
+    // They come first, and on no later page again.
+    const others = items.filter(({ id }) => ofKey.every((event) => event.id !== id))
+    const shown = filter.cursor === null ? [...ofKey, ...others] : others
+    return { items: await withConsumers(reads, shown), nextCursor }
   }
 
   app.get<{ Querystring: PageQuery & Filters & { unmatched?: boolean } }>(
@@ -97,9 +111,10 @@ export function addEventRoutes(
       if (asksFor(request, CLOUD_EVENT)) {
         return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))
       }
-      const [work, caused] = await Promise.all([
+      const [work, caused, edited] = await Promise.all([
         reads.workOfEvent(event.id),
         reads.causedBy(event.id, FOLLOW_UPS_MAX),
+        showEdit(reads, event),
       ])
       const bodies = showBodies(event, request.caller, log)
       const shown = {
@@ -109,10 +124,51 @@ export function addEventRoutes(
         consumers: showConsumers(work),
         story: await readStories(reads, work),
         followUps: await withConsumers(reads, caused),
+        ...present({ edited }),
       }
       return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
     },
   )
+}
+
+/** A key has one effect, and one more for each that a user repeated: a search shows the newest. */
+const OF_KEY_MAX = 20
+
+/**
+ * The events whose effects have exactly this key, the newest first. The ledger finds keys by their hash, so a piece of one is
+ * not found.
+ */
+async function findByKey(
+  reads: TenantReads,
+  key: string,
+  filter: Parameters<TenantReads['events']>[0],
+): Promise<readonly EventSummary[]> {
+  const entries = await reads.ledgerHistory(key)
+  const ids = new Set(entries.map(({ eventId }) => eventId))
+  const newest = [...ids].sort().reverse().slice(0, OF_KEY_MAX)
+  const events = await Promise.all(newest.map((id) => reads.event(id)))
+  return events.flatMap((event) => (event !== null && fits(event, filter) ? [event] : []))
+}
+
+function fits(event: EventSummary, filter: Parameters<TenantReads['events']>[0]): boolean {
+  const { source, subject, objectId, correlationId, from, to, unmatched } = filter
+  return (
+    (source === undefined || event.source === source) &&
+    (subject === undefined || event.subject === subject) &&
+    (objectId === undefined || event.objectId === objectId) &&
+    (correlationId === undefined || event.correlationId === correlationId) &&
+    (from === undefined || event.receivedAt >= from) &&
+    (to === undefined || event.receivedAt < to) &&
+    (unmatched === undefined || (event.matched === 0) === unmatched)
+  )
+}
+
+/** null: it is as it was received. */
+async function showEdit(reads: TenantReads, event: StoredEvent) {
+  const from = editedFrom(event)
+  if (from === null) return null
+  const edit = await readEdit(reads, event)
+  return { from, deadLetterId: letterOfEdit(event.dedupKey), at: iso(event.receivedAt), ...edit }
 }
 
 /** One question for the consumers of a whole page. */

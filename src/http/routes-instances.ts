@@ -5,6 +5,7 @@ import { AppError } from '../core/errors/index.ts'
 import type { InstanceId } from '../core/ids/index.ts'
 import type { Marking } from '../core/instance/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { parseInstant } from '../core/time/index.ts'
 import type { Until } from '../core/workflow/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
@@ -358,13 +359,11 @@ export function addInstanceRoutes(
   )
 }
 
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
-
 /** A whole number is a step, anything else an instant with its zone. */
 function readMoment(text: string): Until {
   if (/^\d{1,12}$/.test(text)) return { sequence: Number(text) }
-  const at = INSTANT.test(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(at)) return { at }
+  const at = parseInstant(text)
+  if (at !== null) return { at }
   const message = 'write an instant with its zone, such as 2026-11-16T09:30:00Z, or the number of a step'
   throw new AppError('invalid_request', `query /at: ${message}`, {
     details: { fields: [{ path: '/at', message }] },

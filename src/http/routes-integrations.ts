@@ -8,12 +8,13 @@ import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import { RUN_PURPOSES, RUN_STATES, type RunPurpose, type RunState } from '../core/run/index.ts'
-import { checkIntegration, type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
+import { type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { refuseFindings } from './field-findings.ts'
 import { mustSayWhy } from './reasons.ts'
-import { fields, oneOf, type PageQuery, page, reason, splitQuery, text } from './schemas.ts'
+import { checkFields } from './run-check.ts'
+import { fields, oneOf, type PageQuery, page, readInstant, reason, splitQuery, text } from './schemas.ts'
 import { answer, boolean, instant, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
 import {
   showConnection,
@@ -25,7 +26,7 @@ import {
   showRun,
 } from './shapes-integrations.ts'
 import { seesTokens } from './shapes-webhooks.ts'
-import { readSurroundings } from './surroundings.ts'
+import { outboundJob, readSurroundings } from './surroundings.ts'
 
 const tags = ['integrations']
 const nameParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])
@@ -37,7 +38,10 @@ const warning = shape(
 const made = (item: Parameters<typeof shape>[0][string]) =>
   shape({ item, warnings: listOf(warning), version: { type: 'integer' } })
 
-type Api = Pick<HttpApi, 'integrations' | 'definitions' | 'secrets' | 'about' | 'outbound'>
+type Api = Pick<
+  HttpApi,
+  'integrations' | 'definitions' | 'secrets' | 'about' | 'outbound' | 'busPrefix' | 'runCheck'
+>
 interface Named {
   readonly id: string
 }
@@ -56,9 +60,12 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
   const { integrations } = api
 
   const put = async (tenant: TenantId, by: string, kind: IntegrationKind, body: Written) => {
-    const checked = checkIntegration(kind, body, {
-      ...(await readSurroundings(api, tenant)),
-      ...(api.outbound === undefined ? {} : { outbound: api.outbound }),
+    const checked = await checkFields(api, {
+      job: 'integration',
+      kind,
+      written: body,
+      beside: await readSurroundings(api, tenant),
+      ...outboundJob(api, tenant),
     })
     if (!checked.ok) throw refuseFindings(codeOf(checked.findings), checked.findings)
     const { version } = await api.definitions.apply(tenant, {
@@ -259,7 +266,7 @@ export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: 
     },
     async ({ caller, params, body }) => {
       const { is, reason: said, until } = body
-      const override = is === 'auto' ? null : { is, until: until === undefined ? null : Date.parse(until) }
+      const override = is === 'auto' ? null : { is, until: until === undefined ? null : readInstant(until) }
       return showConnection(
         await integrations.override(caller.tenant, params.id, override, { by: caller.actor, reason: said }),
       )
@@ -444,7 +451,16 @@ export function addAuthorizationCallback(app: FastifyInstance, api: Pick<HttpApi
         operationId: 'finishAuthorization',
         tags: ['open'],
         summary: 'Where a vendor sends people back whom it asked whether we may come in',
-        querystring: { type: 'object', additionalProperties: true },
+        // Vendors add parameters of their own.
+        querystring: {
+          type: 'object',
+          properties: {
+            state: { type: 'string', description: 'As the link carried it.' },
+            code: { type: 'string', description: 'What the vendor gives when the person agreed.' },
+            error: { type: 'string', description: 'Why it gives none.' },
+          },
+          additionalProperties: true,
+        },
         response: {
           200: {
             description: 'A page that says what came of it',

@@ -99,6 +99,32 @@ describe('POST /v1/events', () => {
     expect(world.calls).toHaveLength(1)
   })
 
+  test('[CE15] data may be as deep as at /in, in every mode', async () => {
+    const { ask } = await makeApi()
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+    const binary = { 'ce-specversion': '1.0', 'ce-source': '/x', 'ce-type': 'a.b' }
+    const send = async (levels: number) => {
+      const one = (id: string) =>
+        `{"specversion":"1.0","source":"/x","type":"a.b","id":"${id}","data":${deep(levels)}}`
+      const json = { ...binary, 'ce-id': `b${levels}`, 'content-type': 'application/json' }
+      return [
+        (await ask('POST', '/events', { 'content-type': STRUCTURED }, one(`s${levels}`))).status,
+        (await ask('POST', '/events', { 'content-type': BATCH }, `[${one(`l${levels}`)}]`)).status,
+        (await ask('POST', '/events', json, deep(levels))).status,
+      ]
+    }
+    expect(await send(64)).toEqual([202, 202, 202])
+    expect(await send(65)).toEqual([400, 400, 400])
+  })
+
+  test('[CE14] a leap second is kept on its day', async () => {
+    const { world, publish } = await makeApi()
+    const { body } = await publish({ ...EVENT, time: '2016-12-31T23:59:60Z' })
+    expect(await world.reads.event(body.eventId)).toMatchObject({
+      occurredAt: Date.parse('2016-12-31T23:59:59.999Z'),
+    })
+  })
+
   test('[CE2] [CE7] binary mode takes bodies of any type', async () => {
     const { world, ask } = await makeApi()
     const headers = { 'ce-specversion': '1.0', 'ce-source': '/billing', 'ce-type': 'a.b' }

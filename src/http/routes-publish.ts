@@ -33,9 +33,11 @@ export function addPublishRoutes(
     scope.addContentTypeParser(
       /^application\/cloudevents(-batch)?\+json/i,
       { parseAs: 'string' },
-      (_request, body, done) => {
+      (request, body, done) => {
+        // The event, and the list of a batch, stand around the data.
+        const around = mediaTypeOf(request) === CLOUD_BATCH ? 2 : 1
         try {
-          done(null, parseJson(body as string, { depth: DEPTH_MAX, duplicateKeys: 'refuse' }))
+          done(null, parseJson(body as string, { depth: DEPTH_MAX + around, duplicateKeys: 'refuse' }))
         } catch (error) {
           done(error instanceof JsonError ? refusedJson(error, DEPTH_MAX) : (error as Error))
         }
@@ -88,9 +90,13 @@ export function addPublishRoutes(
   })
 }
 
+function mediaTypeOf({ headers }: FastifyRequest): string {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
 function readEvents(request: FastifyRequest): { results: readonly CloudResult[]; isBatch: boolean } {
   const { body, headers } = request
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const type = mediaTypeOf(request)
   if (type === CLOUD_EVENT) return { results: [parseStructured(body as JsonValue)], isBatch: false }
   if (type !== CLOUD_BATCH) {
     if (headers['ce-specversion'] === undefined) {

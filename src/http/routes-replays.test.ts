@@ -82,7 +82,7 @@ async function makeWorld(environment = 'DEV') {
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
-    bodyBytesMax: 1_000,
+    bodyBytesMax: 8_388_608,
     closeMs: 1_000,
     requestId: () => `r-${requests++}`,
     log,
@@ -283,12 +283,35 @@ test('[DL4] a letter is edited, with numbers as they were written', async () => 
   const shown = await get(`/dead-letters/${letterId}`)
   expect(shown.text).toContain('12345678901234567890')
   expect(shown.body.event).toMatchObject({ causationId: eventId, data: { order: 'o9' } })
+  expect(shown.body.event.editedFrom).toBe(eventId)
   // The item that died still leads to its letter, which points at the copy now.
   expect((await get(`/work/${workId}`)).body.deadLetter).toMatchObject({ id: letterId })
   expect(await post(`/dead-letters/${letterId}/edit`, { reason: 'no data' })).toMatchObject({
     status: 400,
     body: { details: { fields: [{ path: '/data' }] } },
   })
+})
+
+test('[DL14] an edited copy says who changed what, and CloudEvents say that it is one', async () => {
+  const { send, get, post } = await makeWorld()
+  const { letterId, eventId } = await send('dead')
+  expect((await get(`/events/${eventId}`)).body).not.toHaveProperty('edited')
+  const { body } = await post(`/dead-letters/${letterId}/edit`, {
+    data: { kind: 'paid', order: 'o9' },
+    reason: 'typo',
+  })
+  const copy = (await get(`/events/${body.eventId}`)).body
+  expect(copy).toMatchObject({
+    editedFrom: eventId,
+    edited: { from: eventId, deadLetterId: letterId, at: copy.receivedAt, reason: 'typo', hasMore: false },
+  })
+  expect(copy.edited.by).toMatch(/./)
+  expect(copy.edited.changed).toContain('order')
+  const listed = (await get('/events?source=shop')).body.items as { id: string; editedFrom?: string }[]
+  expect(listed.map(({ id, editedFrom }) => [id, editedFrom])).toEqual([
+    [body.eventId, eventId],
+    [eventId, undefined],
+  ])
 })
 
 test('[DL7] [DL8] work is made due at once and cancelled', async () => {
@@ -466,6 +489,21 @@ test('[RL11] [RL12] the ledger tells what may be done about each effect, and its
   ])
   expect((await get('/ledger/history?key=nobody')).body).toEqual({ items: [], nextCursor: null })
   expect(await get('/ledger/history')).toMatchObject({ status: 400 })
+})
+
+test('[RL18] events are found by the whole key of an effect, with the other filters', async () => {
+  const { send, get } = await makeWorld()
+  const { eventId } = await send('dead')
+  const found = async (query: string) =>
+    ((await get(`/events?${query}`)).body.items as { id: string }[]).map(({ id }) => id)
+  expect(await found('q=BOOK:o1')).toEqual([eventId])
+  expect(await found('q=BOOK:o1&source=shop')).toEqual([eventId])
+  expect(await found('q=BOOK:o1&source=other')).toEqual([])
+  expect(await found('q=BOOK:o1&unmatched=true')).toEqual([])
+  expect(await found('q=BOOK:o1&to=2000-01-01T00:00:00Z')).toEqual([])
+  expect(await found('q=BOOK:o')).toEqual([])
+  // Found by both its key and its payload, it is listed once.
+  expect(await found('q=o1&source=shop')).toEqual([eventId])
 })
 
 test('[RL13] dead letters are listed by what is not indexed, too', async () => {

@@ -9,16 +9,12 @@ import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../core/subscription/index.ts'
 import { DAY } from '../core/time/index.ts'
-import {
-  checkSubscription,
-  type FieldFinding,
-  patchSubscription,
-  type WrittenSubscription,
-} from '../definitions/index.ts'
+import { type FieldFinding, patchSubscription, type WrittenSubscription } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { refuseFindings } from './field-findings.ts'
 import { mustSayWhy } from './reasons.ts'
+import { checkFields } from './run-check.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { changedSubscriptionBody, newSubscriptionBody } from './schemas-webhooks.ts'
@@ -37,7 +33,7 @@ const made = ref('SubscriptionMade')
 
 type Api = Pick<
   HttpApi,
-  'subscriptions' | 'deliveries' | 'definitions' | 'secrets' | 'vetSubscription' | 'about'
+  'subscriptions' | 'deliveries' | 'definitions' | 'secrets' | 'vetSubscription' | 'about' | 'runCheck'
 >
 interface Named {
   readonly name: string
@@ -290,10 +286,11 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
 /** Checked as a definition is, and its address by the rules for what leaves. `vetted`: an address that is in force already. */
 async function check(api: Api, tenant: TenantId, written: WrittenSubscription, vetted: string | null = null) {
   const namesSecret = isNamed(written.secret)
-  const checked = checkSubscription(written, await readSurroundings(api, tenant, namesSecret))
+  const beside = await readSurroundings(api, tenant, namesSecret)
+  const checked = await checkFields(api, { job: 'subscription', written, beside })
   if (!checked.ok) throw refuseFindings('subscription_invalid', checked.findings)
   const { document, written: whole } = checked
-  const warning = document.url === vetted ? null : await vet(api, document)
+  const warning = document.url === vetted ? null : await vet(api, tenant, document)
   const warnings: readonly Warning[] = warning === null ? checked.warnings : [...checked.warnings, warning]
   return { document, written: whole, warnings }
 }
@@ -304,8 +301,8 @@ function isNamed(secret: unknown): boolean {
 
 type Warning = Omit<FieldFinding, 'rule'> & { readonly rule: string }
 
-async function vet(api: Api, document: SubscriptionDocument): Promise<Warning | null> {
-  const vetted = await api.vetSubscription(document)
+async function vet(api: Api, tenant: TenantId, document: SubscriptionDocument): Promise<Warning | null> {
+  const vetted = await api.vetSubscription(tenant, document)
   if (!vetted.ok) {
     throw new AppError('endpoint_refused', vetted.message, { details: { rule: vetted.rule, field: 'url' } })
   }

@@ -5,8 +5,9 @@ import type { RouteDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
 import type { EventId, TenantId } from '../core/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { hideRequest } from '../core/secret/index.ts'
 import type { Finding } from '../definitions/index.ts'
-import type { GivenEvent } from '../engine/inspect/index.ts'
+import type { GivenEvent, Tried } from '../engine/inspect/index.ts'
 import type { HttpApi } from './api.ts'
 import { assertRole } from './auth.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
@@ -26,6 +27,7 @@ import {
 } from './schemas-answers.ts'
 import { readerOf } from './sensitive.ts'
 import { showLedgerEntry } from './shapes.ts'
+import { seesTokens } from './shapes-webhooks.ts'
 
 type AskedEvent = EventId | GivenEvent
 
@@ -101,6 +103,11 @@ const tried = shape(
   ['problem', 'findings'],
 )
 
+/** What stands in a request in places of credentials is for operators. */
+function hideAction(action: NonNullable<Tried['action']>): Tried['action'] {
+  return action.type !== 'http' ? action : { ...action, request: hideRequest(action.request) }
+}
+
 export function addTryRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'inspect'>,
@@ -146,9 +153,10 @@ export function addTryRoutes(
       const written = yaml === undefined ? null : await readRoute(tenant, yaml)
       const asked = written?.document ?? (route as string)
       const result = await api.inspect.tryRoute(tenant, asked, request.body.event, readerOf(request.caller))
-      const { problem, ledger, ...rest } = result
+      const { problem, ledger, action, ...rest } = result
       const shown = {
         ...rest,
+        action: seesTokens(request.caller) || action === null ? action : hideAction(action),
         ledger:
           ledger === null
             ? null

@@ -159,7 +159,7 @@ describe('creating', () => {
   test('[WH4] an address that may not be called is refused with the rule', async () => {
     const vetted: string[] = []
     const world = makeParts({
-      async vetSubscription({ url }) {
+      async vetSubscription(_, { url }) {
         vetted.push(url)
         return { ok: false, rule: 'private', message: '10.0.0.1 is a private address' } as never
       },

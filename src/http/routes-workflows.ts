@@ -9,11 +9,13 @@ import {
   type InstanceState,
 } from '../core/instance/index.ts'
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { hideLiterals } from '../core/secret/index.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery, text } from './schemas.ts'
 import { answer, integer, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { migrationResult } from './schemas-workflows.ts'
+import { seesTokens } from './shapes-webhooks.ts'
 import { showInstance, showWorkflow, showWorkflowDetail } from './shapes-workflows.ts'
 
 const tags = ['workflows']
@@ -77,8 +79,9 @@ export function addWorkflowRoutes(
     async ({ caller, params }, reply) => {
       const workflow = api.workflows.one(caller, params.name)
       const counts = await api.reads(caller.tenant).instanceCounts(params.name)
-      const shown = showWorkflowDetail(workflow, counts)
-      return reply.type('application/json').send(stringifyJson(shown as unknown as JsonValue))
+      const detail = showWorkflowDetail(workflow, counts) as unknown as JsonValue
+      const shown = seesTokens(caller) ? detail : hideLiterals(detail)
+      return reply.type('application/json').send(stringifyJson(shown))
     },
   )
 

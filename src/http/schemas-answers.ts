@@ -73,7 +73,13 @@ const envelope = {
     description: 'How often it came again within its dedup window; told a second later.',
   },
   lastDuplicateAt: nullable(instant),
+  editedFrom: {
+    ...string,
+    description:
+      'Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it.',
+  },
 } as const
+const envelopeOptional = ['editedFrom']
 
 const work = {
   id: string,
@@ -271,11 +277,11 @@ export const SHARED: Readonly<Record<string, Schema>> = {
     description: 'Who wanted an event, and how far it got.',
   },
   Event: {
-    ...shape({ ...envelope, consumers: listOf(ref('Consumer')) }),
+    ...shape({ ...envelope, consumers: listOf(ref('Consumer')) }, envelopeOptional),
     description: 'An accepted event, as lists show it.',
   },
   Envelope: {
-    ...shape({ ...envelope, ...sensitivity, data: anything }, ['unreadable']),
+    ...shape({ ...envelope, ...sensitivity, data: anything }, [...envelopeOptional, 'unreadable']),
     description: 'An accepted event with its payload.',
   },
   EventDetail: {
@@ -294,10 +300,32 @@ export const SHARED: Readonly<Record<string, Schema>> = {
           ...listOf(ref('Event')),
           description: 'Events that this one caused, oldest first; at most 100.',
         },
+        edited: ref('EventEdit'),
       },
-      ['unreadable'],
+      [...envelopeOptional, 'unreadable', 'edited'],
     ),
     description: 'An event and everything that followed from it.',
+  },
+  EventEdit: {
+    ...shape(
+      {
+        from: { ...string, description: 'The event that was copied; it stays as it was.' },
+        deadLetterId: string,
+        at: instant,
+        by: string,
+        reason: string,
+        changed: {
+          ...listOf(string),
+          description:
+            'Paths in the payload that differ, at most 50; the empty path is all of it. Below a sensitive path only that path is named.',
+        },
+        hasMore: { ...boolean, description: 'Whether more fields differ than `changed` names.' },
+        payloadHashBefore: string,
+      },
+      ['by', 'reason', 'changed', 'hasMore', 'payloadHashBefore'],
+    ),
+    description:
+      'Who edited an event, when, why, and which fields. Copies that an earlier version made have only `from`, `deadLetterId` and `at`.',
   },
   Work: {
     ...shape(work, workOptional),

@@ -60,15 +60,23 @@ const providerDetail = shape({
   ),
 })
 
-const probe = shape({
-  at: instant,
-  window: instant,
-  ok: boolean,
-  durationMs: { type: 'number' },
-  httpStatus: nullable(integer),
-  class: failureClass,
-  error: nullable(string),
-})
+const probe = shape(
+  {
+    at: instant,
+    window: instant,
+    ok: boolean,
+    durationMs: { type: 'number' },
+    httpStatus: nullable(integer),
+    class: failureClass,
+    error: nullable(string),
+    unverified: {
+      ...boolean,
+      description:
+        'Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it.',
+    },
+  },
+  ['unverified'],
+)
 
 const connectionFields = {
   id: { ...string, description: 'Its name.' },
@@ -85,7 +93,15 @@ const connectionFields = {
     description: '`pending`: it has not passed a test, and runs nothing.',
   },
   health: oneOf(HEALTHS),
-  lastTest: nullable(ref('Probe')),
+  lastTest: {
+    ...nullable(ref('Probe')),
+    description: 'The last test that a user or a new definition asked for.',
+  },
+  lastProbe: {
+    ...nullable(ref('Probe')),
+    description:
+      'The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer.',
+  },
   circuit: shape({
     state: oneOf(['closed', 'open', 'half-open']),
     since: nullable(instant),

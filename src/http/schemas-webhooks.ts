@@ -279,6 +279,12 @@ const writable = {
   status: { type: ['string', 'null'], description: '`active`, `paused` or `disabled`.' },
   transform: { description: 'The body, as a tree of templates.' },
   headers: { type: ['object', 'null'], additionalProperties: true },
+  auth: {
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description:
+      'Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name.',
+  },
   secret: {
     type: ['object', 'null'],
     additionalProperties: true,

@@ -4,6 +4,7 @@
 import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
 import { FAILURE_CLASSES } from '../core/failure/index.ts'
 import { LEDGER_STATES } from '../core/ledger/index.ts'
+import { type Instant, parseInstant } from '../core/time/index.ts'
 import { WORK_STATES } from '../core/work/index.ts'
 
 export const text = { type: 'string', minLength: 1, maxLength: 512 } as const
@@ -34,7 +35,7 @@ const eventFilters = {
     minLength: 1,
     maxLength: 200,
     description:
-      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike.',
+      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
   },
 } as const
 export const eventsQuery = fields({ ...eventFilters, unmatched: { type: 'boolean' } })
@@ -183,6 +184,11 @@ export function splitQuery<Query extends PageQuery>(
   return { ...query, cursor: query.cursor ?? null }
 }
 
+/** Of a text that the schema has let through. */
+export function readInstant(text: string): Instant {
+  return parseInstant(text) ?? Number.NaN
+}
+
 interface Times {
   readonly from?: string
   readonly to?: string
@@ -192,8 +198,8 @@ interface Times {
 export function readTimes<Query extends Times>({ from, to, ...rest }: Query) {
   return {
     ...rest,
-    ...(from === undefined ? {} : { from: Date.parse(from) }),
-    ...(to === undefined ? {} : { to: Date.parse(to) }),
+    ...(from === undefined ? {} : { from: readInstant(from) }),
+    ...(to === undefined ? {} : { to: readInstant(to) }),
   }
 }
 

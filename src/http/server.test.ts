@@ -50,6 +50,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
   const calls: unknown[][] = []
   const feed = makeFeed()
   const api: HttpApi = {
+    sourceBodyMax: () => Number.POSITIVE_INFINITY,
     receive: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
     refused: () => {},
     rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },

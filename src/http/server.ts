@@ -1,6 +1,6 @@
 // The HTTP server: webhooks on the bare handler, everything else on Fastify, one port.
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
@@ -9,10 +9,15 @@ import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { addAuthentication } from './auth.ts'
-import { BODY_BYTES_MAX, eventBodyLimit, tooLarge } from './body-limits.ts'
+import { addBodies } from './bodies.ts'
+import { BODY_BYTES_MAX, tooLarge } from './body-limits.ts'
+import { makeByteBudget } from './byte-budget.ts'
+import { makeConnections } from './connections.ts'
 import { addConsolePages } from './console-pages.ts'
 import { makeFileCompiler } from './definition-files.ts'
+import { noteExpectation } from './expect.ts'
 import {
+  answerConnection,
   fromRouter,
   makeMethodTable,
   NOSNIFF,
@@ -24,7 +29,8 @@ import { isIngest, makeIngest } from './ingest.ts'
 import { refusedJson } from './json-refusal.ts'
 import { addOpenApi } from './openapi.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
-import { assertRole } from './role-gate.ts'
+import { normalizeTarget } from './request-target.ts'
+import { assertNotPaused, assertRole } from './role-gate.ts'
 import { addAccessRoutes } from './routes-access.ts'
 import { addCatalogRoutes } from './routes-catalog.ts'
 import { addDeadLetterRoutes } from './routes-dead-letters.ts'
@@ -60,8 +66,14 @@ export interface HttpServerOptions {
   /** Where the built console is; without one, only the API is served. */
   readonly consoleFolder?: string | null
   readonly bodyBytesMax: number
+  /** Bytes of bodies that may be under way at once, all together; left out: no limit. */
+  readonly heldBytesMax?: number
+  /** Left out: no limit. */
+  readonly connectionsPerAddressMax?: number
   /** What the node does; left out: everything. */
   readonly roles?: ReadonlySet<Role>
+  /** Why the node does nothing until the operator decides; left out: it is not paused. */
+  readonly pauses?: readonly string[]
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
   /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
@@ -75,6 +87,8 @@ export interface HttpServerOptions {
 export interface HttpServer extends AsyncDisposable {
   /** For tests, and for what else wants to be served here. */
   readonly app: FastifyInstance
+  /** Bytes of bodies that are under way. */
+  readonly heldBytes: number
   listen(at: {
     readonly host: string
     readonly port: number
@@ -85,6 +99,8 @@ export interface HttpServer extends AsyncDisposable {
 
 const HEADERS_MS_MAX = 10_000
 const REQUEST_MS_MAX = 30_000
+/** How often the two are looked at; Node's own 30 s would let either pass by as much. */
+const TIMEOUT_CHECK_MS = 1_000
 /** Longer than the minute for which load balancers keep connections: whoever closes first loses requests. */
 const KEEP_ALIVE_MS = 72_000
 const JSON_DEPTH_MAX = 64
@@ -92,7 +108,7 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log, roles = ALL_ROLES } = options
+  const { log, roles = ALL_ROLES, pauses = [] } = options
   let closing = false
   let server: Server | null = null
   const sockets = new Set<Socket>()
@@ -100,7 +116,14 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   const onFailure = (error: unknown, requestId: string, where: Readonly<Record<string, unknown>>) => {
     log.error('http.failed', { instance: `/requests/${requestId}`, ...where, error })
   }
+  const budget = makeByteBudget(options.heldBytesMax ?? Number.POSITIVE_INFINITY)
+  const connections = makeConnections({
+    perAddressMax: options.connectionsPerAddressMax ?? Number.POSITIVE_INFINITY,
+    trustedProxies: options.trustedProxies ?? [],
+  })
   const ingest = makeIngest({
+    sourceBodyMax: (request) => api.sourceBodyMax(request),
+    budget,
     receive: (request) => api.receive(request),
     refused: (request, error) => api.refused(request, error),
     trustedProxies: options.trustedProxies ?? [],
@@ -111,11 +134,13 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     onFailure: (error, requestId) => onFailure(error, requestId, { route: '/in/{tenant}/{source}' }),
   })
 
-  const limits = { eventBodyLimit: eventBodyLimit(options.bodyBytesMax) }
+  const limits = { eventBodyLimit: options.bodyBytesMax }
+  /** Connections that were refused and are about to close. */
+  const turnedAway = new WeakSet<Socket>()
   const app = fastify({
     logger: false,
     trustProxy: (options.trustedProxies ?? []).length > 0 ? [...(options.trustedProxies ?? [])] : false,
-    bodyLimit: BODY_BYTES_MAX.small,
+    bodyLimit: Math.min(BODY_BYTES_MAX.small, options.bodyBytesMax),
     forceCloseConnections: 'idle',
     genReqId: () => options.requestId(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: PARAM_LENGTH_MAX },
@@ -125,24 +150,59 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     },
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, options.requestId()),
     serverFactory: (handler) => {
+      /** Before anything routes it; the connection ends with the answer. */
+      const refuseEarly = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+        const problem = toProblem(error, options.requestId())
+        const text = JSON.stringify(problem)
+        const own = { 'content-type': PROBLEM_TYPE, 'content-length': Buffer.byteLength(text) }
+        response.shouldKeepAlive = false
+        response.writeHead(problem.status, { ...problemHeaders(problem), ...NOSNIFF, ...own }).end(text)
+        request.resume()
+      }
+      const serve = (request: IncomingMessage, response: ServerResponse) => {
+        if (turnedAway.has(request.socket)) return
+        try {
+          normalizeTarget(request)
+        } catch (error) {
+          refuseEarly(request, response, error)
+          return
+        }
+        if (isIngest(request.url) && roles.has('ingest') && pauses.length === 0) ingest(request, response)
+        else handler(request, response)
+      }
       server = createServer(
-        { headersTimeout: HEADERS_MS_MAX, requestTimeout: REQUEST_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS },
-        (request, response) =>
-          isIngest(request.url) && roles.has('ingest')
-            ? ingest(request, response)
-            : handler(request, response),
+        {
+          headersTimeout: HEADERS_MS_MAX,
+          requestTimeout: REQUEST_MS_MAX,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        },
+        serve,
       )
+      server.on('checkContinue', (request, response) => {
+        noteExpectation(request, response)
+        serve(request, response)
+      })
+      server.on('checkExpectation', (request, response) => {
+        refuseEarly(request, response, new AppError('expectation_failed'))
+      })
       server.on('connection', (socket) => {
         sockets.add(socket)
         socket.once('close', () => sockets.delete(socket))
+        if (connections.admit(socket)) return
+        turnedAway.add(socket)
+        const detail =
+          'this address has as many connections open as `MILLRACE_CONNECTIONS_PER_ADDRESS` allows'
+        answerConnection(toProblem(new AppError('limited', detail), options.requestId()), socket)
       })
       return server
     },
   })
   app.setValidatorCompiler(makeValidatorCompiler())
+  addBodies(app, { budget, bodyBytesMax: options.bodyBytesMax })
   readJsonExactly(app)
   app.setErrorHandler((thrown, request, reply) => {
-    const error = tooLarge(thrown, request.routeOptions.bodyLimit, limits.eventBodyLimit) ?? thrown
+    const error = tooLarge(thrown, request.routeOptions.bodyLimit, options.bodyBytesMax) ?? thrown
     if (isOurFailure(error)) {
       onFailure(error, request.id, { method: request.method, route: request.routeOptions.url ?? null })
     }
@@ -150,6 +210,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(NOSNIFF)
+    assertNotPaused(pauses, pathOf(request))
     assertRole(roles, pathOf(request))
   })
   const methodsOf = makeMethodTable(app)
@@ -226,6 +287,9 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
 
   return {
     app,
+    get heldBytes() {
+      return budget.held
+    },
     listen: async ({ host, port }) => {
       await app.listen({ host, port })
       const address = app.server.address() as AddressInfo

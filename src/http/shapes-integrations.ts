@@ -77,7 +77,7 @@ function showOperation(operation: ProviderDocument['operations'][string]) {
   }
 }
 
-export function showConnection({ document, managedBy, state, buckets }: ConnectionView) {
+export function showConnection({ document, managedBy, state, lastProbe, buckets }: ConnectionView) {
   const { name, description, provider, credential, config, endpoints, probe } = document
   const { circuit, override } = state
   return {
@@ -93,6 +93,7 @@ export function showConnection({ document, managedBy, state, buckets }: Connecti
     status: state.status,
     health: state.health,
     lastTest: state.lastTest === null ? null : showProbe(state.lastTest),
+    lastProbe: lastProbe === null ? null : showProbe(lastProbe),
     circuit: {
       state: circuit.state,
       since: circuit.state === 'closed' ? null : iso(circuit.since),
@@ -122,8 +123,13 @@ export function showConnectionDetail(view: ConnectionDetail) {
   return { ...showConnection(view), history: view.health.map(showProbe) }
 }
 
-export function showProbe({ window, at, ...result }: ProbeResult) {
-  return { ...result, at: iso(at), window: iso(window) }
+export function showProbe({ window, at, isUnverified, ...result }: ProbeResult) {
+  return {
+    ...result,
+    at: iso(at),
+    window: iso(window),
+    ...(isUnverified === true && { unverified: true }),
+  }
 }
 
 export function showCredential({ document, managedBy, state, connections, nextRotationAt }: CredentialView) {

@@ -90,7 +90,7 @@ function explainIntake({ state, replayOf }: WorkRow): string {
     case 'leased':
       return 'The event is being matched.'
     case 'dead':
-      return 'The event could not be matched: nothing was done about it. Replay its dead letter once that is mended.'
+      return 'The event could not be matched: nothing was done about it. Its dead letter says why, and what became of it.'
     case 'cancelled':
       return 'Somebody ended it before the event was matched. The event is kept and can be replayed.'
     default:

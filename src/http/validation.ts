@@ -9,29 +9,27 @@
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { isNumeral } from '../core/json/index.ts'
+import { parseInstant } from '../core/time/index.ts'
 
 /** Values in a body, of any kind and depth, up to which all faults are looked for. */
 export const VALUES_MAX = 5_000
-
-/** With a zone: without one it would mean another instant on every machine. */
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
 /** Neither guess what a wrong value meant nor drop what has no meaning. */
 const STRICT: Options = {
   removeAdditional: false,
   useDefaults: true,
   verbose: true,
-  formats: { 'date-time': (text: string) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)) },
+  formats: { 'date-time': (text: string) => parseInstant(text) !== null },
 }
 
 type Check = ((value: unknown) => boolean) & { errors?: NonNullable<ValidateFunction['errors']> | null }
 
 export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
-  const texts = new Ajv({ ...STRICT, coerceTypes: true, allErrors: true })
+  const texts = new Ajv({ ...STRICT, coerceTypes: false, allErrors: true })
   const first = new Ajv({ ...STRICT, coerceTypes: false, allErrors: false })
   const all = new Ajv({ ...STRICT, coerceTypes: false, allErrors: true })
   return ({ schema, httpPart }) => {
-    if (httpPart !== 'body') return texts.compile(schema)
+    if (httpPart !== 'body') return checkTexts(texts.compile(schema), schema)
     const findFirst = first.compile(schema)
     /** Made when it is needed: most routes never see a wrong body. */
     let findAll: ValidateFunction | null = null
@@ -49,6 +47,35 @@ export function makeValidatorCompiler(): FastifySchemaCompiler<object> {
     }
     return check
   }
+}
+
+/** As JSON writes it: no sign before a positive one, no other base, no space, and nothing that is not finite. */
+const WHOLE = /^-?(?:0|[1-9]\d*)$/
+const NUMERAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** What a text of the address means where its schema asks for a number or a switch; any other text stays, and is refused. */
+function readText(text: string, type: unknown): unknown {
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
+  if (type !== 'integer' && type !== 'number') return text
+  const isWhole = type === 'integer'
+  const value = (isWhole ? WHOLE : NUMERAL).test(text) ? Number(text) : Number.NaN
+  return (isWhole ? Number.isSafeInteger(value) : Number.isFinite(value)) ? value : text
+}
+
+function checkTexts(validate: ValidateFunction, schema: object): Check {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { readonly type?: unknown }>> }
+  const typed = Object.entries(properties).filter(([, { type }]) => type !== 'string')
+  const check: Check = (given: unknown) => {
+    const values = given as Record<string, unknown>
+    for (const [name, { type }] of typed) {
+      const text = values?.[name]
+      if (typeof text === 'string') values[name] = readText(text, type)
+    }
+    const isValid = validate(values)
+    check.errors = validate.errors ?? null
+    return isValid
+  }
+  return check
 }
 
 interface Schema {

@@ -78,7 +78,7 @@ export async function makeWorkflowServer({
   }
   let requests = 0
   const server = makeHttpServer(api as HttpApi, {
-    bodyBytesMax: 10_000,
+    bodyBytesMax: 100_000,
     closeMs: 1_000,
     requestId: () => `r-${requests++}`,
     log,

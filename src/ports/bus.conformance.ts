@@ -348,6 +348,25 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect([named.states[1], found.states[1]]).toEqual(['consuming', 'consuming'])
     })
 
+    test('[BU74] a stream that may not be read is not read, and not named where it was not asked for', async () => {
+      const { bus, harness, send } = await openWithStream()
+      await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })
+      await send(3)
+      const mayRead = (stream: string) => stream === 'ERP'
+      const named = collect(bus, { mayRead })
+      const found = collect(bus, { mayRead, stream: null, durable: 'finder' })
+      const missing = collect(bus, { mayRead, stream: 'NONE', durable: 'other' })
+      const erp = collect(bus, { mayRead, stream: null, durable: 'erp', subjects: ['erp.>'] })
+      await harness.send({ subject: 'erp.a', body: '0' })
+      await until(() => expect(erp.bodies()).toEqual(['0']))
+      await until(() => expect([named, found, missing].every((one) => one.states.length > 0)).toBe(true))
+      expect(named.states[0]).toMatch(/may not read the stream CRM.*MILLRACE_NATS_STREAMS/)
+      expect(missing.states[0]).toMatch(/may not read the stream NONE/)
+      expect(found.states[0]).toMatch(/no stream has .*crm\.>/)
+      expect(found.states[0]).not.toContain('CRM')
+      expect([named, found, missing].flatMap((one) => one.got)).toEqual([])
+    })
+
     test('[BU12] several subjects may lie in several streams, and nodes share each', async () => {
       const { bus, connect, harness } = await openWithStream()
       await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })

@@ -45,6 +45,8 @@ export interface ConsumerSpec {
   readonly durable: string
   /** Whose the durable is; another's is not taken. Left out: nobody's. */
   readonly owner?: string
+  /** Which streams it may read; of others it says nothing but that they may not be read. Left out: all. */
+  mayRead?(stream: string): boolean
   /** For how long a repetition is known. One that was lost and is made anew begins no earlier than that. Left out: at the beginning. */
   readonly knownForMs?: number
   /** How many may be under way at once on this node. */

@@ -1,8 +1,11 @@
 // One request to somebody else's server. What the server does is an outcome, never an exception.
 
 import type { OutboundRule } from '../core/guard/index.ts'
+import type { TenantId } from '../core/ids/index.ts'
 
 export interface HttpRequest {
+  /** Whose call it is; each tenant may reach what the operator lets it. Left out: what no tenant is let beside public addresses. */
+  readonly tenant?: TenantId
   readonly method: string
   readonly url: string
   /** Lower-case names. */
@@ -65,5 +68,5 @@ export interface HttpClient {
    * Whether the address may be called, by the rules that `send` goes by: its form, and every address that it leads to now. Calls
    * nobody but the resolver, and ends within a few seconds. `send` judges anew.
    */
-  vet(url: string): Promise<Vetted>
+  vet(url: string, tenant?: TenantId): Promise<Vetted>
 }

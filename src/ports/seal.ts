@@ -8,9 +8,9 @@ import type { TenantId } from '../core/ids/index.ts'
 /** Where a sealed text is kept. */
 export interface SealPlace {
   readonly tenant: TenantId
-  /** The id of the event, or the key of the ledger's entry. */
+  /** The id of the event, the key of the ledger's entry, or the kind and key of a record. */
   readonly row: string
-  readonly part: 'data' | 'raw' | 'headers' | 'result' | 'evidence'
+  readonly part: 'data' | 'raw' | 'headers' | 'result' | 'evidence' | 'record'
 }
 
 export interface Opened {

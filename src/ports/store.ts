@@ -89,6 +89,7 @@ export type RecordKind =
   | 'credential'
   | 'health'
   | 'relay'
+  | 'edit'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -286,8 +287,8 @@ export interface ClaimRequest {
   }[]
   /** At most this many items in all. */
   readonly max: number
-  /** At most this many items that a crash left behind (they run one at a time). */
-  readonly maxAlone: number
+  /** At most this many isolated jobs: those that a crash left behind twice (they run one at a time). */
+  readonly maxIsolated: number
   /** Code that this node can load; items that need other code are left. */
   readonly codeHashes: readonly string[]
 }
@@ -653,7 +654,15 @@ export interface Store extends AsyncDisposable {
 
 export class StoreError extends Error {
   override readonly name = 'StoreError'
-  readonly code: 'unavailable' | 'invalid_cursor' | 'newer_version' | 'in_use' | 'corrupt' | 'closed'
+  /** `sync_failed`: a flush failed, and the store writes nothing more until it is opened again. */
+  readonly code:
+    | 'unavailable'
+    | 'invalid_cursor'
+    | 'newer_version'
+    | 'in_use'
+    | 'corrupt'
+    | 'closed'
+    | 'sync_failed'
   readonly applied: 'no' | 'indeterminate'
   constructor(
     code: StoreError['code'],

@@ -1,7 +1,7 @@
 // The builders of workflows and agents. What they return is plain data, as of the others (define.ts): a Standard Schema for `data`
 // gives types, and where its library can say it as JSON Schema, that is what the document holds.
 
-import type { Described, RetryDefinition, SecretReference, Template } from './definitions.ts'
+import type { AuthDefinition, Described, RetryDefinition, SecretReference, Template } from './definitions.ts'
 import type { DurationText } from './errors.ts'
 import type { SchemaInput, StandardSchema } from './schema.ts'
 import type { JsonSchema, WorkflowDefinition } from './workflow-definitions.ts'
@@ -14,6 +14,8 @@ export interface AgentDefinition extends Described {
   readonly baseUrl?: Template
   /** Sent as a bearer token. */
   readonly secret?: SecretReference
+  /** In place of `secret`. */
+  readonly auth?: AuthDefinition
   readonly headers?: Readonly<Record<string, Template>>
   readonly model: string
   readonly system?: Template

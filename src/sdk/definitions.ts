@@ -46,6 +46,12 @@ export type Condition = Expression | Filter
 /** Where a secret is: an environment variable, a vault entry, or a file of the node's folder of secrets. */
 export type SecretReference = { readonly env: string } | { readonly ref: string } | { readonly file: string }
 
+/** What proves who calls, on a request itself: its value is read from the secret at each attempt. */
+export type AuthDefinition =
+  | { readonly bearer: SecretReference }
+  | { readonly basic: { readonly user: string; readonly password: SecretReference } }
+  | { readonly header: { readonly name: string; readonly value: SecretReference } }
+
 export interface Described {
   readonly apiVersion?: 'millrace/v1'
   /** Small letters and digits, joined by `_` or `-`. */
@@ -232,6 +238,8 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPT
 export interface HttpRequestDefinition {
   /** Whose address and credential it goes with: `url` may then be a path. */
   readonly connection?: string
+  /** In place of a connection. For the probe too. */
+  readonly auth?: AuthDefinition
   /** `POST` when left out. */
   readonly method?: Method
   /** Values in it are percent-encoded. */
@@ -242,8 +250,12 @@ export interface HttpRequestDefinition {
   readonly idempotent?: boolean
   /** How long the vendor remembers the `Idempotency-Key`. */
   readonly keyTtl?: DurationText
+  /** For the whole exchange; it may stand here or beside `http`. */
+  readonly timeout?: DurationText
   /** Looks whether the effect is there, after a lost answer. */
   readonly probe?: {
+    /** That of the action when left out. */
+    readonly auth?: AuthDefinition
     readonly method?: Method
     readonly url: Template
     readonly headers?: Readonly<Record<string, Template>>
@@ -349,6 +361,8 @@ interface UpsertCallDefinition {
 export interface UpsertDefinition {
   /** Whose address and credential it goes with: `baseUrl` may then be left out, or a path. */
   readonly connection?: string
+  /** In place of a connection, for all its requests. */
+  readonly auth?: AuthDefinition
   readonly baseUrl?: Template
   readonly headers?: Readonly<Record<string, Template>>
   /** The external reference of the object; `extRef` in what follows. */

@@ -16,6 +16,7 @@ export {
 export { type AgentDefinition, defineAgent, defineWorkflow } from './define-workflow.ts'
 export type {
   ActionDefinition,
+  AuthDefinition,
   Condition,
   Expression,
   Filter,

@@ -61,7 +61,8 @@ circuit: off
 do:
   upsert:
     baseUrl: https://books.example.com
-    headers: { x-team: billing }
+    headers: { x-team: billing, x-key: "{{ secret('books') }}" }
+    auth: { basic: { user: billing, password: { env: BOOKS_PASSWORD } } }
     extRef: "{{ payload.id }}"
     find: { path: "/invoices?ref={{ extRef }}", found: result.body.items.size() > 0, id: "result.body.items[0].id", after: 1m }
     create: { path: /invoices, body: { ref: "{{ extRef }}" }, keyTtl: 24h }
@@ -111,7 +112,8 @@ const invoices = defineRoute({
   do: {
     upsert: {
       baseUrl: 'https://books.example.com',
-      headers: { 'x-team': 'billing' },
+      headers: { 'x-team': 'billing', 'x-key': "{{ secret('books') }}" },
+      auth: { basic: { user: 'billing', password: { env: 'BOOKS_PASSWORD' } } },
       extRef: '{{ payload.id }}',
       find: {
         path: '/invoices?ref={{ extRef }}',
@@ -152,6 +154,7 @@ status: paused
 transform: { id: "{{ event.id }}", what: "{{ payload }}", tags: [a, 1, true] }
 sensitive: send
 headers: { X-Team: crm }
+auth: { header: { name: X-Api-Key, value: { file: crm-key } } }
 secret: { ref: crm-signing }
 signing: ed25519
 retry: { attempts: 3, delays: [1m, 5m] }
@@ -175,6 +178,7 @@ const crm = defineSubscription({
   transform: { id: '{{ event.id }}', what: '{{ payload }}', tags: ['a', 1, true] },
   sensitive: 'send',
   headers: { 'X-Team': 'crm' },
+  auth: { header: { name: 'X-Api-Key', value: { file: 'crm-key' } } },
   secret: { ref: 'crm-signing' },
   signing: 'ed25519',
   retry: { attempts: 3, delays: ['1m', '5m'] },

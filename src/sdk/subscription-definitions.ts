@@ -1,6 +1,7 @@
 // A subscription as a user writes it in TypeScript; src/definitions/schema-subscriptions.ts says the same for YAML and JSON.
 
 import type {
+  AuthDefinition,
   Condition,
   Described,
   Expression,
@@ -27,6 +28,8 @@ export interface SubscriptionDefinition extends Described {
   readonly sensitive?: 'send'
   /** Beside our own. */
   readonly headers?: Readonly<Record<string, Template>>
+  /** What proves who calls, beside the signature. */
+  readonly auth?: AuthDefinition
   /** What deliveries are signed with; generated, and shown once, when left out. */
   readonly secret?: SecretReference
   /** `standard` when left out: the headers of Standard Webhooks by a shared secret. */

@@ -106,6 +106,18 @@ test('an edited payload is checked, kept digit for digit, and replayed', async (
   await page.getByRole('heading').getByText('resolved').waitFor()
   // The key is the letter's own: an edited payload does not make it another effect.
   expect(shop.invoices.filter((reference) => reference.endsWith('-edit'))).toEqual(['INVOICE:bad-edit'])
+  // [DL14] The copy says who changed it and where; nothing says that the shop sent it.
+  const { eventId } = await shop.node.get<{ eventId: string }>(`/v1/dead-letters/${id}`)
+  await page.goto(`${shop.node.url}/events/${eventId}`)
+  await page.getByText('Edited copy', { exact: true }).waitFor()
+  await page.getByText(/the account was wrong/).waitFor()
+  await page.getByText('did not send this payload').waitFor()
+  const lead = page.locator('.event__facts')
+  expect(await lead.textContent()).toMatch(/edited copy, made .* by .* from an event of/)
+  expect(await lead.textContent()).not.toContain('received')
+  // A letter that is resolved offers no replay.
+  await page.getByRole('link', { name: 'look at it', exact: true }).waitFor()
+  if (process.env.SHOT !== undefined) await page.screenshot({ path: process.env.SHOT })
   expect(made.complaints).toEqual([])
 })
 

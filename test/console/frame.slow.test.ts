@@ -10,7 +10,7 @@ const PHONE = { width: 390, height: 844 }
 
 let browser: Browser
 let shop: Shop
-const ids = { event: '', work: '', letter: '' }
+const ids = { event: '', work: '', letter: '', key: 'INVOICE:1001' }
 beforeAll(async () => {
   ;[browser, shop] = await Promise.all([shareBrowser(), openShop()])
   ids.event = await shop.order('1001')
@@ -34,6 +34,19 @@ test('the palette goes to places, opens by id, and acts', async () => {
   await page.getByRole('combobox', { name: 'Command' }).fill(ids.event)
   await page.getByRole('option', { name: /Open event/ }).click()
   await page.getByRole('heading', { name: 'shop.events.order.paid' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Command' }).fill(ids.key)
+  await page.getByRole('option', { name: 'Open effect' }).click()
+  await page.waitForURL((url) => url.searchParams.get('key') === ids.key)
+  await page.getByRole('button', { name: 'Show all' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Command' }).fill('pause route')
+  if (process.env.SHOT !== undefined) await page.screenshot({ path: process.env.SHOT })
+  await page.getByRole('option', { name: 'Pause route invoice' }).click()
+  await page.getByRole('dialog').getByRole('heading', { name: 'Pause invoice' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.waitForURL((url) => url.search === '')
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Command' }).fill('dark theme')
   await page.keyboard.press('Enter')

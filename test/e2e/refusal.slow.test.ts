@@ -121,6 +121,13 @@ test('settings that this machine cannot follow name themselves', async () => {
   expect(await runToExit({ workspace, env: { MILLRACE_DATA: file } })).toEqual(
     refuse(`  MILLRACE_DATA: ${file} is not a folder.`),
   )
+  // Below a file, because every user may write elsewhere in tests that run as root; `mkdir` below /proc would try for ever.
+  expect(await runToExit({ workspace, env: { MILLRACE_DATA: join(file, 'data') } })).toEqual(
+    refuse(`  MILLRACE_DATA: ${join(file, 'data')} is not a folder.`),
+  )
+  expect(await runToExit({ workspace, env: { MILLRACE_DATA: '/proc/nope' } })).toEqual(
+    refuse('  MILLRACE_DATA: /proc/nope '),
+  )
   expect(existsSync(workspace.data)).toBe(false)
   const log = join(file, 'millrace.log')
   expect(await runToExit({ workspace, env: { MILLRACE_LOG: log } })).toEqual(

@@ -119,7 +119,13 @@ test('[N11] [VA4] no value is found in an answer, the log, the store or its file
     await third.close()
   }
 
-  const fourth = await start(workspace, flows, { MILLRACE_MASTER_KEY: Buffer.alloc(32, 8).toString('hex') })
+  const foreign = { MILLRACE_MASTER_KEY: Buffer.alloc(32, 8).toString('hex') }
+  const paused = await start(workspace, flows, foreign)
+  await paused.close()
+  const fourth = await start(workspace, flows, {
+    ...foreign,
+    MILLRACE_CONFIRM_COPY: paused.pause?.confirm ?? '',
+  })
   try {
     const { heard, send } = makeCaller(fourth)
     const refused = await send('shop', PENDING, '9')

@@ -293,7 +293,13 @@ test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is nowhere but where it i
   expect(log).toContain('thinking of [hidden]')
 
   // Without the key it does not open, and says so; with it as an old one it does.
-  const lost = await start(workspace, folder, { MILLRACE_MASTER_KEY: 'b'.repeat(64) })
+  const foreign = { MILLRACE_MASTER_KEY: 'b'.repeat(64) }
+  const paused = await start(workspace, folder, foreign)
+  await paused.app.close()
+  const lost = await start(workspace, folder, {
+    ...foreign,
+    MILLRACE_CONFIRM_COPY: paused.app.pause?.confirm ?? '',
+  })
   try {
     const { ask } = makeCaller(lost.app, lost.app.adminKey.value)
     const shown = (await ask('GET', `/v1/events/${id}`)).json

@@ -30,6 +30,27 @@ export interface RouteShape {
   }
   readonly batch?: { readonly size: number; readonly maxWaitMs: number; readonly results?: string }
   readonly circuit?: 'off' | { readonly consecutive: number; readonly openMs: number }
+  readonly do?: { readonly auth?: AuthShape; readonly agent?: { readonly auth?: AuthShape } }
+}
+
+type SecretShape = { readonly ref?: string; readonly env?: string; readonly file?: string }
+
+export interface AuthShape {
+  readonly bearer?: SecretShape
+  readonly basic?: { readonly user: string; readonly password: SecretShape }
+  readonly header?: { readonly name: string; readonly value: SecretShape }
+}
+
+/** `bearer (secret books)`: where the value is, never what it is. */
+export function authInWords({ bearer, basic, header }: AuthShape): string {
+  if (bearer !== undefined) return `bearer (${placeInWords(bearer)})`
+  if (basic !== undefined) return `basic as ${basic.user} (${placeInWords(basic.password)})`
+  return header === undefined ? '' : `header ${header.name} (${placeInWords(header.value)})`
+}
+
+function placeInWords({ ref, env, file }: SecretShape): string {
+  if (ref !== undefined) return `secret ${ref}`
+  return env === undefined ? `file ${file ?? ''}` : `environment variable ${env}`
 }
 
 interface Said {
@@ -102,6 +123,8 @@ export function buffersInWords(route: RouteShape): readonly Said[] {
       'Circuit',
       `It pauses itself after ${circuit.consecutive} failures in a row, and tries one after ${formatDuration(circuit.openMs)}.`,
     )
+  const auth = route.do?.auth ?? route.do?.agent?.auth
+  if (auth !== undefined) say('Auth', authInWords(auth))
   return said
 }
 

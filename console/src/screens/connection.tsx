@@ -12,7 +12,7 @@ import { useConnection, useDefinition, useMe } from '../queries.ts'
 import type { ConnectionDetail } from '../types.ts'
 import { ReasonDialog } from '../ui/actions.tsx'
 import { Yaml } from '../ui/code.tsx'
-import { CircuitDialog, ConnectionTestDialog } from '../ui/connection-dialogs.tsx'
+import { CircuitDialog, ConnectionTestDialog, UnverifiedNote } from '../ui/connection-dialogs.tsx'
 import { CircuitChip, HealthChip, ProbeStrip, RunList } from '../ui/connection-parts.tsx'
 import { Button, CopyButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { Owner, Past } from '../ui/definition-parts.tsx'
@@ -144,6 +144,11 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
           </Note>
         </div>
       )}
+      {connection.credential !== null && connection.lastProbe?.unverified === true && (
+        <div className="spaced">
+          <UnverifiedNote />
+        </div>
+      )}
       {words !== null && (
         <div className="spaced">
           <Note tone={words.tone}>
@@ -182,6 +187,11 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
               {probeEveryMs === null
                 ? 'not looked at by itself'
                 : `looked at every ${formatDuration(probeEveryMs)}`}
+              {connection.lastProbe !== null && (
+                <>
+                  , last <Time at={connection.lastProbe.at} />
+                </>
+              )}
             </span>
           </div>
           <div className="card card--pad">

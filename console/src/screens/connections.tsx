@@ -92,7 +92,7 @@ export default function Connections() {
 }
 
 function Line({ connection }: { readonly connection: Connection }) {
-  const { name, description, provider, status, lastTest, managedBy } = connection
+  const { name, description, provider, status, lastProbe, managedBy } = connection
   return (
     <li>
       <Link href={`/connections/${name}`} className="row connections__grid" data-row>
@@ -114,11 +114,11 @@ function Line({ connection }: { readonly connection: Connection }) {
           <HealthChip connection={connection} />
         </span>
         <span className="events__when faint connections__when">
-          {lastTest === null ? (
+          {lastProbe === null ? (
             'never'
           ) : (
-            <span title={probeInWords(lastTest)}>
-              <Time at={lastTest.at} />
+            <span title={probeInWords(lastProbe)}>
+              <Time at={lastProbe.at} />
             </span>
           )}
         </span>

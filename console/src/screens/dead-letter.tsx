@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { formatJson, type JsonNode } from '../lib/json-text.ts'
 import { consumerHref, ledgerHref } from '../lib/links.ts'
+import { pageLink } from '../lib/page-link.ts'
 import { useDeadLetter, useMe, useWork } from '../queries.ts'
 import type { DeadLetterDetail } from '../types.ts'
 import { ReasonDialog, useAction } from '../ui/actions.tsx'
@@ -43,14 +44,22 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
       actions={me?.role === 'viewer' ? null : <Actions letter={letter} payload={data.exact} />}
     >
       <div className="spaced">
-        <Note tone={letter.state === 'resolved' ? 'accent' : 'red'}>
+        <Note tone={letter.state === 'resolved' ? 'accent' : letter.state === 'discarded' ? 'grey' : 'red'}>
+          {letter.state === 'resolved' && <strong>Resolved by a replay. It had failed with </strong>}
+          {letter.state === 'discarded' && (
+            <strong>Discarded: nothing more happens. It had failed with </strong>
+          )}
           <strong className="letter__reason">{letter.reason.replaceAll('_', ' ')}:</strong> {letter.lastError}
           {letter.runbook !== undefined && (
             <>
               {' '}
-              <a href={letter.runbook} rel="noreferrer" target="_blank">
-                Runbook
-              </a>
+              {pageLink(letter.runbook) === null ? (
+                <span className="mono">{letter.runbook}</span>
+              ) : (
+                <a href={pageLink(letter.runbook) ?? undefined} rel="noreferrer" target="_blank">
+                  Runbook
+                </a>
+              )}
             </>
           )}
         </Note>
@@ -103,6 +112,7 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
         <Link href={`/events/${letter.eventId}`} className="mono">
           {letter.eventId}
         </Link>
+        {letter.event?.editedFrom !== undefined && <span className="faint"> edited copy</span>}
       </dd>
       <dt>{letter.consumer.kind === 'workflow' ? 'Workflow' : 'Route'}</dt>
       <dd>

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
 import { consumerFilter, consumerHref, withSearch } from '../lib/links.ts'
+import { pageLink } from '../lib/page-link.ts'
 import { formatNumber } from '../lib/time.ts'
 import { useEscalations, useMe, useOverview } from '../queries.ts'
 import type { Escalation } from '../types.ts'
@@ -163,12 +164,22 @@ function Item({ escalation }: { readonly escalation: Escalation }) {
             Latest item
           </LinkButton>
         )}
-        {runbook !== undefined && (
-          <a className="button button--ghost button--small" href={runbook} rel="noreferrer" target="_blank">
-            <BookOpen size={13} aria-hidden />
-            Runbook
-          </a>
-        )}
+        {runbook !== undefined &&
+          (pageLink(runbook) === null ? (
+            <span className="mono truncate" title="Runbook">
+              {runbook}
+            </span>
+          ) : (
+            <a
+              className="button button--ghost button--small"
+              href={pageLink(runbook) ?? undefined}
+              rel="noreferrer"
+              target="_blank"
+            >
+              <BookOpen size={13} aria-hidden />
+              Runbook
+            </a>
+          ))}
       </div>
       {isAsking && (
         <ReasonDialog

@@ -46,10 +46,17 @@ export function EventScreen({ id }: { readonly id: string }) {
       lead={
         <div className="event__facts">
           <Copy text={event.id} />
-          <span>
-            received <Time at={event.receivedAt} /> from{' '}
-            <Link href={sourceHref(event.source)}>{event.source}</Link>
-          </span>
+          {event.edited === undefined ? (
+            <span>
+              received <Time at={event.receivedAt} /> from{' '}
+              <Link href={sourceHref(event.source)}>{event.source}</Link>
+            </span>
+          ) : (
+            <span>
+              edited copy, made <Time at={event.edited.at} /> by {event.edited.by ?? 'a user'} from{' '}
+              <Link href={`/events/${event.edited.from}`}>an event of {event.source}</Link>
+            </span>
+          )}
           {event.objectId !== null && (
             <span>
               about {event.objectType ?? 'object'} <span className="mono">{event.objectId}</span>
@@ -96,7 +103,7 @@ export function EventScreen({ id }: { readonly id: string }) {
                 <JsonTree node={data.exact} isHiding={me?.role === 'viewer' && event.sensitive.length > 0} />
               </div>
             )}
-            {tab === 'raw' && <RawBody id={id} />}
+            {tab === 'raw' && <RawBody id={id} isEdited={event.edited !== undefined} />}
             {tab === 'headers' && <Headers headers={event.headers} />}
             {tab === 'envelope' && <EnvelopeFacts event={event} />}
             {tab === 'explain' && <Explain id={id} />}
@@ -138,7 +145,7 @@ function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isV
   )
 }
 
-function RawBody({ id }: { readonly id: string }) {
+function RawBody({ id, isEdited }: { readonly id: string; readonly isEdited: boolean }) {
   const { data, error, refetch } = useEventBody(id)
   const { data: me } = useMe()
   if (me?.role === 'viewer') {
@@ -154,7 +161,12 @@ function RawBody({ id }: { readonly id: string }) {
     <TextCard
       label="Raw body"
       text={data.text}
-      about={<span className="num">{data.bytes.toLocaleString('en')} bytes, as they were received</span>}
+      about={
+        <span className="num">
+          {data.bytes.toLocaleString('en')} bytes,{' '}
+          {isEdited ? 'as a user edited them' : 'as they were received'}
+        </span>
+      }
     />
   )
 }
@@ -175,11 +187,15 @@ function EnvelopeFacts({ event }: { readonly event: EventDetail }) {
     ['Source', event.source],
     ['Object', event.objectId === null ? null : `${event.objectType ?? 'object'} ${event.objectId}`],
     ['Occurred', event.occurredAt],
-    ['Received', event.receivedAt],
+    [event.edited === undefined ? 'Received' : 'Copied', event.receivedAt],
     ['Dedup key', event.dedupKey],
     ['Payload hash', event.payloadHash],
     ['Correlation', event.correlationId, `/events?q=${encodeURIComponent(event.correlationId)}`],
-    ['Caused by', event.causationId, event.causationId === null ? undefined : `/events/${event.causationId}`],
+    [
+      event.edited === undefined ? 'Caused by' : 'Edited from',
+      event.causationId,
+      event.causationId === null ? undefined : `/events/${event.causationId}`,
+    ],
     ['Trace', event.traceId],
     ['Tenant', event.tenant],
   ]

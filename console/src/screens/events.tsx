@@ -159,7 +159,9 @@ const EventLine = memo(function EventLine({
         <span className="truncate muted events__object" title={row.objectId ?? undefined}>
           {row.objectId === null ? <span className="faint">–</span> : row.objectId}
         </span>
-        <span className="truncate muted events__source">{row.source}</span>
+        <span className="truncate muted events__source">
+          {row.editedFrom === undefined ? row.source : `${row.source}, edited`}
+        </span>
         <ConsumerChips event={row} />
         <span className="events__when faint">
           <Time at={row.receivedAt} />
@@ -178,7 +180,8 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
         title="Nothing fits"
         action={<Button onClick={onClear}>Clear the filters</Button>}
       >
-        No accepted event has this. The search looks at ids, subjects, objects, dedup keys and payloads.
+        No accepted event has this. The search looks at ids, subjects, objects, dedup keys, payloads and whole
+        effect keys.
       </Empty>
     )
   }

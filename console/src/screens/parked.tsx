@@ -36,6 +36,8 @@ export default function Parked() {
     ledger.data === undefined || parked.data === undefined
       ? undefined
       : doubtsOf(ledger.data.items, parked.data.items)
+  const settling = doubts?.filter(settlesItself) ?? []
+  const open = doubts?.filter((doubt) => !settlesItself(doubt)) ?? []
   const retry = () => {
     void ledger.refetch()
     void parked.refetch()
@@ -47,11 +49,11 @@ export default function Parked() {
     >
       {doubts === undefined &&
         (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={retry} />)}
-      {doubts?.length === 0 && (
+      {doubts !== undefined && open.length === 0 && (
         <div className="list">
           <Empty
             icon={<CircleQuestionMark size={20} />}
-            title="Every outcome is known"
+            title={settling.length === 0 ? 'Every outcome is known' : 'Nothing needs a decision'}
             action={<LinkButton to="/ledger?state=done">See what was done</LinkButton>}
           >
             When a call ends without an answer and the route has neither a probe nor a vendor key that makes
@@ -60,12 +62,34 @@ export default function Parked() {
         </div>
       )}
       <ul className="parked">
-        {doubts?.map((doubt) => (
+        {open.map((doubt) => (
           <Item key={doubt.id} doubt={doubt} />
         ))}
       </ul>
+      {settling.length > 0 && (
+        <section className="section" aria-labelledby="settling">
+          <h2 id="settling" className="spaced">
+            Settle by themselves
+          </h2>
+          <p className="muted spaced">
+            Their jobs are still running: they ask the vendor, or call again where that is safe. Nothing has
+            to be decided.
+          </p>
+          <ul className="parked">
+            {settling.map((doubt) => (
+              <Item key={doubt.id} doubt={doubt} />
+            ))}
+          </ul>
+        </section>
+      )}
     </PageFrame>
   )
+}
+
+/** Its job goes on and finds out what became of the call. */
+function settlesItself({ entry, work }: Doubt): boolean {
+  const state = entry?.work?.state
+  return work === undefined && (state === 'ready' || state === 'leased' || state === 'waiting')
 }
 
 function doubtsOf(entries: readonly LedgerEntry[], parked: readonly Work[]): readonly Doubt[] {

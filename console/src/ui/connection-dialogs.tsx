@@ -8,6 +8,7 @@ import { api, fieldError, fieldErrors, problemOf } from '../api.ts'
 import { authInWords, placeOfSecret } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { HOUR_MS, toInstant, toLocal } from '../lib/local-time.ts'
+import { pageLink } from '../lib/page-link.ts'
 import type { ConnectionTest, Credential } from '../types.ts'
 import { ProblemNote, useAction } from './actions.tsx'
 import { Button, Chip, Field } from './controls.tsx'
@@ -75,12 +76,15 @@ export function TestNow({
   )
 }
 
-function TestResult({ test: { ok, run } }: { readonly test: ConnectionTest }) {
+function TestResult({ test: { ok, run, connection } }: { readonly test: ConnectionTest }) {
   const attempt = run.attempts.at(-1)
+  const isUnverified = connection.credential !== null && connection.lastTest?.unverified === true
   return (
     <>
       <div className="test__verdict" role="status">
-        <Chip tone={ok ? 'green' : 'red'}>{ok ? 'it works' : 'it does not work yet'}</Chip>
+        <Chip tone={ok ? (isUnverified ? 'amber' : 'green') : 'red'}>
+          {ok ? (isUnverified ? 'reachable' : 'it works') : 'it does not work yet'}
+        </Chip>
         {run.httpStatus !== null && <span className="tag num">HTTP {run.httpStatus}</span>}
         {run.durationMs !== null && (
           <span className="tag num">{formatDuration(Math.max(0.1, run.durationMs))}</span>
@@ -88,12 +92,23 @@ function TestResult({ test: { ok, run } }: { readonly test: ConnectionTest }) {
         {run.class !== null && <span className="tag">{classInWords(run.class)}</span>}
         <Link href={`/runs/${run.id}`}>Its run</Link>
       </div>
+      {isUnverified && <UnverifiedNote />}
       {run.error !== null && <Note tone="red">{run.error}</Note>}
       {attempt?.request != null && <Head label="What was sent" text={attempt.request} more="What was sent" />}
       {attempt?.response != null && (
         <Head label="What was answered" text={attempt.response} more="What was answered" />
       )}
     </>
+  )
+}
+
+export function UnverifiedNote() {
+  return (
+    <Note tone="amber">
+      <strong>Reachable, credential not verified.</strong> The answer to <code>GET /</code> says nothing of
+      the credential. Name a path that can be read with it in <code>config.probe</code>, such as{' '}
+      <code>/me</code>.
+    </Note>
   )
 }
 
@@ -301,7 +316,12 @@ export function AuthorizeButton({
   })
   if (ask.data !== undefined)
     return (
-      <a className="button button--primary" href={ask.data.url} target="_blank" rel="noreferrer">
+      <a
+        className="button button--primary"
+        href={pageLink(ask.data.url) ?? undefined}
+        target="_blank"
+        rel="noreferrer"
+      >
         <ExternalLink size={14} aria-hidden />
         Go to the vendor
       </a>

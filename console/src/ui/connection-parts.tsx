@@ -71,9 +71,9 @@ export function ProbeStrip({ probes }: { readonly probes: readonly Probe[] }) {
   )
 }
 
-export function probeInWords({ ok, durationMs, httpStatus, error }: Probe): string {
+export function probeInWords({ ok, durationMs, httpStatus, error, unverified }: Probe): string {
   const answer = httpStatus === null ? '' : `HTTP ${httpStatus}, `
-  return `${answer}${formatDuration(Math.max(0.1, durationMs))}${ok ? '' : `: ${error ?? 'it failed'}`}`
+  return `${answer}${formatDuration(Math.max(0.1, durationMs))}${ok ? (unverified === true ? ': reachable, credential not verified' : '') : `: ${error ?? 'it failed'}`}`
 }
 
 interface RunListProps {

@@ -2,6 +2,7 @@
 
 import { CircleSlash, Pause, Play, SquarePen } from 'lucide-react'
 import { useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
 import { SOURCE_SWITCHES } from '../lib/source-words.ts'
 import type { DefinitionDetails } from '../types.ts'
@@ -84,8 +85,16 @@ const RUNS = { pause: api.pauseDefinition, resume: api.resumeDefinition, disable
 
 export function Switches({ definition }: { readonly definition: DefinitionDetails }) {
   const { kind, name, status } = definition
+  const [path, go] = useLocation()
+  // The palette opens the question by `?do=pause`.
+  const asked = new URLSearchParams(useSearch()).get('do')
   return (
     <SwitchButtons
+      key={asked}
+      initial={asked === 'pause' || asked === 'resume' ? asked : null}
+      onClosed={() => {
+        if (asked !== null) go(path, { replace: true })
+      }}
       name={name}
       status={status ?? 'active'}
       words={kind === 'Source' ? SOURCE_SWITCHES : ROUTE_SWITCHES}
@@ -104,11 +113,22 @@ interface SwitchButtonsProps {
   >
   readonly run: (verb: Verb, reason: string) => Promise<unknown>
   readonly isReasonNeeded?: boolean
+  /** What is asked as soon as it is shown. */
+  readonly initial?: Verb | null
+  readonly onClosed?: () => void
 }
 
 /** What stops something and lets it go on, each saying what it means before it is done. */
-export function SwitchButtons({ name, status, words, run, isReasonNeeded }: SwitchButtonsProps) {
-  const [asking, setAsking] = useState<Verb | null>(null)
+export function SwitchButtons({
+  name,
+  status,
+  words,
+  run,
+  isReasonNeeded,
+  initial = null,
+  onClosed,
+}: SwitchButtonsProps) {
+  const [asking, setAsking] = useState<Verb | null>(initial)
   return (
     <>
       {status !== 'paused' && status !== 'disabled' ? (
@@ -138,7 +158,10 @@ export function SwitchButtons({ name, status, words, run, isReasonNeeded }: Swit
           done={words[asking].done}
           isDangerous={asking === 'disable'}
           isReasonNeeded={isReasonNeeded === true}
-          onClose={() => setAsking(null)}
+          onClose={() => {
+            setAsking(null)
+            onClosed?.()
+          }}
         />
       )}
     </>

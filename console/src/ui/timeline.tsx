@@ -13,6 +13,7 @@ import {
   Layers,
   LoaderCircle,
   MailX,
+  Pencil,
   RotateCcw,
   Split,
 } from 'lucide-react'
@@ -67,19 +68,22 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
   const untold = event.consumers.length - event.story.length
   return (
     <ol className="timeline">
-      <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
-        {event.causationId === null ? (
-          <>
-            Let in and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was
-            answered.
-          </>
-        ) : (
-          <>
-            Made by <Link href={sourceHref(event.source)}>{event.source}</Link> of{' '}
-            <Link href={`/events/${event.causationId}`}>another event</Link>.
-          </>
-        )}
-      </Step>
+      {event.edited !== undefined && <EditedStep event={event} edited={event.edited} />}
+      {event.edited === undefined && (
+        <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
+          {event.causationId === null ? (
+            <>
+              Let in and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was
+              answered.
+            </>
+          ) : (
+            <>
+              Made by <Link href={sourceHref(event.source)}>{event.source}</Link> of{' '}
+              <Link href={`/events/${event.causationId}`}>another event</Link>.
+            </>
+          )}
+        </Step>
+      )}
       {isOpen && (matching.state === 'dead' || matching.state === 'cancelled') ? (
         <Step icon={<CircleX size={14} />} tone="red" title="Held back by its source">
           No route was asked. What is wrong is told below; the event is kept.
@@ -125,6 +129,39 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
   )
 }
 
+interface EditedStepProps {
+  readonly event: EventDetail
+  readonly edited: NonNullable<EventDetail['edited']>
+}
+
+/** A copy that a user edited was not received: it says so in place of the first step. */
+function EditedStep({ event, edited }: EditedStepProps) {
+  const { changed } = edited
+  return (
+    <Step icon={<Pencil size={14} />} tone="amber" title="Edited copy" at={edited.at}>
+      <span>
+        {edited.by ?? 'A user'} edited <Link href={`/events/${edited.from}`}>the original event</Link> for{' '}
+        <Link href={`/dead-letters/${edited.deadLetterId}`}>its dead letter</Link>
+        {edited.reason === undefined ? '.' : `: ${edited.reason}`}
+      </span>
+      {changed !== undefined && (
+        <span className="attempt">
+          {changed.length === 0 && <span className="faint">No field differs.</span>}
+          {changed.map((path) => (
+            <span key={path} className="tag mono">
+              {path === '' ? 'the whole payload' : path}
+            </span>
+          ))}
+          {edited.hasMore === true && <span className="faint">and more</span>}
+        </span>
+      )}
+      <span className="faint">
+        {event.source} did not send this payload, and no signature of the source covers it.
+      </span>
+    </Step>
+  )
+}
+
 /** `route:a` and so on. */
 function matchedInWords(names: ReadonlySet<string>): string {
   const kinds = ['route', 'workflow', 'subscription'].flatMap((kind) => {
@@ -150,6 +187,10 @@ export function attemptsOf(work: WorkStory): readonly Attempt[] {
   ]
 }
 
+function isReplayOfLetter({ replayOf }: WorkStory): boolean {
+  return replayOf?.startsWith('dlq_') === true
+}
+
 function WorkSteps({ work }: { readonly work: WorkStory }) {
   return (
     <li className="lane">
@@ -158,7 +199,9 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
           {work.kind === 'intake' ? `Matching, for ${work.consumer}` : work.consumer}
         </Link>
         <StateChip state={work.state} attempts={work.attempts} />
-        {work.replayOf !== undefined && <Chip tone="accent">replay</Chip>}
+        {work.replayOf !== undefined && (
+          <Chip tone="accent">{isReplayOfLetter(work) ? 'replay of a dead letter' : 'replay'}</Chip>
+        )}
         {work.instance !== undefined && (
           <Link href={`/instances/${work.instance}`} className="lane__more">
             Instance
@@ -175,7 +218,7 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
         {work.deadLetter !== null && (
           <Step
             icon={<MailX size={14} />}
-            tone={work.deadLetter.state === 'resolved' ? 'green' : 'red'}
+            tone={LETTER_TONES[work.deadLetter.state] ?? 'red'}
             title={
               <>
                 Dead letter <StateChip state={work.deadLetter.state} />
@@ -187,12 +230,25 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
               <span className="attempt__error mono">{work.lastError}</span>
             )}
             {work.deadLetter.class} · {work.deadLetter.reason.replaceAll('_', ' ')} ·{' '}
-            <Link href={`/dead-letters/${work.deadLetter.id}`}>look at it and replay</Link>
+            <Link href={`/dead-letters/${work.deadLetter.id}`}>
+              {isReplayable(work.deadLetter) ? 'look at it and replay' : 'look at it'}
+            </Link>
           </Step>
         )}
       </ol>
     </li>
   )
+}
+
+const LETTER_TONES: Readonly<Record<string, Tone>> = {
+  resolved: 'green',
+  discarded: 'grey',
+  replaying: 'accent',
+}
+
+/** What is replaying, resolved or discarded takes no replay. */
+function isReplayable({ state }: { readonly state: string }): boolean {
+  return state === 'open' || state === 'ready_to_replay'
 }
 
 function LedgerStep({ work, entry }: { readonly work: WorkStory; readonly entry: LedgerEntry }) {

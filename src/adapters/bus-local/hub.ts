@@ -5,7 +5,13 @@
 
 import { publishInOrder, type Sent } from '../../core/bus/index.ts'
 import { matchesPattern, patternsMeet } from '../../core/subject/index.ts'
-import { type Bus, BusError, type BusStatus, type OutgoingMessage } from '../../ports/bus.ts'
+import {
+  type Bus,
+  BusError,
+  type BusStatus,
+  type ConsumerSpec,
+  type OutgoingMessage,
+} from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { MISSED, WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
 import { attachConsumer, type LocalConsumer } from './consumer.ts'
@@ -188,7 +194,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
           ownClock,
           ackWaitMs,
           queues,
-          find: (pattern) => (isReachable ? findStream(streams, spec.stream, pattern) : AWAY),
+          find: (pattern) => (isReachable ? findStream(streams, spec, pattern) : AWAY),
           carry: (what, subject, arrive) =>
             carry({ what, node: name, subject }, () => isReachable && arrive()),
         })
@@ -267,14 +273,16 @@ const AWAY = 'the bus cannot be reached; it is tried again'
 
 function findStream(
   streams: ReadonlyMap<string, Stream>,
-  name: string | null,
+  { stream: name, mayRead = () => true }: Pick<ConsumerSpec, 'stream' | 'mayRead'>,
   pattern: string,
 ): Stream | string {
   if (name !== null) {
+    if (!mayRead(name))
+      return `its tenant may not read the stream ${name}; the operator allows it with MILLRACE_NATS_STREAMS`
     return streams.get(name) ?? `there is no stream ${name}; make it, or name another one`
   }
-  const found = [...streams.values()].filter(({ subjects }) =>
-    subjects.some((one) => patternsMeet(one, pattern)),
+  const found = [...streams.values()].filter(
+    ({ name, subjects }) => mayRead(name) && subjects.some((one) => patternsMeet(one, pattern)),
   )
   const [first] = found
   if (first === undefined) return `no stream has the subjects ${pattern}; make one that has them`

@@ -4,8 +4,8 @@
 // with a hash of the pattern behind it, but one that the durable itself already filters keeps it: adding a second pattern must not
 // bring the messages of the first one anew. A pattern that took the place of another has its hash, too.
 //
-// What Millrace makes says so, and for whom. What others made is used as it is, or not at all: whoever changed it would take their
-// messages.
+// Invariant: what Millrace makes says so, and for whom, and nothing else is read with: whoever reads with a consumer of others takes
+// their messages. A stream that the source may not read is neither read nor named.
 
 import { createHash } from 'node:crypto'
 import {
@@ -44,6 +44,8 @@ export interface Wish {
   readonly pattern: string
   /** Whose it is; null: nobody's. */
   readonly owner: string | null
+  /** Which streams may be read. */
+  mayRead(stream: string): boolean
   /** Of several patterns of the durable. */
   readonly isOneOfSeveral: boolean
   readonly ackWaitMs: number
@@ -52,7 +54,8 @@ export interface Wish {
 }
 
 export async function bind(manager: JetStreamManager, wish: Wish): Promise<Binding> {
-  const stream = wish.stream ?? (await findStream(manager, wish.pattern))
+  if (wish.stream !== null && !wish.mayRead(wish.stream)) throw new Unbound(mayNotRead(wish.stream))
+  const stream = wish.stream ?? (await findStream(manager, wish))
   const info = await findOrMake(manager, stream, wish)
   const { config } = info
   if (config.deliver_subject !== undefined || config.ack_policy !== 'explicit') {
@@ -70,14 +73,23 @@ export async function bind(manager: JetStreamManager, wish: Wish): Promise<Bindi
   }
 }
 
-async function findStream(manager: JetStreamManager, pattern: string): Promise<string> {
-  const names = await manager.streams.names(pattern).next()
+/** Streams that may not be read are not named. */
+async function findStream(
+  manager: JetStreamManager,
+  { pattern, mayRead }: Pick<Wish, 'pattern' | 'mayRead'>,
+): Promise<string> {
+  const names: string[] = []
+  for (const name of await manager.streams.names(pattern).next()) if (mayRead(name)) names.push(name)
   const [first] = names
   if (first === undefined) throw new Unbound(`no stream has the subjects ${pattern}; make one that has them`)
   if (names.length > 1) {
     throw new Unbound(`several streams have subjects of ${pattern}: ${names.join(', ')}; name one of them`)
   }
   return first
+}
+
+function mayNotRead(stream: string): string {
+  return `its tenant may not read the stream ${stream}; the operator allows it with MILLRACE_NATS_STREAMS`
 }
 
 /** Who may not ask is told nothing of it. */
@@ -129,20 +141,16 @@ async function keepFor(
   info: ConsumerInfo,
   { pattern, owner, durable }: Wish,
 ): Promise<ConsumerInfo> {
-  const { filter_subject = '>', max_deliver = -1, deliver_subject, description } = info.config
-  if (deliver_subject !== undefined) return info
+  const { filter_subject = '>', max_deliver = -1, description } = info.config
   const refuse = (why: string): never => {
     throw new Unbound(`the consumer ${info.name} of the stream ${stream} ${why}`)
   }
-  if (isMade(info) && description !== markOf(owner, durable))
-    refuse(`is of another source (${description}); name another durable`)
+  // Whoever reads with it takes its messages from those that it was made for.
+  if (!isMade(info)) refuse('was not made by Millrace; name another durable, or leave `durable` out')
+  if (description !== markOf(owner, durable)) refuse('is of another source; name another durable')
   if (filter_subject !== pattern)
-    refuse(`was made by others for ${filter_subject}, not for ${pattern}; name another durable, or remove it`)
+    refuse(`was changed and reads ${filter_subject}, not ${pattern}; name another durable, or remove it`)
   if (max_deliver <= 0) return info
-  if (!isMade(info))
-    refuse(
-      `was made by others and gives a message up after ${max_deliver} deliveries; set its max_deliver to -1, or name another durable`,
-    )
   return manager.consumers.update(stream, info.name, { ...info.config, max_deliver: -1 })
 }
 

@@ -153,6 +153,7 @@ async function tryBind(
       durable: spec.durable,
       pattern,
       owner,
+      mayRead: spec.mayRead ?? (() => true),
       isOneOfSeveral: spec.subjects.length > 1,
       since: wasBound && knownForMs !== undefined ? clock.now() - knownForMs : null,
       ackWaitMs,

@@ -215,12 +215,13 @@ describe('what a server is', () => {
     await server.close()
   })
 
-  test('[BU71] a durable of others that limits what may be asked for is asked for no more', async () => {
+  test('[BU71] a durable that somebody limited in what may be asked for is asked for no more', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     await outsider.manager.consumers.add('CRM', {
       durable_name: 'reader',
       ack_policy: 'explicit',
       filter_subject: 'crm.>',
+      description: 'made by Millrace for reader',
       max_batch: 3,
       max_expires: 2_000_000_000,
     })
@@ -336,7 +337,7 @@ describe('what a server is', () => {
     await until(() => expect(back.ids()).toEqual(['a-2']))
   })
 
-  test('[BU71] a durable that others made is used as it is, or not at all', async () => {
+  test('[BU71] a durable that others made is not used, and stays as it is', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const made = (durable: string, more: Partial<ConsumerConfig> = {}) =>
       outsider.manager.consumers.add('CRM', {
@@ -347,18 +348,18 @@ describe('what a server is', () => {
     await made('narrow', { filter_subject: 'crm.a' })
     await made('push', { deliver_subject: 'elsewhere' })
     const bus = await connect()
-    const { ids } = collect(bus)
-    const others = ['limited', 'narrow', 'push'].map((durable) => collect(bus, { durable }))
+    const durables = ['reader', 'limited', 'narrow', 'push']
+    const others = durables.map((durable) => collect(bus, { durable }))
+    const own = collect(bus, { durable: 'own' })
     await outsider.send({ subject: 'crm.a', id: 'a' })
-    await until(() => expect(ids()).toEqual(['a']))
-    for (const why of [
-      /limited.*max_deliver to -1/,
-      /narrow.*for crm\.a, not for crm\.>/,
-      /push.*not a pull/,
-    ]) {
+    await until(() => expect(own.ids()).toEqual(['a']))
+    for (const durable of durables) {
+      const why = new RegExp(`${durable} of the stream CRM was not made by Millrace`)
       await until(() => expect(others.flatMap(({ states }) => states).join('\n')).toMatch(why))
     }
     expect(others.flatMap((one) => one.got)).toEqual([])
+    const { num_pending } = await outsider.manager.consumers.info('CRM', 'reader')
+    expect(num_pending).toBe(1)
     const { config } = await outsider.manager.consumers.info('CRM', 'narrow')
     expect(config.filter_subject).toBe('crm.a')
   })

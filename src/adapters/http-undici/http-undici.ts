@@ -12,6 +12,8 @@ import { makeVet, type Resolve, resolveBySystem } from './names.ts'
 export interface HttpClientOptions {
   /** What may be called beside public addresses: networks, hosts, `*.` and a domain, `loopback`. It holds as long as the client. */
   readonly allow: readonly string[]
+  /** The upper bound of that; left out: there is none. */
+  readonly within?: readonly string[] | undefined
   readonly connectionsPerOrigin?: number
   readonly connectTimeoutMs?: number
   /** How long an idle connection is kept; a server's own hint may shorten it. */
@@ -50,7 +52,10 @@ const KNOWN_MAX = 4_096
 const KNOWN_LENGTH_MAX = 1_024
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
-  const policy = makeOutboundPolicy(options.allow)
+  const policy = makeOutboundPolicy(
+    options.allow,
+    options.within === undefined ? undefined : makeOutboundPolicy(options.within),
+  )
   const resolve = options.resolve ?? makeLanes(resolveBySystem)
   const agent = new Agent({
     connections: options.connectionsPerOrigin ?? 64,

@@ -1,8 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { AUDIT_MESSAGES, isAuditMessage } from '../../core/access/index.ts'
 import { exampleLine, logConformance } from '../../ports/log.conformance.ts'
 import { makeLog, type OperatorLog } from './index.ts'
 
@@ -118,7 +129,80 @@ describe('ordinary messages', () => {
   })
 })
 
+describe('[AU1] the audit trail', () => {
+  test.each(['info', 'warn', 'error', 'silent'] as const)(
+    'is written at the level %s, and marked',
+    async (level) => {
+      const { log, path } = makeFileLog({ level })
+      for (const name of Object.values(AUDIT_MESSAGES).flat()) log.info(name, { by: 'key', audit: 'no' })
+      log.info('node.started')
+      const lines = await readLines(log, path)
+      const trail = lines.filter((line) => line.audit === true)
+      expect(trail.map((line) => line.name)).toEqual(Object.values(AUDIT_MESSAGES).flat())
+      expect(trail[0]).toMatchObject({ level: 'info', by: 'key', audit_: 'no' })
+      expect(lines.length - trail.length).toBe(level === 'info' ? 1 : 0)
+    },
+  )
+
+  test('names messages that the code writes and the guide explains, and all that are about access', () => {
+    const source = readSource('src')
+    const guide = readFileSync('docs/logs.md', 'utf8')
+    const names = Object.values(AUDIT_MESSAGES).flat()
+    expect(names.filter((name) => !source.includes(`'${name}'`))).toEqual([])
+    expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
+    const ofAccess = [...source.matchAll(/'(access\.[a-z-]+)'/g)].map((match) => String(match[1]))
+    const housekeeping = ['access.use-not-noted', 'access.sweep-failed']
+    expect(ofAccess.filter((name) => !isAuditMessage(name) && !housekeeping.includes(name))).toEqual([])
+  })
+})
+
+/** All code but tests and the table itself. */
+function readSource(folder: string): string {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$|access.audit\.ts$/.test(path))
+    .map((path) => readFileSync(join(folder, path), 'utf8'))
+    .join('\n')
+}
+
 describe('the destination', () => {
+  test('[DU10] a file is put aside at its bound, a bounded number of them stays, and no line is lost between', async () => {
+    const { log, path } = makeFileLog({ rotation: { bytesMax: 2_000, files: 2 } })
+    for (let number = 0; number < 60; number += 1) {
+      log.info('test.line', { number, text: 'x'.repeat(100) })
+      await log.flush()
+    }
+    const numbers = (name: string) =>
+      readFileSync(name, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as { number: number }).number)
+    const seen = [...numbers(`${path}.2`), ...numbers(`${path}.1`), ...numbers(path)]
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => 60 - seen.length + index))
+    expect(existsSync(`${path}.3`)).toBe(false)
+    for (const name of [`${path}.1`, `${path}.2`]) expect(statSync(name).size).toBeLessThan(2_400)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  test('[DU10] a file that was full before the start is put aside too', async () => {
+    const { log, path } = makeFileLog()
+    log.info('test.old', { text: 'x'.repeat(3_000) })
+    await log[Symbol.asyncDispose]()
+    const next = makeLog({
+      destination: path,
+      env: 'DEV',
+      level: 'info',
+      now: () => 0,
+      rotation: { bytesMax: 2_000, files: 2 },
+    })
+    open.push(next)
+    next.info('test.new')
+    await next.flush()
+    next.info('test.newest')
+    await next.flush()
+    expect(readFileSync(path, 'utf8')).toContain('test.newest')
+    expect(readFileSync(`${path}.1`, 'utf8')).toContain('test.old')
+  })
+
   test('gets every line in order, also when a chunk is larger than a write', async () => {
     const { log, path } = makeFileLog({ waitingLengthMax: 32 * 1024 * 1024 })
     for (let n = 0; n < 20_000; n += 1) {

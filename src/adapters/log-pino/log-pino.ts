@@ -1,12 +1,13 @@
 // The operator's log: JSON lines. Control points are written by hand (control-line.ts), ordinary messages by pino; both
-// leave through one sink, in the order they came.
+// leave through one sink, in the order they came. The level drops ordinary messages, but none of the audit trail.
 
 import { pino } from 'pino'
+import { isAuditMessage } from '../../core/access/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { makeControlLineWriter } from './control-line.ts'
 import { redactFields } from './redact.ts'
-import { makeSink } from './sink.ts'
+import { makeSink, type Rotation } from './sink.ts'
 
 export type LogLevel = 'info' | 'warn' | 'error' | 'silent'
 
@@ -14,9 +15,11 @@ export interface LogOptions {
   /** `stdout`, `stderr` or the path of a file that is appended to. */
   readonly destination: string
   readonly env: string
-  /** Of ordinary messages; control points are always written. */
+  /** Of ordinary messages; control points and the audit trail are always written. */
   readonly level: LogLevel
   now(): Instant
+  /** When a file is put aside, and how many of them stay; left out: never. */
+  readonly rotation?: Rotation
   /** Characters that may wait while the destination does not take them; more are dropped and counted. */
   readonly waitingLengthMax?: number
 }
@@ -30,13 +33,16 @@ export interface OperatorLog extends Log, AsyncDisposable {
 
 const WAITING_LENGTH_MAX = 8 * 1024 * 1024
 /** Written by the log itself: a field of the same name would appear twice. */
-const OWN_NAMES = ['level', 'timestamp', 'env', 'name'] as const
+const OWN_NAMES = ['level', 'timestamp', 'env', 'name', 'audit'] as const
+/** What each level lets through, and more. */
+const RANKS = { info: 0, warn: 1, error: 2, silent: 3 } as const
 
 export function makeLog(options: LogOptions): OperatorLog {
   const { env, level, now } = options
   const iso = () => new Date(now()).toISOString()
   const sink = makeSink({
     destination: options.destination,
+    ...(options.rotation !== undefined && { rotation: options.rotation }),
     lengthMax: options.waitingLengthMax ?? WAITING_LENGTH_MAX,
     dropped: (lines) =>
       `${JSON.stringify({ level: 'warn', timestamp: iso(), env, name: 'log.dropped', lines })}\n`,
@@ -44,7 +50,7 @@ export function makeLog(options: LogOptions): OperatorLog {
   const controlLine = makeControlLineWriter(env)
   const logger = pino(
     {
-      level,
+      level: 'info',
       base: { env },
       timestamp: () => `,"timestamp":"${iso()}"`,
       formatters: { level: (label) => ({ level: label }) },
@@ -57,14 +63,15 @@ export function makeLog(options: LogOptions): OperatorLog {
     name: string,
     fields: Readonly<Record<string, unknown>> = {},
   ) => {
-    if (!logger.isLevelEnabled(at)) return
+    const isAudit = isAuditMessage(name)
+    if (RANKS[at] < RANKS[level] && !isAudit) return
     const safe = redactFields(fields)
     for (const own of OWN_NAMES) {
       if (!(own in safe)) continue
       safe[`${own}_`] = safe[own]
       delete safe[own]
     }
-    logger[at]({ name, ...safe })
+    logger[at](isAudit ? { name, audit: true, ...safe } : { name, ...safe })
   }
 
   return {

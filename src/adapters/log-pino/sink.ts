@@ -1,4 +1,5 @@
-// Where log texts go: one file descriptor, written in the background, one write at a time.
+// Where log texts go: one file descriptor, written in the background, one write at a time. A file that has grown to its bound is renamed
+// to `.1`, older ones move up, and the oldest goes.
 //
 // Not pino's own destination: its flush at exit repeats a failed write for ever, so a full disk would keep a dying
 // process alive. Here a log that cannot be written costs lines, never the engine.
@@ -6,7 +7,7 @@
 // Invariants: texts keep their order. A bounded length waits; what comes on top is dropped and counted.
 // No call throws, and none waits for the disk except `flush` and `close`, which give up on the first failure.
 
-import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const WRITE_AT_LENGTH = 65_536
@@ -21,17 +22,28 @@ export interface Sink {
   close(): Promise<void>
 }
 
+export interface Rotation {
+  readonly bytesMax: number
+  /** Beside the one that is written. */
+  readonly files: number
+}
+
 export interface SinkOptions {
   /** `stdout`, `stderr` or the path of a file that is appended to. */
   readonly destination: string
   /** Bytes that may wait. */
   readonly lengthMax: number
+  /** When a file is put aside, and how many of them stay; left out: never. */
+  readonly rotation?: Rotation
   /** A text that says that this many lines were lost; written when the sink works again. */
   dropped(lines: number): string
 }
 
 export function makeSink(options: SinkOptions): Sink {
-  const { fd, owned } = openDestination(options.destination)
+  const { rotation } = options
+  const opened = openDestination(options.destination)
+  const { owned } = opened
+  let { fd, length } = opened
   // Bytes, not text: a line is put together from dozens of pieces, which a text would keep alive until it is written.
   let waiting: Buffer[] = []
   let waitingLength = 0
@@ -80,6 +92,7 @@ export function makeSink(options: SinkOptions): Sink {
 
   const step = (chunk: Buffer) => {
     write(fd, chunk, 0, chunk.length, null, (error, bytes) => {
+      if (error === null) length += bytes
       if (error === null && bytes < chunk.length) return step(chunk.subarray(bytes))
       writing = false
       if (closed) return
@@ -88,8 +101,26 @@ export function makeSink(options: SinkOptions): Sink {
     })
   }
 
+  /** Between two writes. If it cannot be done the file grows on, and the next piece tries again. */
+  const rotate = ({ files }: Rotation) => {
+    const path = options.destination
+    try {
+      rmSync(`${path}.${files}`, { force: true })
+      for (let number = files - 1; number >= 1; number -= 1)
+        renameIfThere(`${path}.${number}`, `${path}.${number + 1}`)
+      renameSync(path, `${path}.1`)
+      const old = fd
+      fd = openSync(path, 'a', 0o600)
+      closeSync(old)
+    } catch {
+      // Lines matter more than the size of the file.
+    }
+    length = 0
+  }
+
   const succeed = () => {
     failing = false
+    if (rotation !== undefined && owned && length >= rotation.bytesMax) rotate(rotation)
     if (lost > 0) {
       putFirst(Buffer.from(options.dropped(lost)))
       lost = 0
@@ -152,11 +183,22 @@ export function makeSink(options: SinkOptions): Sink {
   }
 }
 
-function openDestination(destination: string): { fd: number; owned: boolean } {
-  if (destination === 'stdout') return { fd: 1, owned: false }
-  if (destination === 'stderr') return { fd: 2, owned: false }
+function openDestination(destination: string): { fd: number; owned: boolean; length: number } {
+  if (destination === 'stdout') return { fd: 1, owned: false, length: 0 }
+  if (destination === 'stderr') return { fd: 2, owned: false, length: 0 }
   mkdirSync(dirname(destination), { recursive: true, mode: 0o700 })
-  return { fd: openSync(destination, 'a', 0o600), owned: true }
+  const fd = openSync(destination, 'a', 0o600)
+  const found = fstatSync(fd)
+  // A pipe or a device is written, and never renamed.
+  return { fd, owned: true, length: found.isFile() ? found.size : Number.NEGATIVE_INFINITY }
+}
+
+function renameIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
 }
 
 async function within(limitMs: number, promise: Promise<void>): Promise<void> {

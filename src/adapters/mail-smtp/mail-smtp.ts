@@ -27,6 +27,8 @@ type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 export interface MailClientOptions {
   /** As of the HTTP client. */
   readonly allow: readonly string[]
+  /** The upper bound of that; left out: there is none. */
+  readonly within?: readonly string[] | undefined
   /** Certificates to trust instead of the usual ones, in PEM. */
   readonly ca?: string
   /** Stands in for the system's name resolution. */
@@ -36,7 +38,10 @@ export interface MailClientOptions {
 }
 
 export function makeMailClient(options: MailClientOptions): HttpClient {
-  const policy = makeOutboundPolicy(options.allow)
+  const policy = makeOutboundPolicy(
+    options.allow,
+    options.within === undefined ? undefined : makeOutboundPolicy(options.within),
+  )
   const resolve = options.resolve ?? resolveBySystem
   return {
     async send(request) {

@@ -4,7 +4,7 @@ import { assert } from '../../core/errors/index.ts'
 import type { Incarnation } from '../../core/ids/index.ts'
 import { joinKey } from '../../core/text/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import { isIsolated, type WorkRow } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
 import { compareText, isAlive, type MemoryState, putWork } from './state.ts'
 
@@ -12,7 +12,7 @@ export function claimWork(state: MemoryState, now: Instant, request: ClaimReques
   if (!isAlive(state, request.owner, now)) return { items: [], nextDueAt: null, now }
   const hashes = new Set(request.codeHashes)
   const items: ClaimedWork[] = []
-  let aloneCount = 0
+  let isolatedCount = 0
   let nextDueAt: Instant | null = null
   for (const slot of request.slots) {
     const consumer = joinKey(slot.tenant, slot.consumer)
@@ -21,14 +21,16 @@ export function claimWork(state: MemoryState, now: Instant, request: ClaimReques
     let slotCount = 0
     for (const row of readyRows(state, consumer, hashes)) {
       const hasRoom =
-        slotCount < slotMax && items.length < request.max && (!row.alone || aloneCount < request.maxAlone)
+        slotCount < slotMax &&
+        items.length < request.max &&
+        (!isIsolated(row) || isolatedCount < request.maxIsolated)
       if (row.dueAt > now || !hasRoom) {
         nextDueAt = Math.min(nextDueAt ?? row.dueAt, row.dueAt)
         continue
       }
       items.push(lease(state, row, request.owner))
       slotCount += 1
-      if (row.alone) aloneCount += 1
+      if (isIsolated(row)) isolatedCount += 1
     }
   }
   return { items, nextDueAt, now }

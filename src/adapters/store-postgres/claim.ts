@@ -95,7 +95,7 @@ export function makeLeases(deps: GroupDeps): Leases {
         slots.map(({ limit }) => limit),
       ),
       Math.max(0, request.max),
-      Math.max(0, request.maxAlone),
+      Math.max(0, request.maxIsolated),
       makeArray('text', request.codeHashes),
     ])
     const client = await pool.connect()

@@ -87,6 +87,21 @@ export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error
   return pool
 }
 
+export interface DurabilitySettings {
+  readonly synchronousCommit: string
+  readonly fsync: string
+  readonly fullPageWrites: string
+}
+
+/** As the connection says that they are, not as it was asked to set them. */
+export async function readSettings(client: Pick<PoolClient, 'query'>): Promise<DurabilitySettings> {
+  const { rows } = await client.query<DurabilitySettings>(
+    `SELECT current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync, ` +
+      `current_setting('full_page_writes') AS "fullPageWrites"`,
+  )
+  return rows[0] as DurabilitySettings
+}
+
 /** Sends all at once, in one round trip, and waits for all. The first failure is the cause of those behind it. */
 export async function sendAll(client: PoolClient, statements: readonly Statement[]): Promise<QueryResult[]> {
   const settled = await Promise.allSettled(statements.map((statement) => client.query(statement)))

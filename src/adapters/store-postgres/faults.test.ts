@@ -129,7 +129,7 @@ const commitAll = (store: Store, commits: readonly Commit[]) =>
   Promise.all(commits.map((commit) => store.commit(commit)))
 const slots = [{ tenant: TENANT, consumer: ROUTE, max: 1_000 }]
 const claimAll = (store: Store, owner: Incarnation, max = 1_000) =>
-  store.claim({ owner, slots, max, maxAlone: 1_000, codeHashes: [] })
+  store.claim({ owner, slots, max, maxIsolated: 1_000, codeHashes: [] })
 
 async function rejection(promise: Promise<unknown>): Promise<StoreError> {
   const error = await promise.then(

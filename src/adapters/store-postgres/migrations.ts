@@ -4,7 +4,7 @@
 // order of the bytes on every server. Keys made by somebody's payload (dedup, ledger, correlation) are looked up by a 16-byte hash:
 // their order is random by nature, and a short key keeps the index small.
 
-import { CLAIM, CLAIM_BY_INDEX } from './claim-migration.ts'
+import { CLAIM, CLAIM_AFTER_CRASH, CLAIM_BY_INDEX } from './claim-migration.ts'
 import { INSTANCES } from './instances-migration.ts'
 import { LANES } from './lanes-migration.ts'
 import { OUTBOX_BY_EVENT, OUTBOX_STEP } from './outbox.ts'
@@ -390,4 +390,5 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `${RENEW_FOR_LONGER}${OUTBOX_BY_EVENT}`,
     worksFrom: 10,
   },
+  { number: 13, name: 'what one crash left is claimed in parallel', sql: CLAIM_AFTER_CRASH, worksFrom: 10 },
 ]

@@ -40,7 +40,7 @@ const countDeadlocks = () =>
 
 async function openNodes(count: number): Promise<readonly [Node, Node, ...Node[]]> {
   const opened = await Promise.all(
-    Array.from({ length: count }, async (_, index) => {
+    Array.from({ length: count }, async (_, index): Promise<Node> => {
       const store = await openPostgresStore({ connection: database.url })
       return { store, owner: (await store.join(`node-${index}` as NodeId, 600_000)).owner }
     }),
@@ -98,7 +98,7 @@ const claim = ({ store, owner }: Node, max: number, limit?: number) =>
   store.claim({
     owner,
     slots: [{ tenant: TENANT, consumer: ROUTE, max, ...(limit !== undefined && { limit }) }],
-    ...{ max, maxAlone: max, codeHashes: [] },
+    ...{ max, maxIsolated: max, codeHashes: [] },
   })
 
 const settle = (work: WorkId, to: 'done' | 'cancelled' = 'done'): Write => ({

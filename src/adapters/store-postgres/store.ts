@@ -9,10 +9,12 @@ import { StoreError } from '../../ports/store.ts'
 import { makeLeases } from './claim.ts'
 import {
   assertOwnSessions,
+  type DurabilitySettings,
   makePool,
   type Pool,
   prepare,
   READ_SETTINGS,
+  readSettings,
   type Statement,
   sendAll,
   WRITE_SETTINGS,
@@ -50,7 +52,12 @@ const GROUP_MAX = 128
 /** Of large bodies fewer: a group is held in memory once more on its way. */
 const GROUP_WEIGHT_MAX = 4 * 1024 * 1024
 
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+export interface PostgresStore extends Store {
+  /** What holds on a connection that writes, read back from it. */
+  readonly settings: DurabilitySettings
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const schema = options.schema ?? 'millrace'
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new Error(`the schema name ${JSON.stringify(schema)} is not plain: use a-z, 0-9 and _`)
@@ -74,22 +81,24 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     onError,
   )
 
+  let settings: DurabilitySettings
   try {
-    await bringUpToDate(writers, schema)
+    settings = await bringUpToDate(writers, schema)
     await makePartitions(writers, schema)
   } catch (error) {
     await Promise.all([writers.end(), readers.end()])
     throw toStoreError(error)
   }
-  return makeStore({ ...options, schema, groupsInFlightMax }, writers, readers)
+  return { ...makeStore({ ...options, schema, groupsInFlightMax }, writers, readers), settings }
 }
 
-async function bringUpToDate(pool: Pool, schema: string): Promise<void> {
+async function bringUpToDate(pool: Pool, schema: string): Promise<DurabilitySettings> {
   const client = await pool.connect()
   try {
     await assertOwnSessions(client, pool)
     await migrate(client, schema)
     await client.query(adoptOutboxSql(schema))
+    return await readSettings(client)
   } finally {
     // Its planner settings and statements were for another kind of work.
     client.release(true)

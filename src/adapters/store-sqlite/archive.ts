@@ -18,6 +18,7 @@ import { readLedgerEntry } from './ledger.ts'
 import { takeLock } from './lock.ts'
 import { requireCurrent } from './migrate.ts'
 import { isMoved, markMoved } from './moved.ts'
+import { refuseHoles } from './opening.ts'
 import { toOutboxRow } from './outbox.ts'
 import {
   type Row,
@@ -169,6 +170,7 @@ export async function openSqliteArchive(given: string): Promise<ArchiveSource> {
   const lock = takeLock(file)
   let db: DatabaseSyncInstance | null = null
   try {
+    refuseHoles(file)
     db = openForReading(file)
     requireCurrent(db, file)
     return makeArchive(file, db, lock)

@@ -2,12 +2,35 @@
 
 import type { MessagePort } from 'node:worker_threads'
 import { openForCheckpoints } from './connection.ts'
+import { makeMarkFlusher } from './durable-mark.ts'
 import { serve, type ThreadData } from './thread.ts'
+
+/** Its flush is for a power cut only, and competes with those of the log. */
+const MARK_FLUSH_MS = 500
 
 export function runCheckpoints(port: MessagePort, { file }: ThreadData): void {
   serve(port, () => {
     const db = openForCheckpoints(file)
     const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
-    return { calls: { checkpoint: () => checkpoint.get() }, close: () => db.close() }
+    const mark = makeMarkFlusher(file)
+    let flushedAt = 0
+    const flushMark = () => {
+      if (performance.now() - flushedAt < MARK_FLUSH_MS) return
+      flushedAt = performance.now()
+      mark.flush()
+    }
+    return {
+      calls: {
+        checkpoint() {
+          const progress = checkpoint.get()
+          flushMark()
+          return progress
+        },
+      },
+      close() {
+        mark.close()
+        db.close()
+      },
+    }
   })
 }

@@ -25,7 +25,11 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-export function makeCheckpoints(writer: Thread, openThread: () => Promise<Thread>): Checkpoints {
+export function makeCheckpoints(
+  writer: Thread,
+  openThread: () => Promise<Thread>,
+  onFailure: (error: unknown) => void,
+): Checkpoints {
   let thread: Promise<Thread> | null = null
   let running: Promise<void> | null = null
   let groups = 0
@@ -42,8 +46,8 @@ export function makeCheckpoints(writer: Thread, openThread: () => Promise<Thread
   }
   const start = () => {
     groups = 0
-    // A failed checkpoint loses nothing: the pages stay in the log, and the next one tries again.
-    running ??= checkpoint().then(done, done)
+    // A failed checkpoint loses nothing: the pages stay in the log, and the next one tries again. But for a failed flush: see there.
+    running ??= checkpoint().catch(onFailure).then(done)
   }
   const done = () => {
     running = null

@@ -4,6 +4,7 @@
 import { assert } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import { isIsolated } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
 import { type Row, toEvent, toWork } from './rows.ts'
 import { isAlive, knowLease, type Session } from './session.ts'
@@ -39,7 +40,7 @@ function findCandidates(
   const hashes = new Set(request.codeHashes)
   const found: Candidate[] = []
   const taken = new Set<unknown>()
-  let aloneCount = 0
+  let isolatedCount = 0
   let nextDueAt: Instant | null = null
   for (const slot of request.slots) {
     const no = session.tenants.get(slot.tenant)
@@ -48,19 +49,18 @@ function findCandidates(
     let slotCount = 0
     for (const row of session.sql.readyWork.iterate(no, toStored(slot.consumer))) {
       if (taken.has(row.seq) || (row.code_hash !== null && !hashes.has(row.code_hash))) continue
+      const isLone = isIsolated({ alone: row.alone === 1, losses: row.losses as number })
       const hasRoom =
-        slotCount < slotMax &&
-        found.length < request.max &&
-        (row.alone === 0 || aloneCount < request.maxAlone)
+        slotCount < slotMax && found.length < request.max && (!isLone || isolatedCount < request.maxIsolated)
       if (row.due_at <= now && hasRoom) {
         found.push({ row, tenant: slot.tenant, no })
         taken.add(row.seq)
         slotCount += 1
-        aloneCount += row.alone
+        if (isLone) isolatedCount += 1
         continue
       }
-      // Rows come by due time: the first that is left is the earliest of its slot. Only an item that has to run
-      // alone is passed over for those behind it.
+      // Rows come by due time: the first that is left is the earliest of its slot. Only an
+      // isolated job is passed over for those behind it.
       nextDueAt = Math.min(nextDueAt ?? row.due_at, row.due_at)
       const isFull = slotCount >= slotMax || found.length >= request.max
       if (row.due_at > now || isFull) break

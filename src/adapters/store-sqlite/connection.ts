@@ -9,6 +9,9 @@ export function openForWriting(file: string): DatabaseSyncInstance {
   return openWith(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: false }, [
     'journal_mode = WAL',
     'synchronous = FULL',
+    // On macOS a plain flush leaves the data in the disk's own memory; elsewhere these change nothing.
+    'fullfsync = ON',
+    'checkpoint_fullfsync = ON',
     'wal_autocheckpoint = 0',
     'cache_size = -65536',
     'temp_store = MEMORY',
@@ -19,8 +22,28 @@ export function openForWriting(file: string): DatabaseSyncInstance {
 export function openForCheckpoints(file: string): DatabaseSyncInstance {
   return openWith(file, { timeout: 0, enableForeignKeyConstraints: false }, [
     'synchronous = FULL',
+    'checkpoint_fullfsync = ON',
     'wal_autocheckpoint = 0',
   ])
+}
+
+export interface DurabilitySettings {
+  readonly journalMode: string
+  /** 2 is FULL: every commit is flushed. */
+  readonly synchronous: number
+  readonly fullfsync: number
+  readonly checkpointFullfsync: number
+}
+
+/** As the connection says that they are, not as it was asked to set them. */
+export function readSettings(db: DatabaseSyncInstance): DurabilitySettings {
+  const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]
+  return {
+    journalMode: read('journal_mode'),
+    synchronous: read('synchronous'),
+    fullfsync: read('fullfsync'),
+    checkpointFullfsync: read('checkpoint_fullfsync'),
+  }
 }
 
 export function openForReading(file: string): DatabaseSyncInstance {

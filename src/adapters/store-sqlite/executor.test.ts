@@ -87,11 +87,23 @@ describe('the executor under faults', () => {
     expect(executor.commit(1_001, [put('c')])).toMatchObject([{ ok: true }])
   })
 
-  test('after a failed flush nobody can know what a power cut would show', () => {
-    faults = [failInFlush, failInFlush]
-    expect(executor.commit(1_000, [put('a')])).toMatchObject([
-      { ok: 'failed', error: { code: 'unavailable', applied: 'indeterminate' } },
+  test('[DU4] after a failed flush the outcome is unknown, and no later success hides it', () => {
+    const { owner } = executor.join(1_000, 'node' as never, 10_000)
+    faults = [failInFlush]
+    expect(executor.commit(1_000, [put('a'), put('b')])).toMatchObject([
+      { ok: 'failed', error: { code: 'sync_failed', applied: 'indeterminate' } },
+      { ok: 'failed', error: { code: 'sync_failed', applied: 'indeterminate' } },
     ])
+    expect(executor.commit(1_001, [put('c')])).toMatchObject([
+      { ok: 'failed', error: { code: 'sync_failed', applied: 'no' } },
+    ])
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
+    expect(executor.together(1_002, [{ commits: [put('d')] }, { claim }])).toMatchObject([
+      { outcomes: [{ ok: 'failed', error: { code: 'sync_failed' } }] },
+      { error: { code: 'sync_failed' } },
+    ])
+    expect(() => executor.renew(1_003, owner, 10)).toThrow(/flushing to the disk failed/)
+    expect(keys()).toEqual([])
   })
 
   test('when looking is impossible too, the commit is indeterminate', () => {
@@ -115,7 +127,7 @@ describe('the executor under faults', () => {
       commit()
     }
     faults = [counted, counted]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }, { commits: [put('b')] }])).toEqual([
       { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
       { claimed: { items: [], nextDueAt: null, now: 1_001 } },
@@ -157,7 +169,7 @@ describe('the executor under faults', () => {
         failBefore()
       },
     ]
-    const claim = { owner, slots: [], max: 1, maxAlone: 0, codeHashes: [] }
+    const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }])).toMatchObject([
       { outcomes: [{ ok: 'failed', error: { applied: 'indeterminate' } }] },
       { error: { applied: 'indeterminate' } },

@@ -5,6 +5,8 @@
 // no savepoints: an unexpected error rolls the group back and does it again one by one, so that a broken commit fails
 // alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
 //
+// A failed flush ends it: nothing is written after it, until another process opens the file (DU4).
+//
 // Groups and claims that wait while another transaction is flushed share the next one, by the same rule: if it cannot be written as
 // a whole, each of them is done by itself.
 
@@ -47,11 +49,17 @@ export interface ExecutorOptions {
   readonly foldAt?: number
   /** Runs COMMIT; tests and the simulator put faults in front of it or behind it. */
   commit?(commit: () => void): void
+  /** A group is on disk, and is about to be answered. */
+  noteGroup?(group: number): void
 }
 
 export interface Executor {
   /** The instant of the last durable group: a clock must not go behind it. */
   readonly lastAt: Instant
+  /** The number of the last durable group. */
+  readonly lastGroup: number
+  /** Throws after a flush has failed: nothing is written any more. */
+  assertSound(): void
   commit(now: Instant, commits: readonly Commit[]): readonly CommitOutcome[]
   claim(now: Instant, request: ClaimRequest): ClaimResult
   /** What waited at the same time, in its order and with one flush; each is answered as if it had come alone. */
@@ -69,19 +77,18 @@ export interface Executor {
 
 /** COMMIT threw, and a look showed that it had taken no effect: it may be tried again. */
 class NotCommitted extends Error {
-  readonly isCertain: boolean
   constructor(cause: unknown) {
     super('the transaction took no effect', { cause })
-    // After a failed flush the transaction's pages may be in the log all the same, and show up after a power cut.
-    this.isCertain = !isSyncFailure(cause)
   }
 }
 
 export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions = {}): Executor {
   const session = makeSession(db, options.foldAt ?? FOLD_AT)
+  let broken: StoreError | null = null
   const runCommit = options.commit ?? ((commit: () => void) => commit())
 
   const transact = <T>(now: Instant, work: () => T): T => {
+    assertSound()
     begin(session)
     session.isDirty = false
     const group = session.lastGroup + 1
@@ -101,13 +108,30 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       runCommit(() => session.sql.commit.run())
     } catch (error) {
+      if (isSyncFailure(error)) stopForGood(error)
       settle(session, group, error)
     }
     if (session.isDirty) {
       session.lastGroup = group
       session.lastAt = now
+      options.noteGroup?.(group)
     }
     return result
+  }
+
+  // A later flush may succeed although pages of this one never reach the disk: the system reports the failure once and may forget
+  // the pages. Only a new process, which writes the log again from what it can read, knows what it has (DU4).
+  const stopForGood = (error: unknown): never => {
+    broken = toStoreError(error, 'indeterminate') as StoreError
+    try {
+      if (db.isTransaction) session.sql.rollback.run()
+    } catch {
+      // Nothing is written any more, whatever the transaction looks like.
+    }
+    throw broken
+  }
+  const assertSound = () => {
+    if (broken !== null) throw new StoreError(broken.code, broken.message, { cause: broken.cause })
   }
 
   const transactAgain = <T>(now: Instant, work: () => T): T => {
@@ -180,6 +204,10 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     get lastAt() {
       return session.lastAt
     },
+    get lastGroup() {
+      return session.lastGroup
+    },
+    assertSound,
     commit,
     claim,
     together,
@@ -257,8 +285,5 @@ function settle(session: Session, group: number, error: unknown): void {
 }
 
 function translate(error: unknown): unknown {
-  if (error instanceof NotCommitted) {
-    return toStoreError(error.cause, error.isCertain ? 'no' : 'indeterminate')
-  }
-  return toStoreError(error, 'no')
+  return toStoreError(error instanceof NotCommitted ? error.cause : error, 'no')
 }

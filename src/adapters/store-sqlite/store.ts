@@ -13,6 +13,7 @@ import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
 import { gatherLookUps } from './look-ups.ts'
 import { refuseMoved } from './moved.ts'
+import type { Opening } from './opening.ts'
 import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
@@ -20,10 +21,14 @@ import { openThread, type Thread } from './thread.ts'
 type Reader = 'reader' | 'scanner'
 
 export interface SqliteStoreOptions {
-  /** The data file; its folder is made if it is missing. Beside it lie `-wal`, `-shm` and `.lock`. */
+  /** The data file; its folder is made if it is missing. Beside it lie `-wal`, `-shm`, `.lock` and `.durable`. */
   readonly file: string
   readonly groupMax?: number
   readonly inFlightMax?: number
+  /** The group at which the operator accepts that the file ends, although more was acknowledged; null: none. */
+  readonly acceptLoss?: number | null
+  /** For tests: see `ThreadData`. */
+  readonly flushFault?: Int32Array
   /** For tests: the store's time is the first element, which lies in shared memory. */
   readonly clock?: Float64Array
   /** For tests: see `ThreadData`. */
@@ -32,8 +37,10 @@ export interface SqliteStoreOptions {
 
 export interface SqliteStore extends Store {
   readonly file: string
-  /** Settles when the writing thread broke: the store takes nothing any more until it is opened anew. */
-  readonly broken: Promise<void>
+  /** What was found when the file was opened. */
+  readonly opening: Opening
+  /** Settles with the reason when the store takes nothing any more until it is opened again: a flush failed, or the writing thread broke. */
+  readonly broken: Promise<string>
 }
 
 /**
@@ -51,21 +58,54 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   refuseMoved(file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   for (const made of [file, `${file}.lock`]) makeOwn(made)
-  const compiled = options.compiled === undefined ? {} : { compiled: options.compiled }
-  const data = { file, clock: options.clock ?? null, ...compiled }
+  const { compiled, flushFault } = options
+  const data = {
+    file,
+    clock: options.clock ?? null,
+    acceptLoss: options.acceptLoss ?? null,
+    ...(compiled !== undefined && { compiled }),
+    ...(flushFault !== undefined && { flushFault }),
+  }
   const writer = await openThread({ ...data, role: 'writer' })
-  const checkpoints = makeCheckpoints(writer, () => openThread({ ...data, role: 'checkpoints' }))
+  let failed: StoreError | null = null
+  let tellBroken: (reason: string) => void = () => {}
+  const broken = new Promise<string>((resolve) => {
+    tellBroken = resolve
+  })
+  /** After a failed flush nothing is written and nothing is answered from what may not be on disk. */
+  const stopAtFailedFlush = (error: unknown) => {
+    if (failed !== null || !(error instanceof StoreError) || error.code !== 'sync_failed') return
+    failed = error
+    tellBroken(error.message)
+  }
+  const checkpoints = makeCheckpoints(
+    writer,
+    () => openThread({ ...data, role: 'checkpoints' }),
+    stopAtFailedFlush,
+  )
   const readers = new Map<Reader, Promise<Thread>>()
   let closing: Promise<void> | null = null
 
   const assertOpen = () => {
     if (closing !== null) throw new StoreError('closed', 'the store is closed')
+    if (failed !== null) throw new StoreError(failed.code, failed.message, { cause: failed })
+  }
+  /** Of the writing thread. */
+  const call = async <T>(name: string, argument: unknown): Promise<T> => {
+    try {
+      return await writer.call<T>(name, argument)
+    } catch (error) {
+      stopAtFailedFlush(error)
+      throw error
+    }
   }
   const gatherer = makeGatherer<Commit, CommitOutcome>({
     async run(group) {
-      const flat = await writer.call<Flat>('commit', encodeCommits(group))
+      const flat = await call<Flat>('commit', encodeCommits(group))
       checkpoints.noteGroup()
-      return decodeOutcomes(flat)
+      const outcomes = decodeOutcomes(flat)
+      for (const outcome of outcomes) if (outcome.ok === 'failed') stopAtFailedFlush(outcome.error)
+      return outcomes
     },
     defer: (callback) => void setImmediate(callback),
     groupMax: options.groupMax ?? 24,
@@ -73,7 +113,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   })
   const write = async <T>(name: string, argument: unknown): Promise<T> => {
     assertOpen()
-    return await writer.call<T>(name, argument)
+    return await call<T>(name, argument)
   }
   const ask: Ask = async (name, ...args) => {
     assertOpen()
@@ -96,6 +136,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     opened.then((thread) => thread.ended.then(forget), forget)
     return opened
   }
+  void writer.ended.then(() => {
+    if (closing === null) tellBroken('the thread that writes the store broke')
+  })
   const close = async () => {
     await gatherer.idle()
     for (const reader of [...readers.values()]) {
@@ -110,11 +153,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 
   return {
     file,
-    broken: new Promise((resolve) => {
-      void writer.ended.then(() => {
-        if (closing === null) resolve()
-      })
-    }),
+    opening: writer.opened as Opening,
+    broken,
     async commit(commit) {
       assertOpen()
       const outcome = await gatherer.add(commit)

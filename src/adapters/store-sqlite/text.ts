@@ -2,6 +2,10 @@
 
 import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
+import { StoreError } from '../../ports/store.ts'
+
+const DAMAGED =
+  'a row of the database cannot be read because the file is damaged: stop the node, keep a copy of the data folder, and restore a backup'
 
 export type Stored = string | Uint8Array
 
@@ -18,9 +22,11 @@ export function toStoredOrNull(text: string | null): Stored | null {
 }
 
 export function fromStored(value: Stored): string {
-  return typeof value === 'string'
-    ? value
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+  if (typeof value === 'string') return value
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+  // A row has what the schema says, unless the page that holds it was changed on the disk.
+  throw new StoreError('corrupt', DAMAGED)
 }
 
 export function fromStoredOrNull(value: Stored | null): string | null {

@@ -13,11 +13,17 @@ export interface ThreadData {
   readonly file: string
   /** A clock in a test's hand: its first element is the time, shared between threads. */
   readonly clock: Float64Array | null
+  /** The group at which the operator accepts that the file ends; null: no loss is accepted. */
+  readonly acceptLoss?: number | null
+  /** For tests: while the first element is not 0, flushes fail with this result code of SQLite. */
+  readonly flushFault?: Int32Array
   /** The address of the entry below, made into one file: tests that open a hundred stores save its translation. */
   readonly compiled?: string
 }
 
 export interface Thread {
+  /** What the thread said of its start. */
+  readonly opened: unknown
   call<T>(name: string, argument: unknown): Promise<T>
   /** Lets what was asked before finish, then ends the thread. */
   close(): Promise<void>
@@ -70,8 +76,9 @@ export async function openThread(data: ThreadData): Promise<Thread> {
       pending.set(number, { resolve: resolve as (answer: unknown) => void, reject })
     })
 
+  let opened: unknown
   try {
-    await wait(0)
+    opened = await wait(0)
   } catch (error) {
     await worker.terminate()
     throw error
@@ -83,6 +90,7 @@ export async function openThread(data: ThreadData): Promise<Thread> {
     return wait<T>(lastCall)
   }
   return {
+    opened,
     call,
     ended: exited,
     async close() {
@@ -112,6 +120,8 @@ type Message = [number: number, name: string, argument: never]
 
 export interface Served {
   readonly calls: Calls
+  /** Told to who opened the thread. */
+  readonly opened?: unknown
   /** Calls that are answered together where they wait for it, each by its own function. */
   readonly together?: {
     readonly names: readonly string[]
@@ -133,7 +143,7 @@ export function serve(port: MessagePort, open: () => Served): void {
     }
   }
   answer(0, () => {
-    const { calls, together, close } = open()
+    const { calls, together, close, opened } = open()
     const answerOne = ([number, name, argument]: Message) =>
       answer(number, () => {
         if (name === 'close') return close()
@@ -165,5 +175,6 @@ export function serve(port: MessagePort, open: () => Served): void {
       }
       answerGathered(all)
     })
+    return opened
   })
 }

@@ -6,19 +6,22 @@ import type { Incarnation, NodeId, TenantId } from '../../core/ids/index.ts'
 import type { PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
-import { openForWriting } from './connection.ts'
+import { openForWriting, readSettings } from './connection.ts'
+import { openMark } from './durable-mark.ts'
 import { type Answered, type Asked, makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { answerAll } from './look-ups.ts'
 import { migrate } from './migrate.ts'
+import { checkPages, type Opening, prepareFile } from './opening.ts'
 import { decodeCommits, encodeClaimed, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
 
-export function runWriter(port: MessagePort, { file, clock }: ThreadData): void {
+export function runWriter(port: MessagePort, data: ThreadData): void {
+  const { file, clock, flushFault } = data
   serve(port, () => {
-    const { lock, db } = open(file)
-    const executor = makeExecutor(db)
+    const { lock, db, opened } = open(file, data.acceptLoss ?? null)
+    const { mark, executor } = openExecutor(db, file, flushFault)
     const steady = makeSteadyClock({
       notBefore: executor.lastAt,
       wall: () => Date.now(),
@@ -28,6 +31,7 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
     // Whoever held the lock before is gone, so its lives are over, whatever time they had left.
     executor.fenceAll(now())
     return {
+      opened,
       calls: {
         join: ([node, ttlMs]: [NodeId, number]) => executor.join(now(), node, ttlMs),
         renew: ([owner, ttlMs]: [Incarnation, number]) => executor.renew(now(), owner, ttlMs),
@@ -45,9 +49,14 @@ export function runWriter(port: MessagePort, { file, clock }: ThreadData): void 
         run: (all) => executor.together(now(), all.map(toAsked)).map((answered) => () => toAnswer(answered)),
       },
       close() {
-        db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-        db.close()
-        lock[Symbol.dispose]()
+        try {
+          executor.assertSound()
+          db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+          mark.close(executor.lastGroup)
+        } finally {
+          db.close()
+          lock[Symbol.dispose]()
+        }
       },
     }
   })
@@ -65,16 +74,40 @@ function toAnswer(answered: Answered): unknown {
 }
 
 /** The lock first, so that nobody else's file is touched; it is given back if the file cannot be used. */
-function open(file: string): { lock: Disposable; db: DatabaseSyncInstance } {
+function open(
+  file: string,
+  acceptLoss: number | null,
+): { lock: Disposable; db: DatabaseSyncInstance; opened: Opening } {
   const lock = takeLock(file)
   let db: DatabaseSyncInstance | null = null
   try {
+    const prepared = prepareFile(file, acceptLoss)
+    const { wasUnclean, loss } = prepared
     db = openForWriting(file)
+    const isChecked = wasUnclean && checkPages(db, file, loss !== null)
+    // What the log holds is in the file from here on, whatever became of the last flush of the process before.
+    if (wasUnclean) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     migrate(db, file)
-    return { lock, db }
+    return { lock, db, opened: { ...prepared, isChecked, settings: readSettings(db) } }
   } catch (error) {
     db?.close()
     lock[Symbol.dispose]()
     throw error
   }
+}
+
+function openExecutor(db: DatabaseSyncInstance, file: string, flushFault: Int32Array | undefined) {
+  const { number } = db.prepare('SELECT number FROM last_group WHERE one = 1').get() as { number: number }
+  const mark = openMark(file, number)
+  const executor = makeExecutor(db, {
+    noteGroup: (group) => mark.note(group),
+    ...(flushFault !== undefined && { commit: (commit) => commitOrFail(commit, flushFault) }),
+  })
+  return { mark, executor }
+}
+
+function commitOrFail(commit: () => void, fault: Int32Array): void {
+  const code = Atomics.load(fault, 0)
+  if (code !== 0) throw Object.assign(new Error('disk I/O error'), { errcode: code })
+  commit()
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
+import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeEnvVault } from './index.ts'
 
 vaultConformance('environment', async () => {
@@ -40,4 +41,25 @@ test('[VA10] the environment is the node owner’s: for another tenant nothing i
   const refs = [{ env: 'A' }, { env: 'B' }]
   expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual(['set', 'default'])
   expect(await vault.resolve('acme' as TenantId, refs)).toEqual([])
+})
+
+test('[VA23] without a list, names that usually hold secrets of the machine are not set, and the log names each once', async () => {
+  const log = makeMemoryLog()
+  const env = { AWS_SECRET_ACCESS_KEY: 'k', PGPASSWORD: 'k', node_auth: 'k', STRIPE_KEY: 's' }
+  const vault = makeEnvVault({ env, log })
+  for (const name of ['AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'node_auth', 'PGPASSWORD'])
+    expect(await vault.resolve(DEFAULT_TENANT, [{ env: name }]), name).toEqual([])
+  expect(await vault.resolve(DEFAULT_TENANT, [{ env: 'STRIPE_KEY' }])).toEqual(['s'])
+  expect(log.messages.map(({ name, fields }) => `${name} ${fields.name}`)).toEqual([
+    'vault.env-refused AWS_SECRET_ACCESS_KEY',
+    'vault.env-refused PGPASSWORD',
+    'vault.env-refused node_auth',
+  ])
+})
+
+test('[VA23] with a list, only what it names is set, and never a setting of the node', async () => {
+  const env = { STRIPE_KEY: 's', AWS_SES: 'a', OTHER: 'o', STRIPE: 'x', MILLRACE_ADMIN_KEY: 'k' }
+  const vault = makeEnvVault({ env, names: ['STRIPE_*', 'AWS_SES', 'MILLRACE_ADMIN_KEY'] })
+  const names = Object.keys(env).map((name) => ({ env: name }))
+  expect(await vault.resolve(DEFAULT_TENANT, names)).toEqual(['s', 'a'])
 })

@@ -1,22 +1,34 @@
 // Secrets from environment variables. `{ ref }` names an entry of a real vault, which this one does not have.
 //
 // The environment is the node owner's, and so is the tenant `default`: for any other one nothing is set here. The engine's own
-// settings are never given out: a definition must not be able to read the admin key.
+// settings are never given out: a definition must not be able to read the admin key. Which other names may be read is the owner's choice.
 
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { type EnvNames, isEnvReadable } from '../../core/secret/index.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Vault } from '../../ports/vault.ts'
 
-const OWN_SETTINGS = /^MILLRACE_/i
+/** Names that were logged; a definition cannot fill the memory with others. */
+const LOGGED_MAX = 1_000
 
 export function makeEnvVault(options: {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Used for variables that are not set; for development. */
   readonly defaults?: Readonly<Record<string, string>>
+  /** Which may be read; null or left out: all but those that usually hold secrets of the machine. */
+  readonly names?: EnvNames
+  readonly log?: Pick<Log, 'warn'>
 }): Vault {
-  const { env, defaults = {} } = options
+  const { env, defaults = {}, names = null, log } = options
+  /** Each refused name is logged once. */
+  const logged = new Set<string>()
   const find = (name: string): string | undefined => {
-    if (OWN_SETTINGS.test(name)) return undefined
-    return own(env, name) || own(defaults, name) || undefined
+    if (isEnvReadable(name, names)) return own(env, name) || own(defaults, name) || undefined
+    if (!logged.has(name) && logged.size < LOGGED_MAX) {
+      logged.add(name)
+      log?.warn('vault.env-refused', { name, next: 'name it in MILLRACE_SECRET_ENV, or use { ref: name }' })
+    }
+    return undefined
   }
   return {
     resolve: async (tenant, refs) => {

@@ -1,1 +1,2 @@
+export { findOwnFiles } from './own-files.ts'
 export { makeFileVault } from './vault-file.ts'

@@ -1,11 +1,11 @@
-import { chmod, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
-import { makeFileVault } from './index.ts'
+import { findOwnFiles, makeFileVault } from './index.ts'
 
 const made: string[] = []
 afterEach(async () => {
@@ -176,4 +176,51 @@ test('[VA13] one who may not read the folder is told so by the log', async () =>
       [],
       'the user that the node runs as may not read it',
     ])
+})
+
+describe('[VA22] keys of the node itself', () => {
+  async function makeOwn() {
+    const { root, folder, log } = await makeWorld()
+    const keys = join(root, 'keys')
+    await mkdir(keys)
+    const own = join(keys, 'admin_key')
+    await writeFile(own, 'the admin key')
+    await writeFile(join(folder, 'crm'), 'one')
+    return { root, folder, log, keys, own }
+  }
+
+  test('are not read by name, link, hard link or a path with dots, and the log says why', async () => {
+    const { root, folder, log, own } = await makeOwn()
+    await writeFile(join(folder, 'master_key'), 'the master key')
+    await symlink('master_key', join(folder, 'linked'))
+    await link(own, join(folder, 'hard'))
+    const ownFiles = [own, join(root, 'keys', '..', 'secrets', 'master_key'), join(root, 'none')]
+    const vault = makeFileVault({ folder, ownFiles, clock: { monotonic: () => 0 }, log })
+    for (const file of ['master_key', 'linked', 'hard'])
+      expect(await vault.resolve(DEFAULT_TENANT, [{ file }]), file).toEqual([])
+    expect(await vault.resolve(DEFAULT_TENANT, [{ file: 'crm' }])).toEqual(['one'])
+    expect(log.messages.map(({ fields }) => fields.reason)).toEqual(
+      Array(3).fill('it holds a key of the node itself'),
+    )
+  })
+
+  test('are found in the folder by name, through a linked folder, behind a link and as a hard link', async () => {
+    const { root, folder, keys, own } = await makeOwn()
+    expect(await findOwnFiles(folder, [own, join(root, 'none')])).toEqual([])
+    expect(await findOwnFiles(join(root, 'not-there'), [own])).toEqual([])
+    const other = join(root, 'other-name')
+    await symlink(folder, other)
+    const inside = join(other, 'crm')
+    // Also one that is made only later, and one in a folder below.
+    const later = join(folder, 'admin.key')
+    await mkdir(join(folder, 'below'))
+    const below = join(folder, 'below', 'master.key')
+    expect(await findOwnFiles(folder, [own, inside, later, below])).toEqual([inside, later, below])
+    await symlink(own, join(folder, 'linked'))
+    expect(await findOwnFiles(folder, [own])).toEqual([own])
+    await unlink(join(folder, 'linked'))
+    await link(own, join(folder, 'hard'))
+    expect(await findOwnFiles(folder, [own])).toEqual([own])
+    expect(await findOwnFiles(keys, [own])).toEqual([own])
+  })
 })

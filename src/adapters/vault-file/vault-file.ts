@@ -5,6 +5,8 @@
 //
 // Invariant: nothing outside of the folder is read. Links are followed to where they end, which must be inside: Kubernetes has each name
 // link to `..data/name`, and `..data` to the folder of the moment. What may not be used is not set, and the log says why.
+//
+// Invariant: a key file of the node itself is never read, by whatever name, link or hard link: files are compared by device and inode.
 
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
@@ -16,6 +18,7 @@ import { SECOND } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Vault } from '../../ports/vault.ts'
+import { isOneOf } from './own-files.ts'
 
 const READ_EVERY_MS = 1 * SECOND
 const BYTES_MAX = 65_536
@@ -29,10 +32,12 @@ class Refusal extends Error {
 export function makeFileVault(deps: {
   /** null: there is none, and nothing is set. */
   readonly folder: string | null
+  /** Files with keys of the node itself; they need not be there. */
+  readonly ownFiles?: readonly string[]
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Pick<Log, 'warn'>
 }): Vault {
-  const { folder, clock, log } = deps
+  const { folder, ownFiles = [], clock, log } = deps
   const values = makeCache<string | null>({ entriesMax: NAMES_MAX, ageMsMax: READ_EVERY_MS })
   const loading = new Map<string, Promise<string | null>>()
   /** What was told already: once for as long as it lasts, not once a second. */
@@ -42,7 +47,7 @@ export function makeFileVault(deps: {
     const keep = values.reading()
     let value: string | null = null
     try {
-      value = await readSecretFile(inside, name)
+      value = await readSecretFile(inside, name, ownFiles)
       told.delete(name)
     } catch (error) {
       tell(name, reasonOf(error))
@@ -81,7 +86,11 @@ export function makeFileVault(deps: {
 }
 
 /** null: there is none, or it is empty. */
-async function readSecretFile(folder: string, name: string): Promise<string | null> {
+async function readSecretFile(
+  folder: string,
+  name: string,
+  ownFiles: readonly string[],
+): Promise<string | null> {
   let path: string
   try {
     const inside = await realpath(folder)
@@ -95,7 +104,9 @@ async function readSecretFile(folder: string, name: string): Promise<string | nu
   // Not followed once more, and nobody waits for the other end of a pipe.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
-    if (!(await file.stat()).isFile()) throw new Refusal('it is not a file')
+    const found = await file.stat({ bigint: true })
+    if (!found.isFile()) throw new Refusal('it is not a file')
+    if (await isOneOf(found, ownFiles)) throw new Refusal('it holds a key of the node itself')
     // One byte more than it may have, and no trust in the size that it had a moment ago.
     const buffer = Buffer.alloc(BYTES_MAX + 3)
     let length = 0

@@ -8,6 +8,7 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { postWithReason, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { formerFilterOption, refuseReason } from '../reasons.ts'
 import { parseMoment } from '../since.ts'
 import { consumerText } from '../text.ts'
 
@@ -15,6 +16,8 @@ interface LetterOptions extends ListOptions {
   readonly state?: string
   readonly consumer?: string
   readonly class?: string
+  readonly withReason?: string
+  /** Refused: it was the name of `withReason`. */
   readonly reason?: string
   readonly cause?: string
   readonly withKey?: string
@@ -33,7 +36,8 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
     .addOption(stateOption())
     .option('--consumer <route>', 'only of this route')
     .option('--class <class>', 'only with this failure class')
-    .option('--reason <reason>', 'only with this reason')
+    .option('--with-reason <reason>', 'only with this reason, such as cap_reached')
+    .addOption(formerFilterOption())
     .option('--cause <cause>', 'only of this group')
     .option('--with-key <key>', 'only under this idempotency key')
     .option('--correlation <id>', 'only of this chain of causes')
@@ -96,14 +100,15 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
 const given = (reason: string | undefined) => (reason === undefined ? {} : { reason })
 
 async function listLetters(session: Session, options: LetterOptions): Promise<void> {
-  const { state, consumer, reason } = options
+  refuseReason(options)
+  const { state, consumer } = options
   const moment = (text: string | undefined) =>
     text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
   const query = {
     state,
     consumer,
     class: options.class,
-    reason,
+    reason: options.withReason,
     cause: options.cause,
     key: options.withKey,
     correlationId: options.correlation,
@@ -177,6 +182,7 @@ async function showLetter(session: Session, id: string): Promise<void> {
       ['step', letter.step],
       ['error', letter.lastError],
       ['event', letter.eventId],
+      ['edited from', letter.event?.editedFrom],
       ['correlation', letter.correlationId],
       ['payload', letter.payloadHash],
       ['key', letter.key],

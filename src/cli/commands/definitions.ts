@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { SETTINGS } from '../../config/index.ts'
-import type { DefinitionFile } from '../../definitions/index.ts'
+import type { DefinitionFile, Finding } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
@@ -35,8 +35,8 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
     .description('show what applying the folder would change')
     .option('--prune', 'also remove what the folder no longer has')
   handle<ApplyOptions>(plan, cli, async (session, { prune = false }, folder) => {
-    const { files } = await readFiles(session, folder)
-    const answer = await session.api.post<Plan>('/v1/definitions/plan', { files, prune })
+    const { files, functions, findings } = await readFiles(session, folder)
+    const answer = await planFiles(session, { files, functions, findings, prune })
     session.show(answer, () => printPlan(session, answer, files))
     return answer.ok ? EXIT.ok.code : EXIT.findings.code
   })
@@ -108,13 +108,57 @@ function resolveFolder(session: Session, folder: string | undefined): string {
   throw usageError('which folder?', 'Name the folder with the definitions, or set MILLRACE_FLOWS.')
 }
 
-async function readFiles(
-  session: Session,
-  given: string | undefined,
-): Promise<{ readonly folder: string; readonly files: readonly DefinitionFile[] }> {
+interface FolderFiles {
+  /** Those of the folder, and what its code defines, as YAML under the name of the file it comes from. */
+  readonly files: readonly DefinitionFile[]
+  readonly functions: readonly { readonly name: string; readonly hash: string; readonly timeoutMs?: number }[]
+  /** What is wrong with the code itself: nothing of it can be sent then. */
+  readonly findings: readonly Finding[]
+}
+
+async function readFiles(session: Session, given: string | undefined): Promise<FolderFiles> {
   const folder = resolveFolder(session, given)
-  const { readFolder } = await import('../../definitions/index.ts')
-  return { folder, files: await readable(folder, () => readFolder(folder)) }
+  const { readCodeFiles, readFolder, loadFolder } = await import('../../definitions/index.ts')
+  const files = await readable(folder, () => readFolder(folder))
+  // Bundling takes a second: only where there is code.
+  if ((await readCodeFiles(folder)).length === 0) return { files, functions: [], findings: [] }
+  const { makeCheckDeps } = await import('../../app.ts')
+  const deps = makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env)
+  const loaded = await readable(folder, () => loadFolder(folder, deps))
+  const texts = new Map<string, string[]>()
+  const own = new Set(files.map(({ path }) => path))
+  for (const { authored } of loaded.definitions) {
+    if (!own.has(authored.path))
+      texts.set(authored.path, [...(texts.get(authored.path) ?? []), authored.text])
+  }
+  return {
+    files: [
+      ...files,
+      ...[...texts].map(([path, all]) => ({ path: `${path}.yaml`, text: all.join('---\n') })),
+    ],
+    functions: [...loaded.functions].map(([name, { codeHash: hash, timeoutMs, emits }]) => ({
+      name,
+      hash,
+      emits,
+      ...(timeoutMs === null ? {} : { timeoutMs }),
+    })),
+    findings: loaded.findings.filter(({ file, severity }) => severity === 'error' && !own.has(file)),
+  }
+}
+
+/** The node's plan, or, where the code of the folder cannot be used, what is wrong with it. */
+async function planFiles(
+  { api }: Session,
+  { findings, ...body }: FolderFiles & { readonly prune: boolean },
+): Promise<Plan> {
+  if (findings.length > 0)
+    return { ok: false, findings: [...findings], base: 0, managedBy: 'api', changes: [] } as Plan
+  return api.post<Plan>('/v1/definitions/plan', body)
+}
+
+function environmentOf(session: Session): 'DEV' | 'QA' | 'PROD' {
+  const set = session.env.MILLRACE_ENV?.trim()
+  return set === 'QA' || set === 'PROD' ? set : 'DEV'
 }
 
 async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
@@ -132,10 +176,8 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
   // Code is bundled and loaded as a node would do it.
   const { makeCheckDeps } = await import('../../app.ts')
-  const set = session.env.MILLRACE_ENV?.trim()
-  const environment = set === 'QA' || set === 'PROD' ? set : 'DEV'
   const loaded = await readable(folder, () =>
-    loadFolder(folder, makeCheckDeps(environment, busPrefixOf(session))),
+    loadFolder(folder, makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env)),
   )
   const { definitions, findings, proofs, files } = loaded
   const ok = !hasErrors(findings)
@@ -163,8 +205,9 @@ function busPrefixOf({ env }: Session): string | undefined {
 async function applyFolder(session: Session, options: ApplyOptions, given?: string): Promise<number> {
   const { api, out } = session
   const { prune = false, reason } = options
-  const { files } = await readFiles(session, given)
-  const plan = await api.post<Plan>('/v1/definitions/plan', { files, prune })
+  // Functions come from the folder of the node alone: what the node does not have yet, no plan takes for granted here.
+  const { files, findings } = await readFiles(session, given)
+  const plan = await planFiles(session, { files, functions: [], findings, prune })
   if (!plan.ok) {
     session.show(plan, () => printPlan(session, plan, files))
     return EXIT.findings.code
@@ -212,6 +255,10 @@ function printPlan(session: Session, plan: Plan, files: readonly DefinitionFile[
   const same = plan.changes.length - changes.length
   if (changes.length === 0) out.line(`Nothing changes; ${count(same, 'definition')} stay as they are.`)
   else out.line(`${count(changes.length, 'change')}, ${same} unchanged`)
+  if (plan.managedBy === 'folder')
+    out.line(
+      'The folder of the node defines these: the node applies them at its next start, in DEV as soon as a file is saved.',
+    )
 }
 
 function printApplied(session: Session, applied: Applied): void {

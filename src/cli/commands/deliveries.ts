@@ -8,6 +8,7 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { postWithReason } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { formerWhyOption, type WhyOptions, whyOf, whyOption } from '../reasons.ts'
 import { momentText } from '../since.ts'
 import { perSecondOption, replay } from './replay.ts'
 
@@ -49,7 +50,8 @@ export function addDeliveryCommands(program: Command, cli: Cli): void {
     .option('--force', 'also those that were replayed in vain')
     .option('--dry-run', 'only show what would happen')
     .addOption(perSecondOption())
-    .option('--because <text>', 'why; it is kept')
+    .addOption(whyOption())
+    .addOption(formerWhyOption())
     .option('-y, --yes', 'do not ask')
   handle<RetryOptions>(retry, cli, (session, options, id) =>
     id === undefined ? retryMany(session, options) : retryOne(session, id, options),
@@ -66,7 +68,7 @@ export function addDeliveryCommands(program: Command, cli: Cli): void {
   })
 }
 
-interface RetryOptions {
+interface RetryOptions extends WhyOptions {
   readonly subscription?: string
   readonly class?: string
   readonly cause?: string
@@ -75,21 +77,16 @@ interface RetryOptions {
   readonly force?: boolean
   readonly dryRun?: boolean
   readonly perSecond?: number
-  readonly because?: string
   readonly yes?: boolean
 }
 
 async function retryOne(session: Session, id: string, options: RetryOptions): Promise<void> {
-  const { subscription, from, to, cause, because } = options
+  const { subscription, from, to, cause } = options
+  const why = whyOf(options)
   if ([subscription, from, to, cause, options.class].some((value) => value !== undefined))
     throw usageError('name a delivery, or choose them by options')
-  const body = because === undefined ? {} : { reason: because }
-  const answer = await postWithReason<Answer<'retryDelivery'>>(
-    session,
-    pathOf(id, 'retry'),
-    body,
-    '--because',
-  )
+  const body = why === undefined ? {} : { reason: why }
+  const answer = await postWithReason<Answer<'retryDelivery'>>(session, pathOf(id, 'retry'), body, '--reason')
   session.show(answer, () => {
     const { how, deliveryId } = answer
     session.out.line(how === 'hurried' ? `${id} goes out now` : `${id} goes out again as ${deliveryId}`)
@@ -97,7 +94,8 @@ async function retryOne(session: Session, id: string, options: RetryOptions): Pr
 }
 
 async function retryMany(session: Session, options: RetryOptions): Promise<number> {
-  const { subscription, cause, because } = options
+  const { subscription, cause } = options
+  const why = whyOf(options)
   if (subscription === undefined)
     throw usageError('which deliveries?', 'Name one by its id, or all dead ones with --subscription.')
   const filter = {
@@ -113,7 +111,7 @@ async function retryMany(session: Session, options: RetryOptions): Promise<numbe
       filter: Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)),
       ...(options.force === true && { force: true }),
       ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
-      ...(because !== undefined && { reason: because }),
+      ...(why !== undefined && { reason: why }),
     },
     what: 'delivery',
     many: 'deliveries',

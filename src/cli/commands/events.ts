@@ -27,7 +27,10 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .command('events')
     .argument('[id]', 'one event, with everything that followed from it')
     .description('list events, newest first, or tell one event’s story')
-    .option('-q, --q <text>', 'only with this text in id, subject, source, object, key or payload')
+    .option(
+      '-q, --q <text>',
+      'only with this text in id, subject, source, object, dedup key or payload, or with this effect key',
+    )
     .option('--source <name>', 'only of this source')
     .option('--subject <subject>', 'only with this subject')
     .option('--object <id>', 'only about this object')
@@ -137,8 +140,12 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
     const { out } = session
     out.line(`${out.colors.bold(event.subject)}  ${event.id}`)
     out.fields([
-      ['source', event.source],
-      ['received', out.time(event.receivedAt)],
+      [
+        'source',
+        event.edited === undefined ? event.source : `${event.source} (it did not send this payload)`,
+      ],
+      [event.edited === undefined ? 'received' : 'copied', out.time(event.receivedAt)],
+      ...editFields(event),
       [
         'object',
         event.objectId === null ? null : [event.objectType, event.objectId].filter(Boolean).join(' '),
@@ -156,6 +163,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       out.line(`${out.colors.bold(work.consumer)}  ${paint?.(text) ?? text}  ${out.colors.dim(work.id)}`)
       out.fields(
         [
+          ['replay of', work.replayOf],
           ['attempts', work.attempts],
           ['key', work.key],
           ['ledger', work.ledger === null ? null : `${work.ledger.state}${proofOf(work.ledger.proof)}`],
@@ -180,6 +188,20 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
     out.line()
     out.line(prettyJson(event.data))
   })
+}
+
+/** Who changed the payload of an edited copy, why, and where. */
+function editFields({ edited }: EventDetail): readonly (readonly [string, string | null])[] {
+  if (edited === undefined) return []
+  const { changed } = edited
+  const paths = changed?.map((path) => (path === '' ? 'the whole payload' : path)).join(', ')
+  return [
+    ['edited from', edited.from],
+    ['edited for', edited.deadLetterId],
+    ['edited by', edited.by ?? null],
+    ['reason', edited.reason ?? null],
+    ['changed', paths === undefined ? null : `${paths}${edited.hasMore === true ? ', and more' : ''}`],
+  ]
 }
 
 const proofOf = (proof: string | undefined) => (proof === undefined ? '' : ` (${proof})`)

@@ -8,6 +8,7 @@ const { folder, run } = node
 
 const base = '/v1/integrations'
 const AT = '2026-01-02T03:04:05.000Z'
+const LOOKED_AT = '2026-01-02T04:04:05.000Z'
 const PROBE = { at: AT, window: AT, ok: true, durationMs: 12, httpStatus: 200, class: null, error: null }
 const CONNECTION = {
   id: 'depot',
@@ -22,6 +23,7 @@ const CONNECTION = {
   status: 'pending',
   health: 'unknown',
   lastTest: PROBE,
+  lastProbe: { ...PROBE, at: LOOKED_AT },
   circuit: { state: 'closed', since: null, tryAt: null, class: null, override: null },
   retired: null,
   buckets: [{ name: 'default', perMinute: 60, burst: 10, left: 9.5, closedUntil: null }],
@@ -98,7 +100,7 @@ describe('millrace connections', () => {
     }
     const { code, stdout } = await run(['connections'])
     expect(code).toBe(0)
-    expect(stdout.split('\n')[1]).toBe(`depot  http      depot-key   pending  unknown  closed   ${AT}`)
+    expect(stdout.split('\n')[1]).toBe(`depot  http      depot-key   pending  unknown  closed   ${LOOKED_AT}`)
     expect((await run(['connections', '--status', 'active', '--json'])).stdout).not.toContain('pending')
     const one = await run(['connections', 'depot'])
     expect(one.stdout).toContain('9 of 10 left, 60/min')

@@ -234,7 +234,7 @@ async function listConnections(session: Session, status: string | undefined): Pr
         out.state(one.status),
         out.state(one.health),
         circuitText(session, one),
-        out.time(one.lastTest?.at),
+        out.time(one.lastProbe?.at),
       ]),
     )
     noteRest(
@@ -251,7 +251,7 @@ async function showConnection(session: Session, name: string): Promise<void> {
   const answer = await session.api.get<ConnectionDetail>(at('connections', name))
   session.show(answer, (one) => {
     const { out } = session
-    const { lastTest, retired, circuit, history } = one
+    const { lastProbe, retired, circuit, history } = one
     const good = history.filter(({ ok }) => ok).length
     out.fields([
       ['name', one.name],
@@ -262,7 +262,7 @@ async function showConnection(session: Session, name: string): Promise<void> {
       ['health', out.state(one.health)],
       ['circuit', circuitText(session, one)],
       ['because', circuit.override?.reason ?? retired?.reason ?? null],
-      ['last look', lastTest === null ? null : `${out.time(lastTest.at)}, ${probeText(lastTest)}`],
+      ['last look', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
       ['recently', history.length === 0 ? null : `${good} of ${history.length} looks went well`],
       ...Object.entries(one.endpoints).map(([key, value]) => [`address ${key}`, value] as const),
       ...one.buckets.map(
@@ -279,9 +279,11 @@ async function showConnection(session: Session, name: string): Promise<void> {
   })
 }
 
-function probeText({ ok, durationMs, httpStatus, class: name, error }: Probe): string {
+const UNVERIFIED = 'reachable, credential not verified'
+
+function probeText({ ok, durationMs, httpStatus, class: name, error, unverified }: Probe): string {
   const status = httpStatus === null ? '' : `HTTP ${httpStatus}, `
-  return `${status}${duration(durationMs)}${ok ? '' : `, ${name ?? 'failed'}: ${error ?? ''}`}`
+  return `${status}${duration(durationMs)}${ok ? (unverified === true ? `, ${UNVERIFIED}` : '') : `, ${name ?? 'failed'}: ${error ?? ''}`}`
 }
 
 async function testConnection(session: Session, name: string): Promise<number> {
@@ -298,6 +300,8 @@ async function testConnection(session: Session, name: string): Promise<number> {
       ['error', run.error],
       ['run', run.id],
     ])
+    if (ok && connection.lastTest?.unverified === true && connection.credential !== null)
+      out.note(`${UNVERIFIED}: name a path that can be read with it in \`config.probe\``)
     if (!ok && attempt?.response != null) printResponse(session, attempt.response)
   })
   return answer.ok ? EXIT.ok.code : EXIT.failed.code
@@ -320,7 +324,7 @@ async function listHealth(session: Session, name: string): Promise<void> {
         out.state(one.ok ? 'done' : 'failed'),
         duration(one.durationMs),
         one.httpStatus,
-        one.error,
+        one.unverified === true ? UNVERIFIED : one.error,
       ]),
     )
     noteRest(session, answer, 'Nobody looked yet.')

@@ -89,17 +89,29 @@ async function listUnknowns(session: Session, options: LedgerOptions): Promise<v
       { title: 'STATE' },
       { title: 'YOU MAY', min: 8 },
     ]
-    const rows = items.map((entry) => [
+    const rowOf = (entry: LedgerEntry) => [
       out.time(entry.createdAt),
       entry.key,
       entry.consumer,
       entry.workId,
       out.state(entry.work?.state ?? 'gone'),
       whatMayBeDone(entry),
-    ])
-    out.table(columns, rows)
-    noteRest(session, page, 'Nothing is in doubt.')
+    ]
+    const settling = items.filter(settlesItself)
+    const open = items.filter((entry) => !settlesItself(entry))
+    if (open.length > 0) out.table(columns, open.map(rowOf))
+    if (settling.length > 0) {
+      if (open.length > 0) out.line()
+      out.line('These are still being worked on and settle by themselves:')
+      out.table(columns, settling.map(rowOf))
+    }
+    noteRest(session, page, 'Every outcome is known.')
   })
+}
+
+/** Its job goes on and finds out: by its probe, or by calling again where that is harmless. */
+function settlesItself({ work }: LedgerEntry): boolean {
+  return work?.state === 'ready' || work?.state === 'leased' || work?.state === 'waiting'
 }
 
 /** What died in doubt can also be replayed, by its letter. */

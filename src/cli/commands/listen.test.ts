@@ -258,6 +258,6 @@ test('[LI4] since when: an id, a moment, or how long ago', () => {
   })
   expect(parseSince('10m', now)).toEqual({ at: now - 600_000 })
   expect(parseMoment('2026-03-02T07:30:00Z', now)).toBe(now - 1_800_000)
-  for (const text of ['10', '10w', 'yesterday', '', '2026-99-99'])
+  for (const text of ['10', '10w', 'yesterday', '', '2026-99-99', '2026-02-30', '2026-03-02T24:00Z'])
     expect(() => parseMoment(text, now)).toThrow('is not a moment')
 })

@@ -36,12 +36,20 @@ async function printLogs(session: Session, options: LogOptions): Promise<void> {
   let at = await printTail(file, options.lines, wants, print)
   if (options.follow !== true) return
   let rest = ''
+  let { ino } = await stat(file)
   while (!session.signal.aborted) {
     await wait(LOOK_MS, undefined, { signal: session.signal })
-    const { size } = await stat(file)
-    // Shorter than before: it was replaced.
-    if (size < at) at = 0
-    if (size === at) continue
+    // Between two files there is none.
+    const found = await stat(file).catch(() => null)
+    if (found === null) continue
+    const { size } = found
+    if (found.ino !== ino) {
+      rest += await readPart(`${file}.1`, at, Number.POSITIVE_INFINITY).catch(() => '')
+      ino = found.ino
+      at = 0
+      // Shorter than before: it was emptied.
+    } else if (size < at) at = 0
+    if (size === at && !rest.includes('\n')) continue
     const text = rest + (await readPart(file, at, size))
     at = size
     const lines = text.split('\n')
@@ -85,7 +93,8 @@ async function printTail(
 async function readPart(file: string, from: number, to: number): Promise<string> {
   const handle = await open(file, 'r')
   try {
-    const bytes = Buffer.alloc(to - from)
+    const end = Math.min(to, (await handle.stat()).size)
+    const bytes = Buffer.alloc(Math.max(0, end - from))
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, from)
     return bytes.subarray(0, bytesRead).toString('utf8')
   } finally {

@@ -4,18 +4,18 @@ import { type Command, Option } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT } from '../failure.ts'
 import { confirm, postWithReason } from '../input.ts'
+import { formerWhyOption, type WhyOptions, whyOf, whyOption } from '../reasons.ts'
 import { momentText } from '../since.ts'
 import { count } from '../text.ts'
 import { perSecondOption, printReplay, watchReplay } from './replay.ts'
 
-interface RecoverOptions {
+interface RecoverOptions extends WhyOptions {
   readonly since: string
   readonly until?: string
   readonly what: string
   readonly force?: boolean
   readonly perSecond?: number
   readonly dryRun?: boolean
-  readonly because?: string
   readonly yes?: boolean
 }
 
@@ -39,13 +39,15 @@ export function addRecoverCommand(subscriptions: Command, cli: Cli): void {
     .option('--force', 'also what was replayed in vain')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
-    .option('--because <text>', 'why; it is kept')
+    .addOption(whyOption())
+    .addOption(formerWhyOption())
     .option('-y, --yes', 'do not ask')
   handle<RecoverOptions>(recover, cli, (session, options, name) => runRecover(session, options, String(name)))
 }
 
 async function runRecover(session: Session, options: RecoverOptions, name: string): Promise<number> {
   const { api } = session
+  const why = whyOf(options)
   const path = `/v1/webhooks/subscriptions/${encodeURIComponent(name)}/recover`
   const body = {
     since: momentText(options.since),
@@ -53,7 +55,7 @@ async function runRecover(session: Session, options: RecoverOptions, name: strin
     ...(options.until !== undefined && { until: momentText(options.until) }),
     ...(options.force === true && { force: true }),
     ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
-    ...(options.because !== undefined && { reason: options.because }),
+    ...(why !== undefined && { reason: why }),
   }
   const preview = await api.post<Preview>(path, { ...body, dryRun: true })
   if (options.dryRun === true) {
@@ -67,7 +69,7 @@ async function runRecover(session: Session, options: RecoverOptions, name: strin
   }
   const more = preview.isComplete ? '' : ' and what comes behind them'
   await confirm(session, `Send ${count(preview.recovered, 'event')}${more} to ${name}?`, options.yes === true)
-  const { replayId } = await postWithReason<{ replayId: string }>(session, path, body, '--because')
+  const { replayId } = await postWithReason<{ replayId: string }>(session, path, body, '--reason')
   const ended = await watchReplay(session, replayId, 0)
   session.show(ended, () => printReplay(session, ended))
   return ended.refused > 0 ? EXIT.failed.code : EXIT.ok.code

@@ -6,16 +6,17 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { confirm, postWithReason } from '../input.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { formerWhyOption, refuseFormerFilter, type WhyOptions, whyOf, whyOption } from '../reasons.ts'
 import { momentText } from '../since.ts'
 import { count } from '../text.ts'
 
 type Replay = Answer<'getReplay'>
 type ReplayPreview = Extract<Answer<'replayDeadLetters'>, { readonly totals: unknown }>
 
-interface ReplayOptions {
+interface ReplayOptions extends WhyOptions {
   readonly class?: string
   readonly consumer?: string
-  readonly reason?: string
+  readonly withReason?: string
   readonly cause?: string
   readonly withKey?: string
   readonly correlation?: string
@@ -29,7 +30,6 @@ interface ReplayOptions {
   readonly again?: boolean
   readonly perSecond?: number
   readonly yes?: boolean
-  readonly because?: string
 }
 
 export function addReplayCommands(program: Command, cli: Cli): void {
@@ -39,7 +39,7 @@ export function addReplayCommands(program: Command, cli: Cli): void {
     .description('do the work of dead letters again, after showing what would happen')
     .option('--class <class>', 'those with this failure class')
     .option('--consumer <route>', 'those of this route')
-    .option('--reason <reason>', 'those with this reason')
+    .option('--with-reason <reason>', 'those with this reason, such as cap_reached')
     .option('--cause <cause>', 'those of this group')
     .option('--with-key <key>', 'those under this idempotency key')
     .option('--correlation <id>', 'those of this chain of causes')
@@ -52,7 +52,8 @@ export function addReplayCommands(program: Command, cli: Cli): void {
     .option('--force', 'also those that were replayed in vain')
     .option('--again', 'make effects that are there once more; say why')
     .addOption(perSecondOption())
-    .option('--because <text>', 'why; it is kept')
+    .addOption(whyOption())
+    .addOption(formerWhyOption())
     .option('-y, --yes', 'do not ask')
   handle<ReplayOptions>(replay, cli, (session, options, ids) =>
     runReplay(session, options, (ids ?? []) as unknown as readonly string[]),
@@ -95,7 +96,9 @@ interface Choices {
   readonly isSaid: boolean
 }
 
-function runReplay(session: Session, options: ReplayOptions, ids: readonly string[]): Promise<number> {
+async function runReplay(session: Session, options: ReplayOptions, ids: readonly string[]): Promise<number> {
+  refuseFormerFilter(options)
+  const why = whyOf(options)
   return replay(session, {
     path: '/v1/dead-letters/replay',
     body: {
@@ -103,7 +106,7 @@ function runReplay(session: Session, options: ReplayOptions, ids: readonly strin
       ...(options.force === true && { force: true }),
       ...(options.again === true && { again: true }),
       ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
-      ...(options.because !== undefined && { reason: options.because }),
+      ...(why !== undefined && { reason: why }),
     },
     what: 'dead letter',
     dryRun: options.dryRun === true,
@@ -132,7 +135,7 @@ export async function replay(session: Session, choices: Choices): Promise<number
     session,
     path,
     body,
-    '--because',
+    '--reason',
   )
   const ended = await watchReplay(session, replayId, accepted)
   session.show(ended, () => printReplay(session, ended))
@@ -140,11 +143,11 @@ export async function replay(session: Session, choices: Choices): Promise<number
 }
 
 function readFilter(options: ReplayOptions, ids: readonly string[]): object {
-  const { consumer, reason, cause, state } = options
+  const { consumer, cause, state } = options
   const chosen = {
     class: options.class,
     consumer,
-    reason,
+    reason: options.withReason,
     cause,
     state,
     key: options.withKey,
@@ -160,7 +163,10 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
     return { ids }
   }
   if (!hasFilter && options.all !== true) {
-    throw usageError('which dead letters?', 'Name their ids, or use --class, --consumer, --reason, --all.')
+    throw usageError(
+      'which dead letters?',
+      'Name their ids, or use --class, --consumer, --with-reason, --all.',
+    )
   }
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
 }
@@ -264,7 +270,7 @@ function progressText(replay: Replay, accepted: number): string {
 
 // --- Events
 
-interface ReplayEventsOptions {
+interface ReplayEventsOptions extends WhyOptions {
   readonly source?: string
   readonly subject?: string
   readonly from?: string
@@ -273,7 +279,6 @@ interface ReplayEventsOptions {
   readonly perSecond?: number
   readonly dryRun?: boolean
   readonly yes?: boolean
-  readonly because?: string
 }
 
 function addReplayEvents(replay: Command, cli: Cli): void {
@@ -288,7 +293,8 @@ function addReplayEvents(replay: Command, cli: Cli): void {
     .option('--unmatched', 'those that no route wanted')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
-    .option('--because <text>', 'why; it is kept')
+    .addOption(whyOption())
+    .addOption(formerWhyOption())
     .option('-y, --yes', 'do not ask')
   handle<ReplayEventsOptions>(events, cli, (session, options, ids) =>
     replayEvents(session, options, (ids ?? []) as unknown as readonly string[]),
@@ -300,7 +306,8 @@ function replayEvents(
   options: ReplayEventsOptions,
   ids: readonly string[],
 ): Promise<number> {
-  const { source, subject, because } = options
+  const { source, subject } = options
+  const why = whyOf(options)
   const chosen = Object.entries({
     source,
     subject,
@@ -320,7 +327,7 @@ function replayEvents(
     body: {
       ...(ids.length > 0 ? { ids } : { filter: Object.fromEntries(chosen) }),
       ...(options.perSecond !== undefined && { perSecond: options.perSecond }),
-      ...(because !== undefined && { reason: because }),
+      ...(why !== undefined && { reason: why }),
     },
     what: 'event',
     dryRun: options.dryRun === true,

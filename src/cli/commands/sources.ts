@@ -8,6 +8,7 @@ import { usageError } from '../failure.ts'
 import { readInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { formerFilterOption, refuseReason } from '../reasons.ts'
 
 export function addSourceCommands(program: Command, cli: Cli): void {
   const publish = program
@@ -24,7 +25,8 @@ export function addSourceCommands(program: Command, cli: Cli): void {
     .command('rejections')
     .description('list what sources turned away, newest first, with counts per reason; never the payload')
     .option('--source <name>', 'only of this source')
-    .option('--reason <code>', 'only for this reason')
+    .option('--with-reason <code>', 'only for this reason')
+    .addOption(formerFilterOption())
     .addOption(limitOption())
   handle<RejectionOptions>(rejections, cli, listRejections)
   const catalog = program
@@ -86,13 +88,16 @@ async function readData(session: Session, given: string): Promise<JsonValue> {
 
 interface RejectionOptions extends ListOptions {
   readonly source?: string
+  readonly withReason?: string
+  /** Refused: it was the name of `withReason`. */
   readonly reason?: string
 }
 
 type Rejections = Answer<'listRejections'>
 
 async function listRejections(session: Session, options: RejectionOptions): Promise<void> {
-  const { source, reason } = options
+  refuseReason(options)
+  const { source, withReason: reason } = options
   let counts: Rejections['counts'] = []
   const page = await readPages<Rejections['items'][number]>(
     session,

@@ -45,7 +45,9 @@ const manifest: Manifest = {
     type: 'object',
     properties: {
       baseUrl: text('What stands before every path: https://api.example.com/v2.'),
-      probe: text('A path that can be read with the credential; left out: the address itself.'),
+      probe: text(
+        'A path that can be read with the credential, such as /me. Left out: the address itself; a 404 or 405 there says that the API can be reached, and the credential is not verified.',
+      ),
       tokenUrl: text('Of oauth2.'),
       authorizeUrl: text('Of oauth2 with people who allow it.'),
     },

@@ -1,3 +1,4 @@
+export { AUDIT_MESSAGES, isAuditMessage } from './audit.ts'
 export {
   type Holder,
   hasPermission,
@@ -8,6 +9,7 @@ export {
 } from './permission.ts'
 export { isAllowed, ROLES, type Role } from './role.ts'
 export { isTenantName, TENANT_NAME } from './tenant.ts'
+export { holdToLimit, TENANT_LIMITS, type TenantLimits } from './tenant-limits.ts'
 export {
   formatToken,
   hashSecret,

@@ -1,10 +1,11 @@
 // An http action, compiled: from a definition and a scope to a request, and from a response to facts.
 
-import { type HttpActionDocument, hashText } from '../definition/index.ts'
-import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import { type AuthDocument, type HttpActionDocument, hashText } from '../definition/index.ts'
+import { compileShape, compileTemplate, ExpressionError, type Scope, secretsIn } from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
 import { isNumber, isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import { compileAuth, markForShow, type SecretUse, usesOf } from './auth.ts'
 import { compileFound } from './found.ts'
 import { must, type ParsedResponse } from './parts.ts'
 
@@ -22,10 +23,13 @@ export interface HttpAction {
   readonly type: 'http'
   readonly policy: CallPolicy
   readonly abilities: EffectAbilities
+  /** What the request carries of secrets. */
+  readonly secrets: readonly SecretUse[]
   /** Throws ExpressionError where a value is missing that the request cannot do without. */
   render(scope: Scope, key: string): RenderedRequest
   /** null: the operation cannot be probed. */
   readonly probe: {
+    readonly secrets: readonly SecretUse[]
     render(scope: Scope): RenderedRequest
     /** Throws ExpressionError when the formula gives no clear answer. */
     found(scope: Scope, response: ParsedResponse): boolean
@@ -36,7 +40,8 @@ export interface HttpAction {
 const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
 export function compileHttpAction(document: HttpActionDocument): HttpAction {
-  const request = compileRequest(document.method, document.url, document.headers, document.body)
+  const { auth, probe } = document
+  const request = compileRequest(document.method, document.url, document.headers, document.body, auth)
   return {
     type: 'http',
     policy: { idempotent: document.idempotent, classify: document.classify },
@@ -46,11 +51,12 @@ export function compileHttpAction(document: HttpActionDocument): HttpAction {
       probeAfterMs: document.probe?.afterMs ?? null,
       timeoutMs: document.timeoutMs,
     },
+    secrets: request.secrets,
     render(scope, key) {
-      const rendered = request(scope)
+      const rendered = request.render(scope)
       return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
     },
-    probe: document.probe === null ? null : compileProbe(document.probe),
+    probe: probe === null ? null : compileProbe(probe, auth),
   }
 }
 
@@ -58,12 +64,19 @@ export function keyForHeader(key: string): string {
   return KEY_HEADER.test(key) ? key : hashText(key)
 }
 
-function compileProbe(probe: NonNullable<HttpActionDocument['probe']>): NonNullable<HttpAction['probe']> {
-  const request = compileRequest(probe.method, probe.url, probe.headers, null)
-  return {
-    render: request,
-    found: compileFound(probe.found, 'probe.found'),
-  }
+function compileProbe(
+  probe: NonNullable<HttpActionDocument['probe']>,
+  auth: AuthDocument | undefined,
+): NonNullable<HttpAction['probe']> {
+  const { method, url, headers } = probe
+  const { render, secrets } = compileRequest(method, url, headers, null, probe.auth ?? auth)
+  return { secrets, render, found: compileFound(probe.found, 'probe.found') }
+}
+
+export interface CompiledRequest {
+  readonly secrets: readonly SecretUse[]
+  /** Without the values of its secrets in the scope, a request for showing. */
+  render(scope: Scope): RenderedRequest
 }
 
 export function compileRequest(
@@ -71,13 +84,21 @@ export function compileRequest(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: JsonValue,
-): (scope: Scope) => RenderedRequest {
-  const urlTemplate = must(compileTemplate(url)).template
+  auth?: AuthDocument,
+): CompiledRequest {
+  const urlTemplate = must(compileTemplate(url, REQUEST)).template
   const headerTemplates = Object.entries(headers).map(
-    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text)).template] as const,
+    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text, REQUEST)).template] as const,
   )
-  const shape = body === null ? null : must(compileShape(body)).shape
-  return (scope) => {
+  const shape = body === null ? null : must(compileShape(body, REQUEST)).shape
+  const proof = auth === undefined ? null : compileAuth(auth)
+  const secrets: readonly SecretUse[] = [
+    ...(proof === null ? [] : [proof.use]),
+    ...usesOf(urlTemplate, 'text'),
+    ...headerTemplates.flatMap(([, template]) => usesOf(template, 'header')),
+    ...(shape === null ? [] : usesOf(shape, 'text')),
+  ]
+  const renderAll = (scope: Scope): RenderedRequest => {
     const renderedUrl = urlTemplate.render(scope, 'url')
     if (typeof renderedUrl !== 'string') throw new ExpressionError('type', 'the url is not a text', 'url')
     const rendered: Record<string, string> = {}
@@ -85,13 +106,22 @@ export function compileRequest(
       const value = template.render(scope)
       if (value !== undefined && value !== null) rendered[name] = headerText(name, value)
     }
+    if (proof !== null) rendered[proof.header] = headerText(proof.header, proof.render(scope))
     const value = shape === null ? undefined : shape.render(scope)
     if (value === undefined) return { method, url: renderedUrl, headers: rendered, body: null }
     const text = typeof value === 'string' ? value : stringifyJson(value)
     rendered['content-type'] ??= typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
     return { method, url: renderedUrl, headers: rendered, body: text }
   }
+  if (secrets.length === 0) return { secrets, render: renderAll }
+  return {
+    secrets,
+    render: (scope) => (secretsIn(scope) === null ? markForShow(renderAll(scope)) : renderAll(scope)),
+  }
 }
+
+/** What a request is made of may hold secrets. */
+const REQUEST = { secrets: true }
 
 /** As it stands in a request. Throws ExpressionError. */
 export function headerText(name: string, value: JsonValue): string {

@@ -1,5 +1,14 @@
 export type { Action, EmitAction, FunctionAction } from './action.ts'
 export { compileAction } from './action.ts'
+export {
+  compileAuth,
+  hiddenTexts,
+  isForShow,
+  type SecretUse,
+  secretFault,
+  secretKey,
+  usesOf,
+} from './auth.ts'
 export type { HttpAction, ParsedResponse, RenderedRequest } from './http.ts'
 export { effectRefOf, headerText, keyForHeader, must, parseResponse } from './http.ts'
 export type { AgentAction, ScheduleAction, StartAction, UnscheduleAction } from './inner.ts'

@@ -99,8 +99,12 @@ describe('agent', () => {
     ['nothing of who names it', { user: '[{{ payload.name }}{{ data.total }}]' }, { text: 'x' }, '[]'],
   ])('is given %s', (_, agent, with_, user) => {
     expect(render(agent, with_)).toEqual({
-      baseUrl: 'https://models.example/v1',
-      headers: { 'x-team': 'red' },
+      request: {
+        method: 'POST',
+        url: 'https://models.example/v1',
+        headers: { 'x-team': 'red' },
+        body: null,
+      },
       system: null,
       user,
     })

@@ -3,6 +3,7 @@
 import type {
   AgentActionDocument,
   AgentDocument,
+  AuthDocument,
   ScheduleActionDocument,
   StartActionDocument,
   UnscheduleActionDocument,
@@ -12,11 +13,14 @@ import {
   compileTemplate,
   ExpressionError,
   type Scope,
+  secretsIn,
   type Template,
   typeOf,
+  withSecrets,
 } from '../expression/index.ts'
 import { isNumber, isStorable, type JsonValue, stringifyJson } from '../json/index.ts'
-import { compileRequest, must } from './http.ts'
+import type { SecretUse } from './auth.ts'
+import { compileRequest, must, type RenderedRequest } from './http.ts'
 
 export interface StartAction {
   readonly type: 'start'
@@ -48,11 +52,11 @@ export interface AgentAction {
   readonly document: AgentDocument
   /** Of one attempt. */
   readonly timeoutMs: number
+  /** What its requests carry of secrets. */
+  readonly secrets: readonly SecretUse[]
   render(scope: Scope): {
-    /** Up to and without `/chat/completions`, without a slash at its end. */
-    readonly baseUrl: string
-    /** Lower-case names; without the secret. */
-    readonly headers: Readonly<Record<string, string>>
+    /** To the address up to and without `/chat/completions`, without a slash at its end; without a body. */
+    readonly request: RenderedRequest
     readonly system: string | null
     readonly user: string
   }
@@ -107,28 +111,35 @@ function renderName(template: Template, scope: Scope, path: string): string {
 export function compileAgentAction(document: AgentActionDocument): AgentAction {
   const { agent } = document
   const given = must(compileShape(document.with)).shape
-  const request = compileRequest('POST', agent.baseUrl.replace(/\/+$/, ''), agent.headers, null)
+  const base = agent.baseUrl.replace(/\/+$/, '')
+  const request = compileRequest('POST', base, agent.headers, null, authOf(agent))
   const system = agent.system === null ? null : must(compileTemplate(agent.system)).template
   const user = must(compileTemplate(agent.user)).template
   return {
     type: 'agent',
     document: agent,
     timeoutMs: document.timeoutMs ?? agent.timeoutMs,
+    secrets: request.secrets,
     render(scope) {
       const value = given.render(scope) ?? null
       const fields =
         typeof value === 'object' && !Array.isArray(value) && !isNumber(value) ? value : { value }
       // An agent is written apart from those who name it: it sees what it is given, and no more of them.
       const inner: Scope = { ...fields, vars: scope.vars }
-      const { url, headers } = request(inner)
+      const values = secretsIn(scope)
       return {
-        baseUrl: url,
-        headers,
+        request: request.render(values === null ? inner : withSecrets(inner, values)),
         system: system === null ? null : textOf(system, inner),
         user: textOf(user, inner),
       }
     },
   }
+}
+
+/** On a connection its own credential lets one in. */
+function authOf({ auth, secret, connection }: AgentDocument): AuthDocument | undefined {
+  if (connection !== undefined) return undefined
+  return auth ?? (secret === null ? undefined : { bearer: secret })
 }
 
 /** One template alone keeps its value's type; what is said to a model is a text. */

@@ -185,7 +185,7 @@ export function compilePath(
   const more = anyHeaders === undefined ? null : must(compileTemplate(anyHeaders)).template
   const form = encoding === 'form' && body !== null ? must(compileShape(body)).shape : null
   return (scope) => {
-    const { url, ...rest } = request(scope)
+    const { url, ...rest } = request.render(scope)
     const pairs = names.flatMap(([name, template]) =>
       name === ANY
         ? Object.entries(mapOf(template.render(scope), 'query')).flatMap(([one, value]) =>

@@ -15,6 +15,7 @@ import {
 import type { CallPolicy } from '../failure/index.ts'
 import { isNumber, isStorable, type JsonValue } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import type { SecretUse } from './auth.ts'
 import { compileRequest, keyForHeader, must, type ParsedResponse, type RenderedRequest } from './http.ts'
 
 export type Sought =
@@ -34,6 +35,8 @@ export interface UpsertAction {
   readonly policy: CallPolicy
   /** Of the whole: one look and one call. */
   readonly abilities: EffectAbilities
+  /** What its requests carry of secrets. */
+  readonly secrets: readonly SecretUse[]
   /** Of each request. */
   readonly timeoutMs: number
   readonly isLocked: boolean
@@ -50,23 +53,26 @@ export interface UpsertAction {
 }
 
 export function compileUpsertAction(document: UpsertActionDocument): UpsertAction {
-  const { classify, timeoutMs } = document
+  const { classify, timeoutMs, auth } = document
   const base = document.baseUrl.replace(/\/+$/, '')
   const extRef = must(compileTemplate(document.extRef)).template
-  const find = compileRequest(document.find.method, base + document.find.path, document.headers, null)
+  const find = compileRequest(document.find.method, base + document.find.path, document.headers, null, auth)
   const found = must(compileExpression(document.find.found)).expression
   const id = document.find.id === null ? null : must(compileExpression(document.find.id)).expression
-  const compileCall = (call: UpsertCallDocument): UpsertCall => {
-    const request = compileRequest(call.method, base + call.path, document.headers, call.body)
+  const compileCall = (call: UpsertCallDocument): UpsertCall & { readonly secrets: readonly SecretUse[] } => {
+    const request = compileRequest(call.method, base + call.path, document.headers, call.body, auth)
     return {
       policy: { idempotent: call.idempotent, classify },
       keyTtlMs: call.keyTtlMs,
+      secrets: request.secrets,
       render(scope, key) {
-        const rendered = request(scope)
+        const rendered = request.render(scope)
         return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
       },
     }
   }
+  const create = compileCall(document.create)
+  const update = document.update === null ? null : compileCall(document.update)
   return {
     type: 'upsert',
     policy: { idempotent: false, classify },
@@ -76,19 +82,20 @@ export function compileUpsertAction(document: UpsertActionDocument): UpsertActio
       probeAfterMs: document.find.afterMs,
       timeoutMs: 2 * timeoutMs,
     },
+    secrets: [...find.secrets, ...create.secrets, ...(update?.secrets ?? [])],
     timeoutMs,
     isLocked: document.lock === 'single',
     scopeOf: (scope) => ({ ...scope, extRef: refText(extRef.render(scope)) }),
     find: {
-      render: find,
+      render: find.render,
       read(scope, response) {
         const inner = { ...scope, result: response as unknown as JsonValue }
         if (!isThere(found.evaluate(inner))) return { is: 'absent' }
         return { is: 'found', id: id === null ? null : id.evaluate(inner) }
       },
     },
-    create: compileCall(document.create),
-    update: document.update === null ? null : compileCall(document.update),
+    create,
+    update,
   }
 }
 

@@ -171,6 +171,9 @@ describe('what is not a CloudEvent', () => {
     [{ ...good, time: '2018-04-05' }, 'time'],
     [{ ...good, time: '2018-04-05T17:31:00' }, 'time'],
     [{ ...good, time: '2018-13-05T17:31:00Z' }, 'time'],
+    [{ ...good, time: '2026-02-30T00:00:00Z' }, 'time'],
+    [{ ...good, time: '2026-03-01T24:00:00Z' }, 'time'],
+    [{ ...good, time: '2026-03-01T00:00Z' }, 'time'],
     [{ ...good, datacontenttype: 'json' }, 'datacontenttype'],
     [{ ...good, dataschema: '/relative' }, 'dataschema'],
     [{ ...good, Upper: 'x' }, 'Upper'],
@@ -338,6 +341,17 @@ describe('as events of ours', () => {
     expect(payloadOf({})).toEqual([null, null])
     expect(payloadOf({ data: null })).toEqual([null, null])
     expect(payloadOf({ data: 12345678901234567890n })).toEqual([12345678901234567890n, null])
+  })
+
+  test('[CE8] [DL14] an edited copy names its original, and no publisher can say so', () => {
+    const causationId = 'evt_0' as StoredEvent['id']
+    const extensionsOf = (more: Partial<StoredEvent>, headers: Record<string, string> = {}) =>
+      fromEvent(stored(more), { headers, data: '1' }).extensions
+    expect(extensionsOf({ causationId, dedupKey: 'edit:dlq_1:2' })).toMatchObject({ editedfrom: 'evt_0' })
+    expect(extensionsOf({ causationId })).not.toHaveProperty('editedfrom')
+    expect(extensionsOf({ dedupKey: 'edit:dlq_1:2' })).not.toHaveProperty('editedfrom')
+    const claimed = { 'ce-editedfrom': 'evt_9', 'content-type': 'application/json' }
+    expect(extensionsOf({ source: 'publish:/x' }, claimed)).not.toHaveProperty('editedfrom')
   })
 
   test('[CE8] a webhook’s event goes out whole, digit for digit', () => {

@@ -2,7 +2,7 @@
 // as headers and a body, is structured.ts and binary.ts; what it becomes here is envelope.ts.
 
 import { isNumber, type JsonNumber, plainNumber } from '../json/index.ts'
-import type { Instant } from '../time/index.ts'
+import { type Instant, parseInstant } from '../time/index.ts'
 
 export type CloudData =
   /** Not there at all, which is not the same as `null`. */
@@ -46,7 +46,8 @@ const UNFIT = /[\u0000-\u001f\u007f-\u009f]|\p{Surrogate}|\p{Noncharacter_Code_P
 const URI_CHARACTERS = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/
+/** RFC 3339 does not let them be left out. */
+const WITH_SECONDS = /^.{10}T\d{2}:\d{2}:\d{2}/i
 const INT32_MAX = 2 ** 31 - 1
 /** With its padding, as RFC 4648 has it. */
 export const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -163,10 +164,7 @@ function isUriReference(text: string): boolean {
 }
 
 function parseTime(text: string): Instant | null {
-  const upper = text.toUpperCase()
-  if (!RFC_3339.test(upper)) return null
-  const at = Date.parse(upper)
-  return Number.isNaN(at) ? null : at
+  return WITH_SECONDS.test(text) ? parseInstant(text) : null
 }
 
 /** Whether a content type says that the data is JSON; one that is not there does. */

@@ -5,7 +5,7 @@
 // for is kept beside it, in headers of the names that binary mode gives them.
 
 import { canonicalType } from '../canonical/index.ts'
-import type { StoredEvent } from '../event/index.ts'
+import { editedFrom, type StoredEvent } from '../event/index.ts'
 import { isStorable, type JsonValue, parseJson } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import type { Instant } from '../time/index.ts'
@@ -124,6 +124,7 @@ const OWN = new Set([
   'dataschema',
   'datacontenttype',
   'data',
+  'editedfrom',
 ])
 const NAME = /^[a-z0-9]{1,20}$/
 
@@ -145,6 +146,8 @@ export function fromEvent(
   }
   extensions.correlationid = event.correlationId
   if (event.causationId !== null) extensions.causationid = event.causationId
+  const original = editedFrom(event)
+  if (original !== null) extensions.editedfrom = original
   // What this system tells of itself has a name of its own; the subject that routes know it by stands beside it.
   const named = canonicalType(event)
   if (named !== null) extensions.eventsubject = event.subject

@@ -1,5 +1,5 @@
 export { type Addresses, type Located, locate, resolveAddresses } from './address.ts'
-export { probeOf } from './probe.ts'
+export { probeOf, provesReachOnly } from './probe.ts'
 export {
   type CircuitOverride,
   CONNECTION_STATUSES,

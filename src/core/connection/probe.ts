@@ -3,6 +3,7 @@
 
 import { type CompiledOperation, compileOperation } from '../action/index.ts'
 import type { OperationDocument, ProviderDocument } from '../definition/index.ts'
+import type { JsonValue } from '../json/index.ts'
 
 const compiled = new WeakMap<ProviderDocument, CompiledOperation | null>()
 
@@ -14,6 +15,23 @@ export function probeOf(provider: ProviderDocument): CompiledOperation | null {
   const probe = document === null ? null : compileOperation(document)
   compiled.set(provider, probe)
   return probe
+}
+
+/** What no answer of an address proves to be there: a credential that is refused, a limit, or something that passes. */
+const VERDICTS: readonly number[] = [401, 403, 407, 408, 421, 425, 429]
+
+/**
+ * Whether an answer proves that the other side is there and nothing more. The provider `http` asks for `/` where a connection
+ * names no path (`config.probe`), and many APIs have nothing there: their 404 or 405 is no fault of the connection.
+ */
+export function provesReachOnly(
+  provider: Pick<ProviderDocument, 'name'>,
+  config: JsonValue | null,
+  status: number | null,
+): boolean {
+  if (provider.name !== 'http' || status === null || status < 300 || status >= 500) return false
+  const named = config !== null && typeof config === 'object' && 'probe' in config ? config.probe : null
+  return named === null && !VERDICTS.includes(status)
 }
 
 function documentOf({ probe, classify, refine }: ProviderDocument): OperationDocument | null {

@@ -24,6 +24,8 @@ export interface ProbeResult {
   readonly httpStatus: number | null
   readonly class: FailureClass | null
   readonly error: string | null
+  /** The other side answered, and its answer says nothing of the credential; left out: it does, or there was no answer. */
+  readonly isUnverified?: true
 }
 
 /** What a person says of a circuit, until its end. */

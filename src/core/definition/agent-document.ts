@@ -1,6 +1,7 @@
 // An agent as it is kept: whom to ask, what to say, and what an answer looks like.
 
 import type { JsonValue } from '../json/index.ts'
+import type { AuthDocument } from './auth-document.ts'
 import type { SecretRef } from './verify-document.ts'
 
 /** Reusable; whoever names it has it resolved in its own document, and so pinned. */
@@ -14,6 +15,8 @@ export interface AgentDocument {
   readonly baseUrl: string
   /** Sent as a bearer token. */
   readonly secret: SecretRef | null
+  /** In place of `secret`. Left out: none. */
+  readonly auth?: AuthDocument
   readonly headers: Readonly<Record<string, string>>
   readonly model: string
   /** Templates, over what `with` gives. */

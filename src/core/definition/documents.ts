@@ -6,6 +6,7 @@ import type { FailureClass } from '../failure/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
 import type { AgentDocument } from './agent-document.ts'
+import type { AuthDocument } from './auth-document.ts'
 import type { OperationDocument } from './provider-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
@@ -134,6 +135,8 @@ export interface HttpActionDocument {
   readonly type: 'http'
   /** Whose address and credential it goes with: `url` is then a path behind its base, or an address of its host. Left out: nobody's. */
   readonly connection?: string
+  /** For the request and its probe. Left out: none. */
+  readonly auth?: AuthDocument
   readonly method: string
   /** A template, rendered in url mode. */
   readonly url: string
@@ -148,6 +151,8 @@ export interface HttpActionDocument {
     readonly method: string
     readonly url: string
     readonly headers: Readonly<Record<string, string>>
+    /** Left out: that of the action. */
+    readonly auth?: AuthDocument
     /** An expression over `result`, true when the effect is there. */
     readonly found: string
     /** How long after the doubtful call the vendor may still be applying it. */
@@ -177,6 +182,8 @@ export interface UpsertActionDocument {
   readonly type: 'upsert'
   /** `baseUrl` is then empty, or a path behind the connection's base. Left out: nobody's. */
   readonly connection?: string
+  /** For all its requests. Left out: none. */
+  readonly auth?: AuthDocument
   /** A template, rendered in url mode; paths are put behind it. */
   readonly baseUrl: string
   /** For all its requests. */

@@ -4,9 +4,16 @@ import { hash } from 'node:crypto'
 import { canonicalJson, type JsonValue } from '../json/index.ts'
 import type { DefinitionDocument } from './definition-document.ts'
 
+/** Documents never change, and one is hashed several times on its way into force. */
+const hashes = new WeakMap<DefinitionDocument, string>()
+
 /** `sha256:` and 64 hex digits, over canonical JSON: key order is irrelevant. */
 export function hashDocument(document: DefinitionDocument): string {
-  return hashText(canonicalJson(document as unknown as JsonValue))
+  const known = hashes.get(document)
+  if (known !== undefined) return known
+  const made = hashText(canonicalJson(document as unknown as JsonValue))
+  hashes.set(document, made)
+  return made
 }
 
 export function hashText(text: string | Uint8Array): string {

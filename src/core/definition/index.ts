@@ -1,4 +1,5 @@
 export type { AgentDocument } from './agent-document.ts'
+export { type AuthDocument, authHeaderOf, authSecretOf } from './auth-document.ts'
 export { hashBundle } from './bundle.ts'
 export { actionsOf, codeHashesOf } from './code-hashes.ts'
 export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './connection-document.ts'
@@ -50,7 +51,7 @@ export {
   type ManagedBy,
   mergeEntries,
 } from './in-force.ts'
-export { LANGUAGE } from './language.ts'
+export { LANGUAGE, languageOf } from './language.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
 export type {
   AuthModel,

@@ -2,5 +2,30 @@
 //
 // It is raised with each change of what a document may say, and is stored with each document as the version of its record: a node
 // that reads a higher one than its own does not know all of what the document says, and leaves it to those that do.
+//
+// A document is stored with the lowest number that has all of what it says, so that nodes of the former version go on with the rest.
 
-export const LANGUAGE = 1
+import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { actionsOf } from './code-hashes.ts'
+import type { DefinitionDocument } from './definition-document.ts'
+import type { ActionDocument } from './documents.ts'
+
+export const LANGUAGE = 2
+
+/** 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them. */
+export function languageOf(document: DefinitionDocument): number {
+  return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
+}
+
+const SECRET = /\{\{\s*secret\s*\(/
+
+function hasAuth(document: DefinitionDocument): boolean {
+  if (document.kind === 'Subscription' || document.kind === 'Agent') return document.auth !== undefined
+  return actionsOf(document).some(isAuthorized)
+}
+
+function isAuthorized(action: ActionDocument): boolean {
+  if (action.type === 'agent') return action.agent.auth !== undefined
+  if (action.type === 'http') return action.auth !== undefined || action.probe?.auth !== undefined
+  return action.type === 'upsert' && action.auth !== undefined
+}

@@ -3,6 +3,7 @@
 
 import type { JsonValue } from '../json/index.ts'
 import { DAY } from '../time/index.ts'
+import type { AuthDocument } from './auth-document.ts'
 import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
 import type { SecretRef } from './verify-document.ts'
 
@@ -43,6 +44,8 @@ export interface SubscriptionDocument {
 
   // What is left out was not written, and means the default.
 
+  /** Beside the signature. Left out: none. */
+  readonly auth?: AuthDocument
   /** A tree of templates: the body. Left out: `{ id, type, timestamp, data }`. */
   readonly transform?: JsonValue
   /** Left out: what the event's source declares as sensitive is sent as `[hidden]`. */

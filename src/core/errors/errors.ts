@@ -130,6 +130,12 @@ export const ERRORS = {
     title: 'The headers are too large',
     next: 'Send fewer or shorter headers, cookies among them, or a shorter address.',
   },
+  expectation_failed: {
+    kind: 'invalid',
+    status: 417,
+    title: 'The expectation cannot be met',
+    next: 'Send `expect: 100-continue`, or no `expect` header.',
+  },
   request_timeout: {
     kind: 'timeout',
     status: 408,
@@ -226,6 +232,12 @@ export const ERRORS = {
     title: 'Its state does not allow this',
     next: 'Read it again, since somebody else may have acted first, and decide anew.',
   },
+  tenant_limit: {
+    kind: 'conflict',
+    status: 409,
+    title: 'The tenant has as much of this as it may have',
+    next: 'Remove what is not needed any more, or ask the operator to raise the setting that the detail names; nothing was changed.',
+  },
   replays_exhausted: {
     kind: 'conflict',
     status: 409,
@@ -315,6 +327,12 @@ export const ERRORS = {
     status: 409,
     title: 'Instances live on versions that would not be supported',
     next: 'Write a migration from them, list them in `compatibility.supported`, or let the instances end; nothing was applied.',
+  },
+  check_too_long: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The check took too long',
+    next: 'Split the files, or make what they hold smaller; nothing was applied. MILLRACE_CHECK_TIMEOUT says how long a check may take.',
   },
   definitions_invalid: {
     kind: 'invalid',
@@ -483,6 +501,12 @@ export const ERRORS = {
     status: 421,
     title: 'This node does not do that',
     next: 'Send it to a node that has the role which the detail names, or give it to this one: `millrace start --role`, MILLRACE_ROLES.',
+  },
+  node_paused: {
+    kind: 'unavailable',
+    status: 503,
+    title: 'The node is paused',
+    next: 'Senders send again later. The operator follows what the detail says: /readyz and the log say the same.',
   },
   shutting_down: {
     kind: 'unavailable',

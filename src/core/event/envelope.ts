@@ -1,9 +1,12 @@
 // An event's envelope as clients and other systems see it. Instants are ISO 8601.
 
 import type { Instant } from '../time/index.ts'
+import { editedFrom } from './edited.ts'
 import type { EventSummary } from './event.ts'
 
+/** `editedFrom` is there for edited copies alone: what they hold did not come from the source. */
 export function showEnvelope(event: EventSummary) {
+  const original = editedFrom(event)
   return {
     id: event.id,
     tenant: event.tenant,
@@ -21,6 +24,7 @@ export function showEnvelope(event: EventSummary) {
     matched: event.matched,
     duplicates: event.duplicates,
     lastDuplicateAt: isoOrNull(event.lastDuplicateAt),
+    ...(original !== null && { editedFrom: original }),
   }
 }
 

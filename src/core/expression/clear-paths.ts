@@ -15,7 +15,7 @@ export function clearPaths(text: string, as: 'expression' | 'template'): readonl
     const programs =
       as === 'expression'
         ? [compileProgram(text)]
-        : splitTemplate(text).flatMap((part) => (typeof part === 'string' ? [] : [part]))
+        : splitTemplate(text, { secrets: true }).flatMap((part) => (typeof part === 'string' ? [] : [part]))
     const found = new Set<string>()
     for (const { node } of programs) walk(node, found)
     return [...found]

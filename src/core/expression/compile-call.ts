@@ -7,6 +7,7 @@ import { charge, type Evaluate } from './frame.ts'
 import type { CallSite, FunctionEntry } from './function-entry.ts'
 import { FUNCTIONS } from './functions.ts'
 import { compilePattern, type Pattern, patternCost } from './helpers.ts'
+import { misplacedSecret } from './secret-call.ts'
 import { isMissing, typeError } from './values.ts'
 
 type Call = Node & { kind: 'call' }
@@ -26,6 +27,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
 ])
 
 export function buildCall(node: Call, env: Env): Evaluate {
+  if (node.name === 'secret') throw misplacedSecret(node, env.isRequest)
   const entry = FUNCTIONS.get(node.name)
   if (entry === undefined) throw unknownFunction(node)
   const args = node.receiver === null ? node.args : [node.receiver, ...node.args]

@@ -21,6 +21,8 @@ export interface Env {
   depth: number
   /** A loop may repeat a value many times over: measure the result. */
   multiplies: boolean
+  /** Part of a request, where a secret may stand. */
+  readonly isRequest: boolean
 }
 
 /** The static path of an operand, for errors; undefined for computed values. */

@@ -8,11 +8,14 @@ import type { Env } from './env.ts'
 import { type ExpressionProblem, Fault } from './errors.ts'
 import { checkResult, type Frame, type Scope, STEPS_MAX } from './frame.ts'
 import { parseExpression } from './parser.ts'
+import { evaluateSecret, readSecretCall } from './secret-call.ts'
 
 export interface CompileOptions {
   /** Names in scope; without them every root is accepted. */
   readonly roots?: readonly string[]
   readonly steps?: number
+  /** The text is part of a request: `secret('name')` may stand in it. */
+  readonly secrets?: boolean
 }
 
 export interface Expression {
@@ -35,6 +38,8 @@ export interface Program {
   readonly node: Node
   readonly roots: readonly string[]
   readonly paths: readonly string[]
+  /** The entry of the vault that it is; null: it is something else. */
+  readonly secret: string | null
   run(scope: Scope): unknown
 }
 
@@ -55,8 +60,10 @@ export function compileProgram(text: string, options: CompileOptions = {}): Prog
     quiet: false,
     depth: 0,
     multiplies: false,
+    isRequest: options.secrets === true,
   }
-  const evaluate = build(node, env)
+  const secret = env.isRequest ? readSecretCall(node) : null
+  const evaluate = secret === null ? build(node, env) : evaluateSecret(secret)
   const stepsMax = options.steps ?? STEPS_MAX
   const { slotCount, multiplies } = env
   const none: unknown[] = []
@@ -66,7 +73,7 @@ export function compileProgram(text: string, options: CompileOptions = {}): Prog
     if (multiplies) checkResult(value)
     return typeof value === 'bigint' ? normalise(value) : value
   }
-  return { node, roots: [...env.usedRoots], paths: [...env.paths], run }
+  return { node, roots: [...env.usedRoots], paths: [...env.paths], secret, run }
 }
 
 export function compileExpression(

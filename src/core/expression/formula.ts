@@ -56,7 +56,7 @@ export function readFormula(text: string, as: 'expression' | 'template' = 'expre
 function nodesOf(text: string, as: 'expression' | 'template'): readonly (string | Node)[] | null {
   try {
     if (as === 'expression') return [compileProgram(text).node]
-    return splitTemplate(text).map((part) => (typeof part === 'string' ? part : part.node))
+    return splitTemplate(text, { secrets: true }).map((part) => (typeof part === 'string' ? part : part.node))
   } catch (error) {
     if (error instanceof Fault) return null
     throw error

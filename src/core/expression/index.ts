@@ -25,6 +25,13 @@ export {
 export type { Scope } from './frame.ts'
 export { compilePattern } from './helpers.ts'
 export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'
+export {
+  type SecretValues,
+  secretsIn,
+  secretText,
+  vaultKey,
+  withSecrets,
+} from './secret-call.ts'
 export { type CompiledTree, compileShape, type Shape } from './shape.ts'
 export { compileTemplate, type Template, type TemplateMode } from './template.ts'
 export { formatDuration, parseDuration, parseSize } from './units.ts'

@@ -11,6 +11,8 @@ import { makeTemplate, type TemplateMode } from './template.ts'
 export interface Shape {
   readonly roots: readonly string[]
   readonly paths: readonly string[]
+  /** Entries of the vault that it takes. */
+  readonly secrets: readonly string[]
   /** Undefined only when the whole tree is one template without a value. Throws ExpressionError. */
   render(scope: Scope, mode?: TemplateMode): JsonValue | undefined
 }
@@ -25,6 +27,7 @@ interface Work {
   readonly options: CompileOptions | undefined
   readonly roots: Set<string>
   readonly paths: Set<string>
+  readonly secrets: Set<string>
   readonly problems: LocatedProblem[]
 }
 
@@ -32,13 +35,14 @@ export function compileShape(
   value: JsonValue,
   options?: CompileOptions,
 ): CompiledTree<{ readonly shape: Shape }> {
-  const work: Work = { options, roots: new Set(), paths: new Set(), problems: [] }
+  const work: Work = { options, roots: new Set(), paths: new Set(), secrets: new Set(), problems: [] }
   const render = buildValue(value, [], work)
   const [problem] = work.problems
   if (problem !== undefined) return { ok: false, problem, problems: work.problems }
   const shape = {
     roots: [...work.roots],
     paths: [...work.paths],
+    secrets: [...work.secrets],
     render: (scope: Scope, mode: TemplateMode = 'data') => render(scope, mode),
   }
   return { ok: true, shape }
@@ -57,6 +61,7 @@ function buildText(text: string, path: readonly (string | number)[], work: Work)
     const template = makeTemplate(text, work.options)
     for (const root of template.roots) work.roots.add(root)
     for (const used of template.paths) work.paths.add(used)
+    for (const name of template.secrets) work.secrets.add(name)
     return (scope, mode) => template.render(scope, mode)
   } catch (error) {
     if (!(error instanceof Fault)) throw error

@@ -17,6 +17,8 @@ export interface Template {
   readonly text: string
   readonly roots: readonly string[]
   readonly paths: readonly string[]
+  /** Entries of the vault that it takes. */
+  readonly secrets: readonly string[]
   /** True when the text has no template in it. */
   readonly isConstant: boolean
   /** What is written as it is, in order; null where something is computed. */
@@ -50,8 +52,9 @@ export function makeTemplate(text: string, options?: CompileOptions): Template {
   }
   const roots = [...new Set(programs.flatMap((program) => program.roots))]
   const paths = [...new Set(programs.flatMap((program) => program.paths))]
+  const secrets = [...new Set(programs.flatMap(({ secret }) => secret ?? []))]
   const literals = parts.map((part) => (typeof part === 'string' ? part : null))
-  return { text, roots, paths, isConstant: programs.length === 0, literals, render }
+  return { text, roots, paths, secrets, isConstant: programs.length === 0, literals, render }
 }
 
 function renderText(parts: readonly Part[], scope: Scope, write: (value: unknown) => string): string {

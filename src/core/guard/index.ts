@@ -19,6 +19,11 @@ export {
   readMailTarget,
   readTarget,
 } from './outbound.ts'
-export { makeOutboundPolicy, type OutboundPolicy, parseOutboundEntry } from './outbound-policy.ts'
+export {
+  makeOutboundPolicy,
+  type OutboundPolicy,
+  outboundEntries,
+  parseOutboundEntry,
+} from './outbound-policy.ts'
 export { clientAddress, type ProxyHeaders, type PublicUrlInput, publicUrl } from './proxies.ts'
 export { VENDOR_NETWORKS } from './vendors.ts'

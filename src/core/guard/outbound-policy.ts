@@ -9,6 +9,8 @@ export interface OutboundPolicy {
   readonly hosts: ReadonlySet<string>
   /** With their leading dot: `.example.internal`. */
   readonly suffixes: readonly string[]
+  /** The upper bound: what this one does not allow either stays forbidden. Left out: there is none. */
+  readonly within?: OutboundPolicy
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const
@@ -29,7 +31,7 @@ export function parseOutboundEntry(entry: string): readonly string[] | null {
 }
 
 /** Throws where an entry cannot be read: settings are checked before. */
-export function makeOutboundPolicy(entries: readonly string[]): OutboundPolicy {
+export function makeOutboundPolicy(entries: readonly string[], within?: OutboundPolicy): OutboundPolicy {
   const networks: (readonly [IpAddress, number])[] = []
   const hosts = new Set<string>()
   const suffixes: string[] = []
@@ -43,5 +45,14 @@ export function makeOutboundPolicy(entries: readonly string[]): OutboundPolicy {
       else hosts.add(word)
     }
   }
-  return { networks, hosts, suffixes }
+  return { networks, hosts, suffixes, ...(within !== undefined && { within }) }
+}
+
+/** The entries that make the same policy: a policy itself cannot be sent to another thread. */
+export function outboundEntries({ networks, hosts, suffixes }: OutboundPolicy): readonly string[] {
+  return [
+    ...networks.map(([base, bits]) => `${base.toString()}/${bits}`),
+    ...hosts,
+    ...suffixes.map((suffix) => `*${suffix}`),
+  ]
 }

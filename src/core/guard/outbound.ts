@@ -95,7 +95,9 @@ export function judgeTarget({ host, isLiteral }: OutboundTarget, policy: Outboun
 /** An address that somebody wrote down. */
 export function judgeAddress(text: string, policy: OutboundPolicy): OutboundVerdict {
   const rule = forbids(text, policy, null)
-  return rule === null ? OK : refusal(rule, `${text} is ${WORDS[rule]}, ${howToAllow(rule, 'its network')}`)
+  return rule === null
+    ? OK
+    : refusal(rule, `${text} is ${WORDS[rule]}, ${howToAllow(rule, 'its network', policy)}`)
 }
 
 /** What a name leads to. Some good addresses excuse no bad one: which of them is dialled would be a matter of chance. */
@@ -107,7 +109,10 @@ export function judgeAddresses(
   for (const address of addresses) {
     const rule = forbids(address, policy, host)
     if (rule !== null)
-      return refusal(rule, `${host} leads to ${WORDS[rule]}, ${howToAllow(rule, 'the host or its network')}`)
+      return refusal(
+        rule,
+        `${host} leads to ${WORDS[rule]}, ${howToAllow(rule, 'the host or its network', policy)}`,
+      )
   }
   return OK
 }
@@ -126,6 +131,7 @@ function isExcepted(
   policy: OutboundPolicy,
   host: string | null,
 ): boolean {
+  if (policy.within !== undefined && !isExcepted(address, rule, policy.within, host)) return false
   // A network that happens to contain such a service does not ask for it: only its very address does.
   if (rule === 'metadata')
     return policy.networks.some((network) => isWhole(network) && contains(network, address))
@@ -165,13 +171,15 @@ const WORDS: Readonly<Record<AddressRule, string>> = {
   transition: 'an IPv6 address that stands for an IPv4 one',
 }
 
-function howToAllow(rule: AddressRule, what: string): string {
+function howToAllow(rule: AddressRule, what: string, { within }: OutboundPolicy): string {
   const no = 'which may not be called'
   if (rule === 'unreadable') return no
-  if (rule === 'metadata') return `${no} unless MILLRACE_OUTBOUND_ALLOW names that very address`
-  if (rule === 'loopback') return `${no} unless MILLRACE_OUTBOUND_ALLOW says loopback`
+  const settings = 'MILLRACE_OUTBOUND_ALLOW'
+  const tenant = within === undefined ? '' : ', and MILLRACE_OUTBOUND_TENANTS does for this tenant'
+  if (rule === 'metadata') return `${no} unless ${settings} names that very address${tenant}`
+  if (rule === 'loopback') return `${no} unless ${settings} says loopback${tenant}`
   const isForHosts = rule === 'private' || rule === 'shared'
-  return `${no} unless MILLRACE_OUTBOUND_ALLOW names ${isForHosts ? what : 'its network'}`
+  return `${no} unless ${settings} names ${isForHosts ? what : 'its network'}${tenant}`
 }
 
 function refusal(rule: OutboundRule, message: string): OutboundRefusal {

@@ -10,3 +10,10 @@ export {
   UNREAD_HEADER,
 } from './message.ts'
 export { type AgainVerdict, readAgain } from './read-again.ts'
+export {
+  mayReadAnyStream,
+  mayReadStream,
+  parseStreamEntry,
+  type StreamEntry,
+  type StreamList,
+} from './streams.ts'

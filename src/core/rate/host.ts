@@ -1,9 +1,9 @@
-// core/rate/host.ts — the bucket of another side's host: a 429 closes it for all who call there, until the time that it asked for.
-// Then one call is tried; only when that is not refused the same way the others go on. So a storm of refusals costs the other
-// side one call per opening.
+// core/rate/host.ts — the bucket of a vendor's host. One 429 is about the call that got it: the host is suspected, and one other call is
+// tried at once. If that is refused too, the host closes for all callers until the time that it asked for; then one call is tried again.
+// So a stray 429 costs one round trip, and a storm of refusals costs the vendor one call per opening, and one more at its start.
 //
-// Invariants: H1 while it is closed nobody begins a call. H2 after that one at a time, until one is not refused. H3 a later
-// refusal only lengthens.
+// Invariants: H1 while it is closed nobody begins a call. H2 suspected, and after it was closed, one call at a time until one is not
+// refused. H3 a later refusal only lengthens.
 
 import { unreachable } from '../errors/index.ts'
 import { stretch } from '../retry/index.ts'
@@ -12,17 +12,23 @@ import { DAY, type Instant, MINUTE, SECOND } from '../time/index.ts'
 /** null: open. */
 export type HostBucket = {
   readonly closedUntil: Instant
-  /** The work item that tries it. */
+  /** The job that tries it. */
   readonly triedBy: string | null
+  /** Refused once, and not closed: until when it closes if the call that is tried now is refused as well. */
+  readonly suspectedUntil?: Instant
 } | null
 
+interface Refusal {
+  readonly at: Instant
+  readonly retryAfterMs: number | null
+  readonly jitter: number
+}
+
 export type HostEvent =
-  | {
-      readonly type: 'limited'
-      readonly at: Instant
-      readonly retryAfterMs: number | null
-      readonly jitter: number
-    }
+  /** A quota that the vendor names is used up: it closes at once. */
+  | (Refusal & { readonly type: 'limited' })
+  /** One call was refused. */
+  | (Refusal & { readonly type: 'refused'; readonly by: string })
   /** Any other answer, or none. */
   | { readonly type: 'answered'; readonly at: Instant; readonly by: string }
   | { readonly type: 'tried'; readonly by: string }
@@ -36,10 +42,16 @@ const CLOSED_MS_MAX = DAY
 
 export function stepHost(bucket: HostBucket, event: HostEvent): HostBucket {
   switch (event.type) {
-    case 'limited': {
-      const askedMs = Math.min(CLOSED_MS_MAX, Math.max(CLOSED_MS_MIN, event.retryAfterMs ?? CLOSED_MS))
-      const until = event.at + Math.round(stretch(askedMs, event.jitter))
-      return { closedUntil: Math.max(bucket?.closedUntil ?? 0, until), triedBy: null }
+    case 'limited':
+      return { closedUntil: Math.max(bucket?.closedUntil ?? 0, askedUntil(event)), triedBy: null }
+    case 'refused': {
+      const until = askedUntil(event)
+      if (bucket === null) return { closedUntil: event.at, triedBy: null, suspectedUntil: until }
+      const { closedUntil, suspectedUntil } = bucket
+      // It began before the refusal that made the host suspect: it is part of the same.
+      if (suspectedUntil !== undefined && bucket.triedBy !== event.by)
+        return { ...bucket, suspectedUntil: Math.max(suspectedUntil, until) }
+      return { closedUntil: Math.max(closedUntil, suspectedUntil ?? 0, until), triedBy: null }
     }
     case 'answered':
       // Of a call that began before the refusal it says nothing.
@@ -51,6 +63,11 @@ export function stepHost(bucket: HostBucket, event: HostEvent): HostBucket {
     default:
       return unreachable(event)
   }
+}
+
+function askedUntil({ at, retryAfterMs, jitter }: Refusal): Instant {
+  const askedMs = Math.min(CLOSED_MS_MAX, Math.max(CLOSED_MS_MIN, retryAfterMs ?? CLOSED_MS))
+  return at + Math.round(stretch(askedMs, jitter))
 }
 
 /** `one`: a single call, to try it. */

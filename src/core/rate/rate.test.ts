@@ -92,6 +92,23 @@ describe('the bucket of a host', () => {
     expect(hostAllows(stepHost(tried, limited(10_001, 1_000)), 10_500)).toBe('none')
   })
 
+  test('[PA8] one refusal closes nothing: another call is tried at once', () => {
+    const refused = (at: number, by: string) =>
+      ({ type: 'refused', at, retryAfterMs: 5_000, jitter: 0, by }) as const
+    const suspected = stepHost(null, refused(100, 'w1'))
+    expect(hostAllows(suspected, 100)).toBe('one')
+    // One that was under way with it lengthens what is asked for, and closes nothing.
+    const more = stepHost(suspected, refused(200, 'w2'))
+    expect(hostAllows(more, 200)).toBe('one')
+    const tried = stepHost(more, { type: 'tried', by: 'w3' })
+    expect(hostAllows(tried, 210)).toBe('none')
+    expect(stepHost(tried, { type: 'answered', at: 220, by: 'w3' })).toBeNull()
+    const closed = stepHost(tried, refused(220, 'w3'))
+    expect(closed).toEqual({ closedUntil: 5_220, triedBy: null })
+    expect(hostAllows(closed, 5_219)).toBe('none')
+    expect(hostAllows(closed, 5_220)).toBe('one')
+  })
+
   test('[PA9] a storm costs one call per opening, whoever asks', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3_000), { maxLength: 100 }), (gaps) => {

@@ -4,21 +4,36 @@
 import { clearPaths, compilePath } from '../expression/index.ts'
 import { overlaps, type SensitivePath } from './paths.ts'
 
+export interface ClearRead {
+  /** As the formula writes it. */
+  readonly read: string
+  readonly sensitive: SensitivePath
+}
+
 /** The path of the formula that reads what one of `sensitive` hides, or null. The formula must compile. */
 export function findClearRead(
   text: string,
   as: 'expression' | 'template',
   sensitive: readonly SensitivePath[],
-): { readonly read: string; readonly sensitive: SensitivePath } | null {
-  for (const read of clearPaths(text, as)) {
+): ClearRead | null {
+  return findClearReads(text, as, sensitive)[0] ?? null
+}
+
+/** All of them: each path that is read, with each that it reads of. */
+export function findClearReads(
+  text: string,
+  as: 'expression' | 'template',
+  sensitive: readonly SensitivePath[],
+): readonly ClearRead[] {
+  return clearPaths(text, as).flatMap((read): readonly ClearRead[] => {
     const compiled = compilePath(read)
-    if (!compiled.ok) continue
+    if (!compiled.ok) return []
     const { root, steps } = compiled.path
-    if (root !== 'payload' && root !== 'header') continue
+    if (root !== 'payload' && root !== 'header') return []
     const lowered =
       root === 'header' ? steps.map((step) => (typeof step === 'string' ? step.toLowerCase() : step)) : steps
-    const found = sensitive.find((path) => overlaps(path, { root, steps: lowered }))
-    if (found !== undefined) return { read, sensitive: found }
-  }
-  return null
+    return sensitive
+      .filter((path) => overlaps(path, { root, steps: lowered }))
+      .map((one) => ({ read, sensitive: one }))
+  })
 }

@@ -42,6 +42,23 @@ export function isHiddenAt(place: readonly (string | number)[], paths: readonly 
   return trees.some((tree) => tree !== null)
 }
 
+/** The part of a place that may be named: it ends where what is below is sensitive. */
+export function namedPart<Step extends string | number>(
+  place: readonly Step[],
+  paths: readonly string[],
+): readonly Step[] {
+  const length = place.findIndex((_, index) => !isNameable(place.slice(0, index + 1), paths))
+  return length < 0 ? place : place.slice(0, length)
+}
+
+/** Whether a path declares the step itself, or nothing there is sensitive. */
+function isNameable(place: readonly (string | number)[], paths: readonly string[]): boolean {
+  if (!isHiddenAt(place, paths)) return true
+  const parent = place.slice(0, -1)
+  // Any other step beside it is hidden too: what is sensitive is the parent as a whole.
+  return !isHiddenAt([...parent, typeof place.at(-1) === 'number' ? 2 ** 31 : '\u0000'], paths)
+}
+
 function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
   if (tree === null) return value
   if (tree.isWhole) return HIDDEN

@@ -6,7 +6,7 @@ import { type DefinitionStatus, hashDocument, type SourceDocument } from '../def
 import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
 import { isNumber, isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
-import type { Instant } from '../time/index.ts'
+import { type Instant, isCalendarDate, parseInstant } from '../time/index.ts'
 import { compileDispatch, type Dispatch } from './dispatch.ts'
 import { type Answer, compileGuards, type Guards } from './guards.ts'
 import type { Verifier, VerifyInput } from './scheme.ts'
@@ -127,18 +127,16 @@ function identityOf(value: JsonValue): string | null {
   return typeof value === 'boolean' ? null : textOf(value)
 }
 
-/** A date alone is midnight UTC; a time without a zone means another instant on every machine, and is none. */
-const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 const INSTANT_MAX = 8.64e15
 
-/** Seconds or milliseconds since the epoch, or a text with a zone that the ISO grammar knows; in whole milliseconds. */
+/** Seconds or milliseconds since the epoch, or a text with a zone as RFC 3339 writes it; in whole milliseconds. */
 function instantOf(value: JsonValue | undefined): Instant | null {
   if (typeof value === 'number' || isNumeral(value)) {
     const time = Number(value)
     const at = Math.trunc(time > 1e11 ? time : time * 1_000)
     return Math.abs(at) <= INSTANT_MAX ? at : null
   }
-  if (typeof value !== 'string' || !ISO_INSTANT.test(value)) return null
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? null : at
+  if (typeof value !== 'string') return null
+  // A date alone is midnight UTC; a time without a zone means another instant on every machine, and is none.
+  return parseInstant(isCalendarDate(value) ? `${value}T00:00Z` : value)
 }

@@ -3,9 +3,9 @@
 // Invariant: SB2 a body without a transform is put together of texts that are there already. The payload is never parsed for it,
 // unless something in it is to be hidden.
 
-import { headerText, must } from '../action/index.ts'
+import { compileAuth, headerText, must, type SecretUse, usesOf } from '../action/index.ts'
 import { type CanonicalSubject, isCanonicalSource } from '../canonical/index.ts'
-import { hashDocument, type SubscriptionDocument } from '../definition/index.ts'
+import { authHeaderOf, hashDocument, type SubscriptionDocument } from '../definition/index.ts'
 import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
 import { stringifyJson } from '../json/index.ts'
 import { compileRoute, type Route } from '../route/index.ts'
@@ -25,15 +25,17 @@ export function compileSubscription(
   status: SubscriptionStatus = document.status,
 ): Subscription {
   const hash = hashDocument(document)
+  const [address, body, headers] = [addressOf(document.url), compileBody(document), compileHeaders(document)]
   return {
     document,
     hash,
     consumer: SUBSCRIPTION_PREFIX + document.name,
     status,
     route: compileMatching(document, hash, status),
-    urlOf: compileAddress(document.url),
-    bodyOf: compileBody(document),
-    headersOf: compileHeaders(document.headers),
+    secrets: [...address.secrets, ...headers.secrets, ...body.secrets],
+    urlOf: address.render,
+    bodyOf: body.render,
+    headersOf: headers.render,
   }
 }
 
@@ -84,25 +86,40 @@ function compileMatching(document: SubscriptionDocument, hash: string, status: S
 
 /** Where to, of a text that may be a template over `vars`. */
 export function compileAddress(text: string): Subscription['urlOf'] {
-  const { template } = must(compileTemplate(text))
-  if (template.isConstant) return () => text
-  return (scope) => {
+  return addressOf(text).render
+}
+
+function addressOf(text: string): Part<Subscription['urlOf']> {
+  const { template } = must(compileTemplate(text, REQUEST))
+  if (template.isConstant) return { secrets: [], render: () => text }
+  const render = (scope: Scope) => {
     const url = template.render(scope, 'url')
     if (typeof url !== 'string') throw new ExpressionError('type', 'the url is not a text', 'url')
     return url
   }
+  return { secrets: usesOf(template, 'text'), render }
 }
 
-function compileBody({ transform, sensitive }: SubscriptionDocument): Subscription['bodyOf'] {
-  if (transform === undefined) return (event) => usualBody(event, sensitive === 'send')
-  const { shape } = must(compileShape(transform))
-  return (event, scope) => {
+/** What a request is made of may hold secrets. */
+const REQUEST = { secrets: true }
+
+interface Part<Render> {
+  readonly secrets: readonly SecretUse[]
+  readonly render: Render
+}
+
+function compileBody({ transform, sensitive }: SubscriptionDocument): Part<Subscription['bodyOf']> {
+  if (transform === undefined)
+    return { secrets: [], render: (event) => usualBody(event, sensitive === 'send') }
+  const { shape } = must(compileShape(transform, REQUEST))
+  const render: Subscription['bodyOf'] = (event, scope) => {
     // Our own test has nothing of what a transform is made for: it shows whether the endpoint takes what we send and sign.
     if (isTestEvent(event)) return usualBody(event, true)
     const value = shape.render(scope())
     if (value === undefined) throw new ExpressionError('missing', 'the transform gives nothing', 'transform')
     return stringifyJson(value)
   }
+  return { secrets: usesOf(shape, 'text'), render }
 }
 
 /** Of ours, sent to see whether an endpoint takes what we send. */
@@ -123,24 +140,40 @@ function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
   return stringifyJson(redact(parsePayload(data), sensitive))
 }
 
-function compileHeaders(headers: SubscriptionDocument['headers']): Subscription['headersOf'] {
+function compileHeaders({
+  headers,
+  auth,
+}: Pick<SubscriptionDocument, 'headers' | 'auth'>): Part<Subscription['headersOf']> {
+  const proof = auth === undefined || isReservedHeader(authHeaderOf(auth)) ? null : compileAuth(auth)
   const templates = Object.entries(headers)
     // Refused where it is written; here it must not come through either.
     .filter(([name]) => !isReservedHeader(name))
-    .map(([name, text]) => ({ name: name.toLowerCase(), template: must(compileTemplate(text)).template }))
+    .map(([name, text]) => ({
+      name: name.toLowerCase(),
+      template: must(compileTemplate(text, REQUEST)).template,
+    }))
   const render = (scope: Scope): Readonly<Record<string, string>> => {
     const rendered: Record<string, string> = {}
     for (const { name, template } of templates) {
       const value = template.render(scope)
       if (value !== undefined && value !== null) rendered[name] = headerText(name, value)
     }
+    if (proof !== null) rendered[proof.header] = headerText(proof.header, proof.render(scope))
     return rendered
   }
-  if (templates.some(({ template }) => !template.isConstant)) return (scope) => render(scope())
+  const secrets = [
+    ...(proof === null ? [] : [proof.use]),
+    ...templates.flatMap(({ template }) => usesOf(template, 'header')),
+  ]
+  if (proof !== null || templates.some(({ template }) => !template.isConstant))
+    return { secrets, render: (scope) => render(scope()) }
   // Made when it is first sent: one that cannot stand in a header fails there, and nothing but that delivery with it.
   let known: Readonly<Record<string, string>> | null = null
-  return () => {
-    known ??= render({})
-    return known
+  return {
+    secrets,
+    render: () => {
+      known ??= render({})
+      return known
+    },
   }
 }

@@ -8,6 +8,7 @@ export const RESERVED_HEADERS: readonly string[] = [
   'user-agent',
   'content-type',
   'traceparent',
+  'millrace-edited-from',
   'tracestate',
   'host',
   'content-length',

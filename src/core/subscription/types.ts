@@ -1,5 +1,6 @@
 // A subscription, compiled, and what becomes of it while it runs.
 
+import type { SecretUse } from '../action/index.ts'
 import type { SubscriptionDocument } from '../definition/index.ts'
 import type { StoredEvent } from '../event/index.ts'
 import type { Scope } from '../expression/index.ts'
@@ -76,6 +77,8 @@ export interface Subscription {
   readonly status: SubscriptionStatus
   /** For matching, lanes, pace, retries and dead letters: `of.kind` is `delivery`, its status that of the subscription. */
   readonly route: Route
+  /** What its requests carry of secrets. Without their values in a scope, what is rendered is for showing. */
+  readonly secrets: readonly SecretUse[]
   /** Where to, of a scope with `vars`; throws ExpressionError where a name is not among them. */
   urlOf(scope: Scope): string
   /**

@@ -7,3 +7,5 @@ export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
+
+export { isCalendarDate, parseInstant } from './instant.ts'

@@ -82,7 +82,7 @@ export function decideFailure(question: FailureQuestion): FailureStep {
   }
 }
 
-/** After this many losses while alone an item is poison: it takes its node down with it. */
+/** After this many losses beyond the first a job is poison: it takes its node down with it. */
 export const LOSSES_MAX = 3
 
 /** What is left to do for an item that may not start another call, given what the ledger says of its effect. */

@@ -11,4 +11,12 @@ export type {
   WorkRow,
   WorkState,
 } from './work.ts'
-export { EMPTY_NOTE, isUntried, isWorkKind, letterOf, SUBSCRIPTION_PREFIX, WORK_STATES } from './work.ts'
+export {
+  EMPTY_NOTE,
+  isIsolated,
+  isUntried,
+  isWorkKind,
+  letterOf,
+  SUBSCRIPTION_PREFIX,
+  WORK_STATES,
+} from './work.ts'

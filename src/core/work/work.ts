@@ -26,7 +26,7 @@ export interface Counters {
   readonly attempts: number
   /** Times it stepped aside for somebody else's key or a closed bucket. */
   readonly waits: number
-  /** Times its owner died while it ran alone. */
+  /** Times its owner died, beyond the first one, before the job was put back or settled. */
   readonly losses: number
 }
 
@@ -124,7 +124,7 @@ export interface WorkRow extends Counters, Note {
   readonly owner: Incarnation | null
   /** Grows with every change of owner; a stale owner is known by it. */
   readonly epoch: number
-  /** Lost by a crash before: runs with no other such item beside it. */
+  /** A crash left it behind: what it did is looked up in the ledger first. Runs beside others until it is lost again (isIsolated). */
   readonly alone: boolean
   readonly createdAt: Instant
   readonly expiresAt: Instant
@@ -166,6 +166,14 @@ export const SUBSCRIPTION_PREFIX = 'subscription:'
 /** The dead letter that an item replays; null: it replays none. */
 export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
   return replayOf?.startsWith('dlq_') === true ? (replayOf as DeadLetterId) : null
+}
+
+/**
+ * Whether it runs with no other isolated job beside it. One crash says nothing of the jobs it interrupted, so they run in parallel again;
+ * one that was interrupted twice may be what takes its node down.
+ */
+export function isIsolated({ alone, losses }: Pick<WorkRow, 'alone' | 'losses'>): boolean {
+  return alone && losses > 0
 }
 
 /** Whether nobody has tried it so far, or said that it should wait: its time has not begun. */

@@ -4,7 +4,7 @@
 // one and a used link have the same answer.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { parseToken, type Role } from '../../core/access/index.ts'
+import { parseToken, type Role, type TenantLimits } from '../../core/access/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { type Instant, SECOND } from '../../core/time/index.ts'
@@ -69,6 +69,8 @@ export interface AccessDeps {
   readonly random: Random
   readonly log: Log
   readonly adminKey: string
+  /** How much a tenant may have; left out: the usual. */
+  readonly limits?: TenantLimits
 }
 
 const REFUSED_EVERY_MS = 10 * SECOND

@@ -3,7 +3,16 @@
 // A key is read from the store at most every few seconds. Revoking forgets it here at once; other nodes learn of it when
 // what they remember is too old. That a key was used is noted at most once a minute, and nobody waits for it.
 
-import { formatToken, hashSecret, matchesHash, type Role, type Token } from '../../core/access/index.ts'
+import {
+  formatToken,
+  hashSecret,
+  holdToLimit,
+  matchesHash,
+  type Role,
+  TENANT_LIMITS,
+  type TenantLimits,
+  type Token,
+} from '../../core/access/index.ts'
 import { makeCache } from '../../core/cache/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -49,6 +58,7 @@ export interface Keys {
 
 export const REMEMBERED_MS = 5 * SECOND
 const KEYS_REMEMBERED_MAX = 10_000
+const COUNT_PAGE = 200
 
 interface Kept {
   version: number
@@ -62,8 +72,9 @@ export function makeKeys(deps: {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  readonly limits?: TenantLimits
 }): Keys {
-  const { store, clock, random, log } = deps
+  const { store, clock, random, log, limits = TENANT_LIMITS } = deps
   const cache = makeCache<Kept>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   /** Asking again for what is not there costs the store nothing. */
@@ -117,6 +128,20 @@ export function makeKeys(deps: {
     )
   }
 
+  /** Counted up to the limit; expired ones too, since they are stored until they are revoked. */
+  const countKeys = async (tenant: TenantId): Promise<number> => {
+    let count = 0
+    let cursor: string | null = null
+    do {
+      const page: Page<unknown> = await store
+        .forTenant(tenant)
+        .records({ kind: 'key', cursor, limit: COUNT_PAGE })
+      count += page.items.length
+      cursor = page.nextCursor
+    } while (cursor !== null && count <= limits.keys)
+    return count
+  }
+
   return {
     async list(tenant, page) {
       const { items, nextCursor } = await store.forTenant(tenant).records({ ...page, kind: 'key' })
@@ -124,6 +149,7 @@ export function makeKeys(deps: {
       return { items: items.map(({ key, body }) => show(key, parse(body), now)), nextCursor }
     },
     async make(tenant, { name, role, permissions = [], expiresInMs }, by) {
+      holdToLimit('keys', (await countKeys(tenant)) + 1, limits)
       const now = clock.now()
       const id = makeId(now, random)
       const secret = makeSecret(random)

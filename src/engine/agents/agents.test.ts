@@ -123,7 +123,9 @@ test('[AG3] without its secret an agent is not asked', async () => {
   const { work, requests } = await ask([FITS], {}, [])
   expect(requests).toHaveLength(0)
   expect(work).toMatchObject({ state: 'dead', class: 'config' })
-  expect(work.lastError).toBe('the secret of the agent prioritiser is not set')
+  expect(work.lastError).toBe(
+    'agent prioritiser: the environment variable `MODEL_KEY` has no value: set it and restart the nodes, then replay',
+  )
 })
 
 test('[AG5] what it says is told while it answers', async () => {

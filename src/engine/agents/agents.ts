@@ -4,7 +4,7 @@
 // Invariants: AG1 an answer is used only if it fits the agent's schema. AG2 the tokens of all attempts together stay within the
 // budget, but for the answer that goes past it. AG3 the secret is in the request and nowhere else.
 
-import type { AgentAction } from '../../core/action/index.ts'
+import type { AgentAction, RenderedRequest } from '../../core/action/index.ts'
 import {
   type Answer,
   chatRequest,
@@ -15,7 +15,9 @@ import {
   type Reply,
   readWhole,
 } from '../../core/agent/index.ts'
+import type { Scope } from '../../core/expression/index.ts'
 import type { CallVerdict } from '../../core/failure/index.ts'
+import { makeRedact, type Redact } from '../../core/secret/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Vault } from '../../ports/vault.ts'
@@ -25,6 +27,7 @@ import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
 import { type Call, type InternalCall, leaseGuard } from '../outcome.ts'
+import { openSecrets } from '../request-secrets.ts'
 import { sendFor, verdictOf } from '../sending.ts'
 import { spentEvidence, spentOf } from './spent.ts'
 
@@ -69,13 +72,6 @@ export function makeAgents(
     return check
   }
 
-  const bearerOf = async (call: Call, { document }: AgentAction): Promise<string | null | undefined> => {
-    // On a connection its own credential lets one in.
-    if (document.secret === null || call.through !== undefined) return null
-    const [value] = await deps.vault.resolve(call.item.work.tenant, [document.secret])
-    return value
-  }
-
   const spentBefore = async ({ item, key }: Call, { document }: AgentAction): Promise<number> => {
     if (document.budget === null || item.work.attempts === 0) return 0
     const entry = await deps.store.forTenant(item.work.tenant).ledger(key)
@@ -91,31 +87,28 @@ export function makeAgents(
 
   const turn = async (
     call: Call,
-    body: string,
-    bearer: string | null,
-    timeoutMs: number,
+    request: Call['request'],
+    { timeoutMs, hidden }: { readonly timeoutMs: number; readonly hidden: readonly string[] },
     agent: string,
   ): Promise<{ readonly sent: Sent; readonly reply: Reply | null }> => {
     const { item } = call
     let said = ''
     let isHeard = false
     let toldAt = Number.NEGATIVE_INFINITY
+    // What a model repeats of a secret comes in pieces: it is looked for in what they make together.
+    const redact = makeRedact(hidden)
     const reader = makeStreamReader((text) => {
       said += text
       const now = clock.monotonic()
       if (now - toldAt < PROGRESS_EVERY_MS) return
       toldAt = now
-      deps.progress({ item, agent, text: said.slice(-PROGRESS_LENGTH_MAX), characters: said.length })
+      const shown = redact(said).slice(-PROGRESS_LENGTH_MAX)
+      deps.progress({ item, agent, text: shown, characters: said.length })
     })
-    const { headers } = call.request
-    const request = {
-      ...call.request,
-      body,
-      headers: bearer === null ? headers : { ...headers, authorization: `Bearer ${bearer}` },
-    }
     const sent = await sendFor(call, http, request, {
       timeoutMs,
       maxResponseBytes: config.responseBytesMax,
+      hidden,
       onChunk(chunk) {
         isHeard = true
         reader.read(chunk)
@@ -124,20 +117,18 @@ export function makeAgents(
     const { outcome } = sent
     if (outcome.kind === 'failed' || outcome.status >= 300) return { sent, reply: null }
     const isStream = (outcome.headers['content-type'] ?? '').startsWith('text/event-stream')
-    if (!isStream) return { sent, reply: readWhole(outcome.body) }
+    if (!isStream) return { sent, reply: redacted(readWhole(outcome.body), redact) }
     // A client that tells nothing on the way has it all in the end.
     if (!isHeard) reader.read(outcome.body)
-    return { sent, reply: reader.end() }
+    return { sent, reply: redacted(reader.end(), redact) }
   }
 
-  const converse = async (call: Call, action: AgentAction, first: readonly Message[]): Promise<Performed> => {
+  const converse = async (call: Call, action: AgentAction, begun: Begun): Promise<Performed> => {
     const { document } = action
+    const { request, hidden } = begun
     const check = checkOf(action)
-    const bearer = await bearerOf(call, action)
-    if (bearer === undefined) return failed('config', `the secret of the agent ${document.name} is not set`)
     const startedAt = clock.monotonic()
-    let messages = first
-    let spent = await spentBefore(call, action)
+    let { messages, spent } = begun
     let problem = ''
     let last: HttpOutcome = NOTHING_SENT
     for (let turns = 0; turns <= document.repairs; turns += 1) {
@@ -150,7 +141,7 @@ export function makeAgents(
       if (timeoutMs <= 0)
         return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
       const body = chatRequest(document, messages, left)
-      const { sent, reply } = await turn(call, body, bearer, timeoutMs, document.name)
+      const { sent, reply } = await turn(call, { ...request, body }, { timeoutMs, hidden }, document.name)
       const { outcome, error } = sent
       last = outcome
       const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })
@@ -183,19 +174,28 @@ export function makeAgents(
     return failed('transient', `the answer does not fit: ${problem}`, last)
   }
 
+  /** Whatever has to be waited for is read before the last look at the lease. */
+  const prepare = async (
+    call: Call,
+    action: AgentAction,
+    { scope, messages }: { readonly scope: Scope; readonly messages: readonly Message[] },
+  ): Promise<() => Promise<Performed>> => {
+    const { document } = action
+    const opened = await openSecrets(deps.vault, call.item.work.tenant, action.secrets)
+    if (!opened.ok) return async () => failed(opened.class, `agent ${document.name}: ${opened.error}`)
+    const spent = await spentBefore(call, action)
+    const request =
+      opened.hidden.length === 0 ? call.request : requestOf(call, action.render(opened.open(scope)).request)
+    return () => converse(call, action, { request, hidden: opened.hidden, spent, messages })
+  }
+
   return {
     callOf(internal, action) {
-      const { baseUrl, headers, system, user } = action.render(internal.scope)
+      const { request, system, user } = action.render(internal.scope)
       const messages: readonly Message[] = [
         ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
         { role: 'user', content: user },
       ]
-      const request = {
-        method: 'POST',
-        url: `${baseUrl}/chat/completions`,
-        headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-        body: null,
-      }
       const call: Call = {
         ...internal,
         action: {
@@ -203,11 +203,35 @@ export function makeAgents(
           abilities: { idempotent: true, keyTtlMs: null, probeAfterMs: null, timeoutMs: action.timeoutMs },
           probe: null,
         },
-        request: internal.through?.locate(request) ?? request,
+        request: requestOf(internal, request),
       }
-      return { ...call, perform: () => converse(call, action, messages) }
+      return { ...call, prepare: () => prepare(call, action, { scope: internal.scope, messages }) }
     },
   }
+}
+
+/** What an attempt begins with. */
+interface Begun {
+  readonly request: RenderedRequest
+  readonly hidden: readonly string[]
+  readonly spent: number
+  readonly messages: readonly Message[]
+}
+
+/** `base`: what the agent renders. */
+function requestOf({ through }: Pick<Call, 'through'>, base: RenderedRequest): RenderedRequest {
+  const request = {
+    ...base,
+    url: `${base.url}/chat/completions`,
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...base.headers },
+  }
+  return through?.locate(request) ?? request
+}
+
+function redacted<Said extends Reply | null>(reply: Said, redact: Redact): Said {
+  if (reply === null) return reply
+  const error = reply.error === null ? null : redact(reply.error)
+  return { ...reply, text: redact(reply.text), error }
 }
 
 const NOTHING_SENT: HttpOutcome = {

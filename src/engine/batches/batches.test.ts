@@ -80,6 +80,16 @@ const ANN = { actor: 'ann', reason: 'looked' }
 const ledger = (world: World, name: string) => world.reads.ledger(`BOOK:${name}`)
 
 describe('gathering', () => {
+  test('[BA8] large events fill a batch before it has its size', async () => {
+    const world = makeWorld(() => OK)
+    const source = { ...SOURCE, limits: { bodyBytes: 4_194_304, depth: 16 } }
+    const documents = [source, withBatch({ size: 50, maxWaitMs: 60_000 })[1]]
+    const node = await world.node({ documents })
+    for (const name of ['a', 'b', 'c'])
+      await accept(world, node, { ...order(name), large: 'x'.repeat(1_500_000) })
+    expect(world.calls.map(({ request }) => refsOf(request))).toEqual([['BOOK:a', 'BOOK:b', 'BOOK:c']])
+  })
+
   test('[BA8] as many as a batch may hold share one call, under the hash of their keys', async () => {
     const world = makeWorld(() => OK)
     const node = await world.node({ documents: withBatch() })

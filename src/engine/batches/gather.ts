@@ -23,11 +23,14 @@ export type Freeze = (call: InternalCall, members: readonly Gathered[]) => Promi
 interface Open {
   readonly call: InternalCall
   readonly members: Gathered[]
+  bytes: number
   readonly hands: { give(joined: Joined): void; fail(error: unknown): void }[]
   cancel(): void
 }
 
 const HELD_MS = 1_000
+/** Of the events of one batch: its call has a body of that size, and everything of it is in memory at once. */
+const BATCH_BYTES_MAX = 4 * 1_048_576
 
 export function makeGathering(deps: {
   readonly clock: Clock
@@ -55,7 +58,7 @@ export function makeGathering(deps: {
 
   const begin = (name: string, call: InternalCall, firstAt: number, maxWaitMs: number): Open => {
     let cancel: () => void = () => {}
-    const gathered: Open = { call, members: [], hands: [], cancel: () => cancel() }
+    const gathered: Open = { call, members: [], bytes: 0, hands: [], cancel: () => cancel() }
     const delayMs = Math.max(0, firstAt + maxWaitMs - time.now())
     cancel = clock.after(delayMs, () => close(name, gathered))
     open.set(name, gathered)
@@ -77,7 +80,9 @@ export function makeGathering(deps: {
       const comeBack = deps.stepAside(call.item.work.tenant)
       const frozen = new Promise<Joined>((give, fail) => gathered.hands.push({ give, fail }))
       gathered.members.push({ item, work, event, key, scope, over })
-      if (gathered.members.length >= rules.size || work.alone || isOver) close(name, gathered)
+      gathered.bytes += event.data.length
+      const isFull = gathered.members.length >= rules.size || gathered.bytes >= BATCH_BYTES_MAX
+      if (isFull || work.alone || isOver) close(name, gathered)
       try {
         return await frozen
       } finally {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, SourceDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { mayReadStream } from '../../core/inlet/index.ts'
 import { NEW_SHARED } from '../../core/rate/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Node } from '../world.fixture.ts'
@@ -373,7 +374,8 @@ describe('definitions', () => {
 
   test('[BU65] a durable that several tenants name is of one of them; the usual name is its own source’s', async () => {
     const { world, node, send } = makeBusWorld()
-    const one = await node()
+    const natsStreams = ['default', 'acme'].map((tenant) => ({ tenant, stream: 'ORDERS' }))
+    const one = await node({ config: { natsStreams } })
     const thief = {
       ...INLET,
       name: 'thief',
@@ -391,6 +393,55 @@ describe('definitions', () => {
       why: expect.stringContaining('another name'),
     })
     expect(named(one, 'source.waiting')).toMatchObject([{ fields: { source: 'thief' } }])
+  })
+})
+
+describe('[BU74] which streams a tenant reads', () => {
+  const acme = 'acme' as TenantId
+  const reader = { ...INLET, name: 'reader' }
+
+  test.each([
+    ['found by its subjects', reader],
+    ['named', { ...reader, nats: { ...reader.nats, stream: 'ORDERS' } }],
+  ])('without a list, another tenant than the owner’s reads none: %s', async (_, document) => {
+    const { world, node, send, events } = makeBusWorld()
+    const one = await node()
+    await apply(one, () => world.pass(1_000), [document as typeof INLET], acme)
+    send({})
+    await world.pass(10_000)
+    expect((await events()).map(({ tenant }) => tenant)).toEqual(['default'])
+    expect(one.engine.inlets.state(acme, 'reader')).toMatchObject({
+      is: 'waiting',
+      why: expect.stringContaining('MILLRACE_NATS_STREAMS'),
+    })
+  })
+
+  test('with a list, each reads what is listed for it, also where its source names no stream', async () => {
+    const { world, hub, node, send } = makeBusWorld()
+    hub.addStream({ name: 'ACME_CRM', subjects: ['crm.>'] })
+    const natsStreams = [{ tenant: 'acme', stream: 'ACME_*' }]
+    const one = await node({ config: { natsStreams } })
+    const crm = { ...reader, nats: { subjects: ['crm.>'] } }
+    const orders = { ...reader, name: 'curious' }
+    await apply(one, () => world.pass(1_000), [crm, orders], acme)
+    send({})
+    send({ subject: 'crm.contact' })
+    await world.pass(10_000)
+    const { events } = await world.store.system('verification').dump()
+    expect(events.map(({ tenant, subject }) => `${tenant} ${subject}`)).toEqual(['acme crm.contact'])
+    expect(one.engine.inlets.state(acme, 'curious')).toMatchObject({ is: 'waiting' })
+    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({
+      is: 'waiting',
+      why: expect.stringContaining('MILLRACE_NATS_STREAMS'),
+    })
+  })
+
+  test('the streams of the node itself are never read', () => {
+    const list = [{ tenant: 'acme', stream: '*' }]
+    expect(mayReadStream(list, 'millrace', 'acme', 'MILLRACE_EVENTS')).toBe(false)
+    expect(mayReadStream(list, 'acme.eu', 'acme', 'ACME_EU_TOKENS')).toBe(false)
+    expect(mayReadStream(list, 'millrace', 'acme', 'ORDERS')).toBe(true)
+    expect(mayReadStream(null, 'millrace', 'default', 'MILLRACE_TOKENS')).toBe(false)
   })
 })
 

@@ -1,10 +1,10 @@
 // The ways in from the bus: one consumer for each source that takes from it, of every tenant, as the definitions in force say.
 //
 // Invariants: BU64 a paused source goes on taking; of a disabled one, messages stay where they are. BU65 a durable is of one
-// source: where several tenants name it, one of them has it. A source whose consumer changes is closed before it begins anew.
+// source: where several tenants name it, one of them has it. BU74 a source reads the streams that its tenant may read. A source whose consumer changes is closed before it begins anew.
 
 import type { TenantId } from '../../core/ids/index.ts'
-import { durableOf } from '../../core/inlet/index.ts'
+import { durableOf, mayReadAnyStream, mayReadStream } from '../../core/inlet/index.ts'
 import type { Source } from '../../core/source/index.ts'
 import { patternsMeet } from '../../core/subject/index.ts'
 import type { Consumer, ConsumerState } from '../../ports/bus.ts'
@@ -63,7 +63,7 @@ export function makeInlets(
     /** Tokens of all nodes; null: this one is alone. */
     readonly draws: Draws | null
   },
-  config: Pick<EngineConfig, 'roles' | 'busPrefix'>,
+  config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams'>,
 ): Inlets {
   const { clock, log, bus, registry, messages } = deps
   const shares = makeShares({ clock, draws: deps.draws })
@@ -73,6 +73,8 @@ export function makeInlets(
   const refused = new Map<string, string>()
   const told = new Set<string>()
   const own = `${config.busPrefix}.>`
+  const mayRead = (tenant: TenantId, stream: string) =>
+    mayReadStream(config.natsStreams, config.busPrefix, tenant, stream)
   let isStarted = false
   let isStopped = false
 
@@ -151,6 +153,7 @@ export function makeInlets(
         subjects,
         durable,
         owner: `${config.busPrefix} ${wanted.id}`,
+        mayRead: (name) => mayRead(wanted.tenant, name),
         knownForMs,
         maxInFlight: IN_FLIGHT_MAX,
         handle: (message) => messages.handle(way, message),
@@ -191,12 +194,17 @@ export function makeInlets(
         tellOnce(id, () => log.warn('source.no-bus', { tenant, source, next: NO_BUS }))
       return
     }
-    const { wanted, refused: taken } = withOwnDurables(all.filter((one) => !goesRound(one, own)))
-    const round = all.filter((one) => goesRound(one, own))
+    const isForbidden = ({ tenant, stream }: Wanted) =>
+      stream === null ? !mayReadAnyStream(config.natsStreams, tenant) : !mayRead(tenant, stream)
+    const forbidden = all.filter(isForbidden)
+    const round = all.filter((one) => !isForbidden(one) && goesRound(one, own))
+    const rest = all.filter((one) => !isForbidden(one) && !goesRound(one, own))
+    const { wanted, refused: taken } = withOwnDurables(rest)
     refused.clear()
     for (const { id } of taken) refused.set(id, TAKEN)
     for (const { id } of round) refused.set(id, ROUND)
-    for (const one of [...taken, ...round]) {
+    for (const { id } of forbidden) refused.set(id, FORBIDDEN)
+    for (const one of [...taken, ...round, ...forbidden]) {
       const { tenant, source, durable } = one
       const why = refused.get(one.id)
       tellOnce(`${one.id} ${keyOf(one)}`, () => log.warn('source.waiting', { tenant, source, durable, why }))
@@ -237,6 +245,8 @@ export function makeInlets(
 
 const NO_BUS = 'this node knows no NATS: set MILLRACE_NATS_URL'
 const TAKEN = 'its durable is that of another tenant’s source: give `nats.durable` another name'
+const FORBIDDEN =
+  'its tenant may not read that stream; the operator allows it with MILLRACE_NATS_STREAMS, and the source names it as `nats.stream`'
 const ROUND =
   'its subjects meet what this node publishes (MILLRACE_NATS_PREFIX), and would go round for ever: name the subjects of others'
 const STARTING = { is: 'waiting', why: 'it begins' } as const

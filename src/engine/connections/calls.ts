@@ -196,9 +196,40 @@ export function makeConnectionCalls(
       const { through, beside, item, key } = call
       const named = connectionOf(call.route.document.do)
       if (through === undefined || named === null) return call
+      const performing = async (perform: Perform, sendBy: number): Promise<Performed> => {
+        const state = answers.get(through)
+        if (state !== undefined) state.first = { isCounted: true, sendBy }
+        runs.begun(item)
+        const performed = await perform(sendBy)
+        const { verdict } = performed
+        const answer = state?.answer ?? null
+        // Nothing was sent: its tokens are for others.
+        if (answer === null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
+        if (answer?.wait !== undefined && verdict.as === 'failed')
+          return {
+            ...performed,
+            wait: { ...answer.wait, delayMs: Math.max(SHORT_WAIT_MS, answer.wait.delayMs) },
+          }
+        const isRefused =
+          verdict.as === 'failed' &&
+          verdict.class === 'auth' &&
+          verdict.effect === 'none' &&
+          answer?.outcome.kind === 'response'
+        if (!isRefused || answer === null) return performed
+        return afterRefusal(call, performed, answer, named.connection)
+      }
+      const { prepare } = call
       const perform = call.perform ?? (() => sendOne(call, through))
       return {
         ...call,
+        ...(prepare === undefined
+          ? {}
+          : {
+              prepare: async () => {
+                const prepared = await prepare()
+                return (sendBy: number) => performing(prepared, sendBy)
+              },
+            }),
         async beside(): Promise<Beside> {
           const taken = beside === undefined ? NOTHING_BESIDE : await beside()
           if (!taken.ok || refusalOf(call, named) !== null) return taken
@@ -207,30 +238,13 @@ export function makeConnectionCalls(
           const write = await runs.begin(item, key, { connection, provider, operation })
           return { ...taken, writes: [...taken.writes, write] }
         },
-        async perform(sendBy) {
-          const state = answers.get(through)
-          if (state !== undefined) state.first = { isCounted: true, sendBy }
-          runs.begun(item)
-          const performed = await perform(sendBy)
-          const { verdict } = performed
-          const answer = state?.answer ?? null
-          if (answer?.wait !== undefined && verdict.as === 'failed')
-            return {
-              ...performed,
-              wait: { ...answer.wait, delayMs: Math.max(SHORT_WAIT_MS, answer.wait.delayMs) },
-            }
-          const isRefused =
-            verdict.as === 'failed' &&
-            verdict.class === 'auth' &&
-            verdict.effect === 'none' &&
-            answer?.outcome.kind === 'response'
-          if (!isRefused || answer === null) return performed
-          return afterRefusal(call, performed, answer, named.connection)
-        },
+        perform: (sendBy) => performing(perform, sendBy),
       }
     },
   }
 }
+
+type Perform = NonNullable<Call['perform']>
 
 /** At once, the first time: a vendor that goes on refusing must not be asked without end. */
 function againMs(waits: number): number {

@@ -347,6 +347,50 @@ describe('the gate', () => {
     expect(second.testedHash).not.toBe(first.testedHash)
   })
 
+  test('[CX30] an http connection whose address answers 404 is active, and its credential not verified', async () => {
+    let status = 404
+    const world = makeWorld((request) => (request.method === 'GET' ? answered(status) : CREATED))
+    // As the connector's own: it asks for the address itself where no path is named.
+    const probe = { method: 'GET', path: '/', query: {}, headers: {}, timeoutMs: 5_000 }
+    const parts = {
+      provider: { name: 'http', baseUrl: 'https://shop.example', probe },
+      connection: { provider: 'http' },
+    }
+    const node = await world.node({ documents: documents(parts), credentials: makeHandCredentials() })
+    await world.pass(1_000)
+    expect(await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).toMatchObject({
+      state: { status: 'active' },
+      lastProbe: { ok: true, httpStatus: 404, isUnverified: true },
+    })
+    for (const refusal of [401, 403, 503]) {
+      status = refusal
+      const testing = node.engine.integrations.test(DEFAULT_TENANT, 'shop', { by: 'anna', reason: null })
+      await world.pass(10_000)
+      const { ok, view: seen } = await testing
+      expect([ok, seen.lastProbe?.isUnverified]).toEqual([false, undefined])
+    }
+  })
+
+  test('[HE7] its last look is the latest one, by the clock or by a test', async () => {
+    const world = makeShop(() => CREATED)
+    const { node } = await start(world, { connection: { probe: { everyMs: 60_000, timeoutMs: 5_000 } } })
+    const view = async () => {
+      const [one] = await node.engine.integrations.connections(DEFAULT_TENANT)
+      const detail = await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')
+      expect(one?.lastProbe).toEqual(detail.lastProbe)
+      return detail
+    }
+    await world.pass(13 * 60_000)
+    const later = await view()
+    expect(later.lastProbe).toEqual(later.health[0])
+    // The connection's record says what the first test saw: it is not written for every look.
+    expect(later.lastProbe?.at).toBeGreaterThan((later.state.lastTest?.at ?? 0) + 11 * 60_000)
+    const testing = node.engine.integrations.test(DEFAULT_TENANT, 'shop', { by: 'anna', reason: null })
+    await world.pass(1_000)
+    const { view: tested } = await testing
+    expect(tested.lastProbe).toEqual(tested.state.lastTest)
+  })
+
   test('[CX6] while its credential is being rotated nothing is claimed', async () => {
     const world = makeShop(() => CREATED)
     const { node, credentials } = await start(world)

@@ -68,19 +68,22 @@ export function makeExchange(
     async send(request) {
       const { tenant, method, target, endpoint, by = '' } = request
       const found = lookups.find(tenant, request.connection)
-      if (!found.ok) return notSent('config', `${found.code}: ${found.why}`, `${method} ${target}`)
+      if (!found.ok)
+        return notSent('config', `${found.code}: ${found.why}`, `${method} ${withoutQuery(target)}`)
       const { account } = found
       const place = locate(account.addresses, endpoint, target)
       if (!place.ok) return notSent('config', `connection_address: ${place.why}`, method)
       const allowed = await authorize(account, request, place.url)
       if (!allowed.ok) {
-        const head = `${method} ${place.url.replace(/[?#].*$/s, '')}`
+        const head = `${method} ${withoutQuery(place.url)}`
         const answer = notSent(allowed.class, `${allowed.code}: ${allowed.error}`, head)
         return allowed.wait === undefined ? answer : { ...answer, wait: allowed.wait }
       }
       if (request.sendBy !== undefined && clock.monotonic() > request.sendBy)
         return notSent('transient', 'the credential took too long; nothing was sent', method)
-      const redact = redactOf(allowed.secrets)
+      const { hidden = [] } = request
+      const redact =
+        hidden.length === 0 ? redactOf(allowed.secrets) : makeRedact([...allowed.secrets, ...hidden])
       const url = withQuery(place.url, allowed.query)
       const own = {
         traceparent: request.traceparent,
@@ -91,6 +94,7 @@ export function makeExchange(
       if (!isPaid) buckets.enter(tenant, account, request.buckets, by)
       const { onChunk } = request
       const raw = await http.send({
+        tenant,
         method,
         url,
         // What lets one in is the connection's to say.
@@ -149,6 +153,10 @@ export function notSent(failureClass: FailureClass, error: string, head: string)
 function isRefusedByLimit(outcome: HttpOutcome, remaining: number | null): boolean {
   if (outcome.kind === 'failed') return false
   return outcome.status === 429 || (outcome.status === 403 && remaining === 0)
+}
+
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '')
 }
 
 function withQuery(url: string, query: Readonly<Record<string, string>>): string {

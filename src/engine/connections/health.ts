@@ -5,7 +5,7 @@
 // one changes nothing. HE3 what fails is tried twice more within its window, and not after it. HE4 sixty results are kept.
 
 import { parseResponse } from '../../core/action/index.ts'
-import { type ProbeResult, probeOf } from '../../core/connection/index.ts'
+import { type ProbeResult, probeOf, provesReachOnly } from '../../core/connection/index.ts'
 import type { ConnectionDocument, ProviderDocument } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import { compileShape, ExpressionError } from '../../core/expression/index.ts'
@@ -124,11 +124,16 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return null
   }
 
-  const send = ({ tenant, connection, provider }: Watched): Promise<DoorAnswer> | null => {
+  const configOf = ({ connection }: Watched): JsonValue => {
+    const compiled = compileShape(connection.config)
+    return compiled.ok ? (compiled.shape.render({ vars: vars as JsonValue }) ?? null) : null
+  }
+
+  const send = (watched: Watched): Promise<DoorAnswer> | null => {
+    const { tenant, connection, provider } = watched
     const probe = probeOf(provider)
     if (probe === null) return null
-    const compiled = compileShape(connection.config)
-    const config = compiled.ok ? (compiled.shape.render({ vars: vars as JsonValue }) ?? null) : null
+    const config = configOf(watched)
     const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
     return deps.door.send({
       tenant,
@@ -160,6 +165,9 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
         deps.accepted(watched, answer.credentialVersion, at)
         return { ...result, error: null }
       }
+      // Nothing is known of the credential, so nothing that waits for it goes on.
+      if (provesReachOnly(watched.provider, configOf(watched), httpStatus))
+        return { ...result, ok: true, class: null, error: null, isUnverified: true }
       const error = errorTextInFull(outcome)
       if (httpStatus === 401) deps.refused(watched, answer.credentialVersion, error)
       return { ...result, error }

@@ -1,6 +1,7 @@
 export { type Connections, makeConnections } from './connections.ts'
 export type { Entrance } from './entrance.ts'
 export type { FunctionConnections } from './functions.ts'
+export { redactOutcome } from './heads.ts'
 export { makeHealthWorker, type Watched } from './health.ts'
 export { connectionOf, type Named } from './named.ts'
 export type { ConnectionPeople } from './people.ts'

@@ -6,7 +6,7 @@ import { definitionId, type ManagedBy } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { RunId, TenantId, WorkId } from '../../core/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Page, Store, StoredRecord } from '../../ports/store.ts'
 import type { InForce, Registry } from '../registry.ts'
 import type { StoreTime } from '../store-time.ts'
 import type { Book } from './book.ts'
@@ -14,6 +14,8 @@ import type { Buckets } from './buckets.ts'
 import type { Lookups } from './lookups.ts'
 import type { Tester } from './tester.ts'
 import type { ConnectionView, Integrations, ProviderView } from './types.ts'
+
+const RECORDS_PAGE = 200
 
 export type ConnectionPeople = Pick<
   Integrations,
@@ -48,21 +50,39 @@ export function makeConnectionPeople(deps: {
     return found
   }
 
-  const view = (tenant: TenantId, { document }: InForce<ConnectionDocument>): ConnectionView => {
+  const view = (
+    tenant: TenantId,
+    { document }: InForce<ConnectionDocument>,
+    health: readonly ProbeResult[],
+  ): ConnectionView => {
     const found = lookups.find(tenant, document.name)
+    const state = book.state(tenant, document.name)
     return {
       document,
       managedBy: deps.owners(tenant).get(definitionId(document)) ?? 'folder',
-      state: book.state(tenant, document.name),
+      state,
+      lastProbe: latestOf(health[0] ?? null, state.lastTest),
       buckets: found.ok ? buckets.view(tenant, found.account) : [],
     }
   }
 
   const healthOf = async (tenant: TenantId, name: string): Promise<readonly ProbeResult[]> => {
     const record = await store.forTenant(tenant).record('health', name)
-    if (record === null) return []
-    const { results } = JSON.parse(record.body) as { readonly results?: readonly ProbeResult[] }
-    return [...(results ?? [])].sort((a, b) => b.window - a.window)
+    return record === null ? [] : resultsOf(record.body)
+  }
+
+  /** Of all connections, by name. */
+  const healthOfAll = async (tenant: TenantId): Promise<ReadonlyMap<string, readonly ProbeResult[]>> => {
+    const all = new Map<string, readonly ProbeResult[]>()
+    let cursor: string | null = null
+    do {
+      const page: Page<StoredRecord> = await store
+        .forTenant(tenant)
+        .records({ kind: 'health', cursor, limit: RECORDS_PAGE })
+      for (const { key, body } of page.items) all.set(key, resultsOf(body))
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return all
   }
 
   const reasonOf = (reason: string | null): string => {
@@ -80,12 +100,15 @@ export function makeConnectionPeople(deps: {
     },
     async connections(tenant) {
       await book.learn(tenant)
-      return registry.connections(tenant).map((one) => view(tenant, one))
+      const inForce = registry.connections(tenant)
+      const health = inForce.length === 0 ? new Map<string, never>() : await healthOfAll(tenant)
+      return inForce.map((one) => view(tenant, one, health.get(one.document.name) ?? []))
     },
     async connection(tenant, name) {
       const found = find(tenant, name)
       await book.learn(tenant)
-      return { ...view(tenant, found), health: await healthOf(tenant, name) }
+      const health = await healthOf(tenant, name)
+      return { ...view(tenant, found, health), health }
     },
     async test(tenant, name, { by }) {
       const found = find(tenant, name)
@@ -99,14 +122,14 @@ export function makeConnectionPeople(deps: {
       log.info('connection.tested', { tenant, connection: name, ok: result.ok, by })
       const kept = await store.forTenant(tenant).run(run.id)
       if (kept === null) throw new Error('assertion failed: the run of a test is kept')
-      return { ok: result.ok, run: kept, view: view(tenant, found) }
+      return { ok: result.ok, run: kept, view: view(tenant, found, await healthOf(tenant, name)) }
     },
     async retire(tenant, name, { by, reason }) {
       const found = find(tenant, name)
       const why = reasonOf(reason)
       await book.learn(tenant)
       await book.change(tenant, name, { type: 'retired', at: time.now(), by, reason: why })
-      return view(tenant, found)
+      return view(tenant, found, await healthOf(tenant, name))
     },
     async override(tenant, name, override, { by, reason }) {
       const found = find(tenant, name)
@@ -118,7 +141,7 @@ export function makeConnectionPeople(deps: {
       const said = override === null ? null : { ...override, reason: why, by, since: at }
       await book.change(tenant, name, { type: 'overridden', at, override: said })
       log.info('circuit.overridden', { tenant, connection: name, is: override?.is ?? null, by, reason: why })
-      return view(tenant, found)
+      return view(tenant, found, await healthOf(tenant, name))
     },
     async run(tenant, id) {
       const run = await store.forTenant(tenant).run(id as RunId)
@@ -130,4 +153,16 @@ export function makeConnectionPeople(deps: {
         .forTenant(tenant)
         .runs({ ...query, ...(workId === undefined ? {} : { workId: workId as WorkId }) }),
   }
+}
+
+/** The latest first. */
+function resultsOf(body: string): readonly ProbeResult[] {
+  const { results } = JSON.parse(body) as { readonly results?: readonly ProbeResult[] }
+  return [...(results ?? [])].sort((a, b) => b.window - a.window)
+}
+
+/** The connection's own record is written when its state changes, so a test in it may be older than the last look by the clock. */
+function latestOf(look: ProbeResult | null, test: ProbeResult | null): ProbeResult | null {
+  if (look === null || test === null) return look ?? test
+  return look.at >= test.at ? look : test
 }

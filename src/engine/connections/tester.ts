@@ -2,7 +2,7 @@
 // never tested, by itself and with growing pauses, so that whoever applies a connection need do nothing more.
 
 import { compilePath } from '../../core/action/index.ts'
-import type { ProbeResult } from '../../core/connection/index.ts'
+import { type ProbeResult, provesReachOnly } from '../../core/connection/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
@@ -73,6 +73,7 @@ export function makeTester(
     readonly answer: DoorAnswer
     readonly class: FailureClass | null
     readonly error: string | null
+    readonly isUnverified?: true
   }> => {
     const { provider, addresses, connection } = account
     if (provider.probe === null) {
@@ -98,6 +99,8 @@ export function makeTester(
     })
     const verdict = judge(answer, provider, POLICY)
     if (verdict.as === 'done') return { answer, class: null, error: null }
+    if (provesReachOnly(provider, addresses.config, statusOf(answer)))
+      return { answer, class: null, error: null, isUnverified: true }
     return { answer, class: verdict.class, error: answer.problem?.error ?? errorText(answer.outcome) }
   }
 
@@ -145,7 +148,10 @@ export function makeTester(
     const ok = failure === null
     return {
       run,
-      result: { window: startedAt, at: time.now(), ok, durationMs, httpStatus, class: failureClass, error },
+      result: {
+        ...{ window: startedAt, at: time.now(), ok, durationMs, httpStatus, class: failureClass, error },
+        ...(seen.isUnverified && { isUnverified: true }),
+      },
     }
   }
 
@@ -216,4 +222,8 @@ export function makeTester(
 
 function failing(error: string) {
   return { answer: notSent('config', error, 'nothing was sent'), class: 'config' as const, error }
+}
+
+function statusOf({ outcome, problem }: DoorAnswer): number | null {
+  return problem === null && outcome.kind === 'response' ? outcome.status : null
 }

@@ -54,6 +54,8 @@ export interface DoorRequest {
   /** Its tokens were taken when it was let in: they are spent when it is sent, and otherwise given back. */
   readonly isCounted?: true
   readonly onChunk?: (text: string) => void
+  /** What the request carries of secrets beside the credential: it must be seen nowhere. */
+  readonly hidden?: readonly string[]
 }
 
 export interface DoorAnswer {
@@ -165,6 +167,8 @@ export interface ConnectionView {
   readonly document: ConnectionDocument
   readonly managedBy: ManagedBy
   readonly state: ConnectionState
+  /** The latest look at the other side, by the clock or by a test; null: none so far. */
+  readonly lastProbe: ProbeResult | null
   readonly buckets: readonly {
     readonly name: string
     readonly perMinute: number

@@ -149,7 +149,7 @@ export function makeConsent(
         },
         { grant: 'authorizationCode', code, verifier, callback: asked.callback },
       )
-      const answer = await tokens.ask(request, false)
+      const answer = await tokens.ask(tenant, request, false)
       if (!answer.ok)
         throw new AppError(answer.class === 'transient' ? 'oauth_unavailable' : 'oauth_refused', answer.error)
       await tokens.keep(tenant, document, answer.token, value)

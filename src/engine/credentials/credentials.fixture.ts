@@ -359,7 +359,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
             owner,
             slots: [{ tenant: TENANT, consumer: CONSUMER, max: 4 }],
             max: 4,
-            maxAlone: 4,
+            maxIsolated: 4,
             codeHashes: [],
           })
           await Promise.all(

@@ -43,6 +43,7 @@ export interface Tokens {
   keep(tenant: TenantId, credential: CredentialDocument, token: Token, value: Value): Promise<HeldToken>
   /** Sends a request to the token address. */
   ask(
+    tenant: TenantId,
     request: TokenRequest,
     isRefresh: boolean,
   ): Promise<{ readonly ok: true; readonly token: Token } | NoValue>
@@ -280,7 +281,7 @@ export function makeTokens(
   const askFor = async (question: TokenQuestion, kept: HeldToken | null) => {
     const request = requestOf(question, kept)
     if ('ok' in request) return request
-    return ask(request, question.credential.oauth2?.grant === 'authorizationCode')
+    return ask(question.tenant, request, question.credential.oauth2?.grant === 'authorizationCode')
   }
 
   const requestOf = (question: TokenQuestion, kept: HeldToken | null): TokenRequest | NoValue => {
@@ -293,9 +294,10 @@ export function makeTokens(
     }
   }
 
-  const ask: Tokens['ask'] = async (request, isRefresh) => {
+  const ask: Tokens['ask'] = async (tenant, request, isRefresh) => {
     const { method, url, headers, body, secrets: hidden } = request
     const outcome = await http.send({
+      tenant,
       method,
       url,
       headers,

@@ -4,6 +4,7 @@
 // makes no version. Documents are stored before the bundle that names them. One change at a time per node: what is in
 // force here is never older than what this node was told last.
 
+import { holdToLimit, TENANT_LIMITS, type TenantLimits } from '../../core/access/index.ts'
 import {
   type Change,
   type ControlVerb,
@@ -89,13 +90,15 @@ export function makeDefinitions(deps: {
   readonly log: Log
   /** Left out: nobody keeps anything of subscriptions beside their documents. */
   readonly subscriptions?: DefinedSubscriptions
+  /** How much a tenant may have; left out: the usual. */
+  readonly limits?: TenantLimits
   /** This node changed what is in force, and it is durable: for other nodes. */
   enacted?(tenant: TenantId): void
   now(): Instant
   /** Work of consumers may be due that was not claimed before. */
   wake(): void
 }): Definitions {
-  const { store, registry, log } = deps
+  const { store, registry, log, limits = TENANT_LIMITS } = deps
   const forces = new Map<TenantId, Force>()
   const listeners = new Set<(change: DefinitionsChange) => void>()
   /** Hashes of documents that say more than this version understands. */
@@ -283,6 +286,14 @@ export function makeDefinitions(deps: {
     }
   }
 
+  const refuseBeyondLimits = (tenant: TenantId, entries: readonly Entry[], { bundle }: Kept) => {
+    if (entries.length > bundle.documents.length) holdToLimit('definitions', entries.length, limits)
+    const countOf = (all: readonly { readonly kind: string }[]) =>
+      all.filter(({ kind }) => kind === 'Subscription').length
+    const added = countOf(entries) - countOf(bundle.documents)
+    if (added > 0) holdToLimit('subscriptions', registry.subscriptions(tenant).length + added, limits)
+  }
+
   const merge = (kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
     const inFolder = new Set(kept.bundle.folder)
     const merged = mergeEntries(kept.bundle.documents, {
@@ -310,6 +321,7 @@ export function makeDefinitions(deps: {
       throw new AppError('conflict', `version ${kept.version} is in force, not ${request.base}`)
     }
     const { entries, changes } = merge(kept, request)
+    refuseBeyondLimits(tenant, entries, kept)
     const folder = folderAfter(kept, request)
     const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
     refuseUnusable(

@@ -13,6 +13,7 @@ import {
   type Entry,
   hashDocument,
   LANGUAGE,
+  languageOf,
 } from '../../core/definition/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -162,7 +163,13 @@ export async function readDocument(reads: TenantReads, hash: string): Promise<St
 
 export function putDocument(document: DefinitionDocument): Write {
   const body = stringifyJson(document as unknown as JsonValue)
-  return { w: 'record.put', kind: 'definition', key: hashDocument(document), version: LANGUAGE, body }
+  return {
+    w: 'record.put',
+    kind: 'definition',
+    key: hashDocument(document),
+    version: languageOf(document),
+    body,
+  }
 }
 
 export function putAuthored(hash: string, authored: Authored): Write {

@@ -6,7 +6,7 @@ import { HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
 import { findRoutes } from '../plan.ts'
-import { accept, answered, LOST, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
+import { accept, answered, LOST, makeHand, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
 import { endpointWorld, HOOK, REFUSED, SECRET } from './deliveries.fixture.ts'
 import { signRequest } from './request.ts'
 
@@ -152,7 +152,8 @@ describe('an attempt', () => {
     const error = new AppError('secret_unreadable', 'the secret ‘crm’ cannot be opened')
     const vault = { resolve: () => Promise.reject(error) }
     const rendered = { url: HOOK.url, headers: {}, body: '{}' }
-    const signed = signRequest(vault, DEFAULT_TENANT, compileSubscription(HOOK), rendered, { id: 'e', at: 0 })
+    const toSign = { id: 'e', at: 0, render: () => rendered }
+    const signed = signRequest(vault, DEFAULT_TENANT, compileSubscription(HOOK), rendered, toSign)
     expect(await signed).toEqual({ ok: false, error: error.message })
   })
 
@@ -278,6 +279,30 @@ describe('owners', () => {
     }
     expect(await world.deliveries()).toMatchObject([{ state: 'dead', class: 'poison', losses: 3 }])
     expect(world.calls.length).toBeLessThan(10)
+  })
+
+  test('[DY13] a node whose lease ended while the vault was asked sends nothing', async () => {
+    const world = endpointWorld()
+    const vault = world.vault as { resolve: typeof world.vault.resolve }
+    const resolve = vault.resolve.bind(vault)
+    const asked = makeHand<void>()
+    const stale = await world.start([HOOK], { name: 'a', config: { leaseMs: 3_000 } })
+    vault.resolve = async (...given) => {
+      await asked.promise
+      return resolve(...given)
+    }
+    const id = await accept(world, stale)
+    // Another process starts under the same name, and takes over what this one holds.
+    vault.resolve = resolve
+    await world.start([HOOK], { name: 'a', config: { leaseMs: 3_000 } })
+    await world.pass(1 * SECOND)
+    expect(world.calls).toHaveLength(1)
+    expect(await workOf(world, id)).toMatchObject({ state: 'done', attempts: 1 })
+    stale.faults.renew = () => Promise.resolve('fenced')
+    await world.pass(2 * SECOND)
+    asked.give()
+    await world.pass(5 * SECOND)
+    expect(world.calls).toHaveLength(1)
   })
 
   test('[DY3] an item of another tenant’s event is not sent', async () => {

@@ -3,11 +3,15 @@
 // anything of the answer is kept or told. The same holds for the signature: with it the request could be made once more.
 
 import type { SubscriptionDocument } from '../../core/definition/index.ts'
+import { makeRedact } from '../../core/secret/index.ts'
 import { makeScrubOfTexts, type Scrub } from '../../core/sensitive/index.ts'
 import type { Rendered } from './request.ts'
 
 /** As it left. */
-export type Sent = Pick<Rendered, 'url' | 'headers'>
+export interface Sent extends Pick<Rendered, 'url' | 'headers'> {
+  /** What it carries of secrets. Left out: nothing. */
+  readonly hidden?: readonly string[]
+}
 
 /** Shorter ones are words that any answer may hold. */
 const LENGTH_MIN = 8
@@ -31,7 +35,12 @@ export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'heade
     for (const one of value.includes(' ') ? value.split(' ') : [value]) texts.push(one.replace(SCHEME, ''))
   }
   if (sent.url.includes('?')) texts.push(...queryValues(sent.url))
-  return makeScrubOfTexts(texts.filter(({ length }) => length >= LENGTH_MIN))
+  const scrub = makeScrubOfTexts(texts.filter(({ length }) => length >= LENGTH_MIN))
+  const { hidden = [] } = sent
+  if (hidden.length === 0) return scrub
+  // First: in more forms than a header is looked for in, and shorter ones too.
+  const redact = makeRedact(hidden)
+  return (text) => scrub(redact(text))
 }
 
 function queryValues(url: string): readonly string[] {

@@ -7,6 +7,7 @@ import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failure/index.ts'
 import { stretch } from '../../core/retry/index.ts'
 import type { Route } from '../../core/route/index.ts'
+import { makeRedact } from '../../core/secret/index.ts'
 import { type Scrub, scrubNothing } from '../../core/sensitive/index.ts'
 import { responseHead, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
@@ -341,7 +342,10 @@ function attemptOf(
   return head === null ? attempt : { ...attempt, response: echoes(scrubOf(event)(head)) }
 }
 
-/** Only an answer repeats something: what else fails is told in sentences of our own. */
+/** Only an answer repeats something: what else fails is told in sentences of our own, of which none may name a secret. */
 function echoesOf({ document }: Subscription, { outcome, sent }: Attempted): Scrub {
-  return outcome?.kind !== 'response' || sent === null ? scrubNothing : makeScrubOfEchoes(document, sent)
+  if (sent === null) return scrubNothing
+  const { hidden = [] } = sent
+  if (outcome?.kind !== 'response') return hidden.length === 0 ? scrubNothing : makeRedact(hidden)
+  return makeScrubOfEchoes(document, sent)
 }

@@ -10,7 +10,14 @@ export {
   type DeliveryFilter,
   makeDeliveryActions,
 } from './people.ts'
-export { mustBeDecided, type Rendered, renderDelivery, sightOf, signRequest } from './request.ts'
+export {
+  mustBeDecided,
+  type Rendered,
+  renderDelivery,
+  sightOf,
+  signRequest,
+  type ToRender,
+} from './request.ts'
 export type { Retried } from './retry.ts'
 export { type DeliveryRunner, makeDeliveryRunner } from './run.ts'
 export { readTurn } from './turn.ts'

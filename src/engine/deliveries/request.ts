@@ -3,8 +3,9 @@
 // Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
-import type { StoredEvent } from '../../core/event/index.ts'
+import { editedFrom, type StoredEvent } from '../../core/event/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
@@ -13,6 +14,7 @@ import { isTestEvent, type Subscription, secretRefOf } from '../../core/subscrip
 import type { Instant } from '../../core/time/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { hidingScope, isHiding } from '../delivery-scope.ts'
+import { openSecrets } from '../request-secrets.ts'
 import { isVaultTrouble, placeOfSecret } from '../vaults.ts'
 
 export interface Rendered {
@@ -60,56 +62,82 @@ export function sightOf(
 }
 
 /**
- * All but the signature. Throws ExpressionError where the condition cannot be decided or a template fails, JsonError where the payload
+ * All but the signature; without `open`, which brings their values, secrets are hidden in it. Throws ExpressionError where the condition cannot be decided or a template fails, JsonError where the payload
  * cannot be read.
  */
 export function renderDelivery(
   subscription: Subscription,
   toRender: ToRender,
   { vars, version }: { readonly vars: Vars; readonly version: string },
+  open: (scope: Scope) => Scope = asItIs,
 ): Rendered {
   const { work, event } = toRender
   let scope: Scope | null = null
   const seen = () => {
-    scope ??= sightOf(subscription, toRender, vars)
+    scope ??= open(sightOf(subscription, toRender, vars))
     return scope
   }
   mustBeDecided(subscription, event, seen)
+  const original = editedFrom(event)
   const span = work.id.replaceAll('-', '').slice(-16)
   return {
-    url: subscription.urlOf({ vars }),
+    url: subscription.urlOf(open({ vars })),
     headers: {
       ...subscription.headersOf(seen),
       'content-type': 'application/json',
       'user-agent': `millrace/${version}`,
       traceparent: `00-${event.traceId}-${span}-01`,
+      // A user changed the payload: the endpoint must not take it for what the source sent.
+      ...(original !== null && { 'millrace-edited-from': original }),
     },
     body: subscription.bodyOf(event, seen),
   }
 }
 
-export type Signed =
-  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
-  /** What is missing, by its name: never a value. */
-  | { readonly ok: false; readonly error: string }
+const asItIs = (scope: Scope): Scope => scope
 
-/** Signs with all secrets that hold at this moment. Throws what the vault throws. */
+export interface ToSign {
+  readonly id: string
+  readonly at: Instant
+  render(open: (scope: Scope) => Scope): Rendered
+}
+
+export type Signed =
+  | (Rendered & {
+      readonly ok: true
+      /** What it carries of secrets beside the signature: it must be seen nowhere. */
+      readonly hidden: readonly string[]
+    })
+  /** What is missing, by its name: never a value. `class`: left out where waiting for it may help. */
+  | { readonly ok: false; readonly error: string; readonly class?: FailureClass }
+
+/**
+ * Puts in what the request carries of secrets, and signs with all secrets that hold at this moment. `render` makes the request with them.
+ * Throws what the vault throws.
+ */
 export async function signRequest(
   vault: Vault,
   tenant: TenantId,
-  { document }: Subscription,
-  rendered: Rendered,
-  { id, at }: { readonly id: string; readonly at: Instant },
+  { document, secrets: uses }: Subscription,
+  shown: Rendered,
+  { id, at, render }: ToSign,
 ): Promise<Signed> {
   const ref = secretRefOf(document)
   try {
+    const opened = await openSecrets(vault, tenant, uses)
+    if (!opened.ok) {
+      const isLasting = opened.class === 'validation'
+      return { ok: false, error: opened.error, ...(isLasting ? { class: opened.class } : {}) }
+    }
+    const { hidden } = opened
+    const rendered = uses.length === 0 ? shown : render(opened.open)
     const secrets = await vault.resolve(tenant, [ref])
     if (secrets.length === 0)
       return { ok: false, error: `${placeOfSecret(ref)} is not set; nothing is sent without a signature` }
     const timestamp = Math.floor(at / 1_000)
     const { signing } = document
     const signature = signDelivery({ signing, secrets, id, timestamp, body: rendered.body })
-    return { ok: true, headers: { ...rendered.headers, ...signature } }
+    return { ...rendered, ok: true, headers: { ...rendered.headers, ...signature }, hidden }
   } catch (error) {
     if (error instanceof SecretError)
       return { ok: false, error: `${placeOfSecret(ref)} cannot sign: ${error.message}` }

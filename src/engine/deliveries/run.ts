@@ -12,7 +12,7 @@ import type { TenantId } from '../../core/ids/index.ts'
 import { JsonError } from '../../core/json/index.ts'
 import { routeScope } from '../../core/route/index.ts'
 import { classifyDelivery, isTestEvent, type Subscription } from '../../core/subscription/index.ts'
-import { LOSSES_MAX } from '../../core/work/index.ts'
+import { isIsolated, LOSSES_MAX } from '../../core/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig } from '../deps.ts'
@@ -78,17 +78,15 @@ export function makeDeliveryRunner(
     }
     const rendered = render(item, subscription)
     if ('error' in rendered) return ends.bury(item, subscription, rendered)
-    const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
-    if (!(covered === true || (await covered)))
-      return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
     const startedAt = time.now()
     const signed = await signRequest(vault, work.tenant, subscription, rendered, {
       id: item.event.id,
       at: startedAt,
+      render: (open) => renderDelivery(subscription, item, config, open),
     })
     const target = hostOf(rendered.url)
     if (!signed.ok) {
-      const failed = { class: 'transient', error: signed.error, retryAfterMs: null } as const
+      const failed = { class: signed.class ?? 'transient', error: signed.error, retryAfterMs: null }
       return ends.failed(item, subscription, {
         ...failed,
         startedAt,
@@ -102,13 +100,18 @@ export function makeDeliveryRunner(
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
     const preparing = pace.prepare(item, route)
     if (preparing !== null) await preparing
+    // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have ended meanwhile.
+    const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
+    if (!(covered === true || (await covered)) || !lease.holds(item.owner))
+      return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
     const closed = pace.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
-    const request = { url: rendered.url, headers: signed.headers, body: rendered.body }
+    const request = signed
     const ended = lending.begin(work.tenant, request.body.length)
     let outcome: HttpOutcome
     try {
       outcome = await http.send({
+        tenant: work.tenant,
         method: 'POST',
         url: request.url,
         headers: request.headers,
@@ -195,12 +198,12 @@ export function makeDeliveryRunner(
 }
 
 /**
- * A crash left it behind, so it runs alone, and so far it has: made and signed without harm, it is sent beside others. Waiting for an
- * answer alone, those to endpoints that hang would hold up all that the crash left. Crashes that go on are told by changes of hands
- * that no try and no wait explains: then it is sent alone too, so that one that takes its node down is found.
+ * Two crashes left it behind, so it is isolated; once it is made and signed without harm, it is sent beside others. Sent in isolation,
+ * deliveries to endpoints that hang would hold up all the others. Crashes that go on show as changes of owner that no attempt and no wait
+ * explains: then it is sent in isolation too, so that one that takes its node down is found.
  */
 function mayGoOnWithOthers({ work }: Item): boolean {
-  return work.alone && work.losses === 0 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
+  return isIsolated(work) && work.losses === 1 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
 /** What is run at its birth, by the node that has its route at hand, has all of its time, and replays nothing. */

@@ -21,6 +21,7 @@ import {
   settleLedger,
 } from '../outcome.ts'
 import { askProbe } from '../probe.ts'
+import { openSecrets } from '../request-secrets.ts'
 import { sendFor } from '../sending.ts'
 import { scrubOrNull, sealResult } from '../sensitive.ts'
 import type { Settler } from '../settle.ts'
@@ -41,7 +42,7 @@ const ROUNDS_MAX = 6
 const CANNOT_ASK = 'the outcome is unknown and cannot be asked for'
 
 export function makeEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal' | 'vault'> & {
     readonly commits: Commits
     readonly settler: Settler
     readonly lease: Lease
@@ -131,11 +132,14 @@ export function makeEffects(
   }
 
   const ask = async (call: Call, entry: LedgerEntry): Promise<Doubt | null> => {
-    const { action, scope } = call
+    const { action, scope, item } = call
     if (call.ask !== undefined) return call.ask(entry)
     if (action.probe === null) return null
-    const options = { timeoutMs: action.abilities.timeoutMs, maxResponseBytes: config.responseBytesMax }
-    return askProbe(action.probe, scope, (request) => sendFor(call, http, request, options))
+    const opened = await openSecrets(deps.vault, item.work.tenant, action.probe.secrets)
+    if (!opened.ok) return { effect: null, error: `probe: ${opened.error}` }
+    const { timeoutMs } = action.abilities
+    const options = { timeoutMs, maxResponseBytes: config.responseBytesMax, hidden: opened.hidden }
+    return askProbe(action.probe, opened.open(scope), (request) => sendFor(call, http, request, options))
   }
 
   const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {

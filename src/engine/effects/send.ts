@@ -70,6 +70,8 @@ export function makeSend(
     }
     const preparing = pace.prepare(item, route)
     if (preparing !== null) await preparing
+    // Secrets are read before the last look at the lease: between that and the call nobody waits for a vault.
+    const perform = call.prepare === undefined ? call.perform : await call.prepare()
     const closed = pace.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false
@@ -80,7 +82,7 @@ export function makeSend(
       isMade = true
       const startedAt = time.now()
       const { sendBy } = reserved
-      const performed = await (call.perform?.(sendBy) ?? sendOne(call, action.abilities.timeoutMs))
+      const performed = await (perform?.(sendBy) ?? sendOne(call, action.abilities.timeoutMs))
       tell(call, host, performed)
       await settleCall(call, performed, startedAt, over)
       return 'finished'

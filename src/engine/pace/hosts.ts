@@ -1,4 +1,4 @@
-// The buckets of hosts that refused with a 429, per tenant. What closes is written down, so that a restart does not go on
+// The buckets of hosts that refused calls with a 429, per tenant. What closes is written down, so that a restart does not go on
 // calling; the memory is what counts.
 
 import { messageOf } from '../../core/errors/index.ts'
@@ -60,12 +60,14 @@ export function makeHosts(
     all.size === 0 ? undefined : all.get(nameOf(tenant, host))
 
   const keep = (known: Known) => {
-    const until = known.bucket?.closedUntil ?? null
+    const { bucket } = known
+    // One that is only suspected is open again after the next call: nothing is written for it.
+    const until = bucket === null || bucket.suspectedUntil !== undefined ? null : bucket.closedUntil
     const isKept =
       until === null
         ? known.keptUntil === null
         : known.keptUntil !== null && Math.abs(known.keptUntil - until) < SLACK_MS
-    if (isKept && until === null && !known.isWriting) all.delete(nameOf(known.tenant, known.host))
+    if (isKept && bucket === null && !known.isWriting) all.delete(nameOf(known.tenant, known.host))
     if (isKept || known.isWriting) return
     known.isWriting = true
     void write(known, until).then(
@@ -115,10 +117,10 @@ export function makeHosts(
       all.set(name, known)
       const before = known.bucket
       const at = time.now()
-      const event = { type: 'limited', at, retryAfterMs, jitter: random.unit() } as const
+      const event = { type: 'refused', at, retryAfterMs, jitter: random.unit(), by: work.id } as const
       known.bucket = stepHost(before, event)
       const until = known.bucket?.closedUntil ?? at
-      if (before === null || before.closedUntil <= at) {
+      if (until > at && (before === null || before.closedUntil <= at)) {
         log.info('bucket.closed', { tenant, host, forMs: until - at })
       }
       keep(known)

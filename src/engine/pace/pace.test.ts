@@ -186,7 +186,8 @@ describe('rates', () => {
     const documents = [SOURCE, route(), route({ name: 'ship', key: "'SHIP:' + payload.order" })]
     const node = await world.node({ documents })
     await flood(world, node, 10)
-    expect(world.calls.length).toBeLessThanOrEqual(2)
+    // One call of each route that was under way, and the one that was tried then.
+    expect(world.calls.length).toBeLessThanOrEqual(3)
     const first = world.calls.length
     await world.pass(35_000)
     expect(world.calls.length).toBeLessThanOrEqual(first + 3)
@@ -195,6 +196,23 @@ describe('rates', () => {
     await world.pass(30_000)
     expect(world.calls.filter(({ request }) => request.url === FIXED.url).length).toBeGreaterThanOrEqual(20)
     expect(await records(world, 'bucket')).toEqual([])
+  })
+
+  test('[PA8] a 429 now and then makes its own job wait, and nobody else', async () => {
+    let count = 0
+    const world = makeWorld(() => {
+      count += 1
+      return count % 20 === 0 ? answered(429, { 'retry-after': '30' }) : CREATED
+    })
+    const node = await world.node({ documents: [SOURCE, route()] })
+    await flood(world, node, 200)
+    await world.pass(5_000)
+    const done = await world.reads.workList({ state: 'done', cursor: null, limit: 300 })
+    expect(done.items.length).toBeGreaterThanOrEqual(185)
+    expect(node.log.messages.filter(({ name }) => name === 'bucket.closed')).toEqual([])
+    await world.pass(40_000)
+    const all = await world.reads.workList({ state: 'done', cursor: null, limit: 300 })
+    expect(all.items).toHaveLength(200)
   })
 
   test('[PA10] a restart leaves a closed host alone, and another tenant or host is not touched', async () => {
@@ -226,10 +244,12 @@ describe('rates', () => {
     )
     const documents = [SOURCE, route({ do: { ...FIXED, url: 'https://{{ payload.to }}.example/x' } })]
     const node = await world.node({ documents })
+    await accept(world, node, { kind: 'paid', id: '0', order: '0', to: 'slow' })
     await accept(world, node, { kind: 'paid', id: '1', order: '1', to: 'slow' })
     const waits = await accept(world, node, { kind: 'paid', id: '2', order: '2', to: 'slow' })
     await accept(world, node, { kind: 'paid', id: '3', order: '3', to: 'quick' })
     expect(world.calls.map(({ request }) => new URL(request.url).host)).toEqual([
+      'slow.example',
       'slow.example',
       'quick.example',
     ])

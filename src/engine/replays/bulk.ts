@@ -13,6 +13,7 @@ import type { Decided } from '../decided.ts'
 import type { EngineConfig } from '../deps.ts'
 import { mustSayWhy, type Replayer, type ReplayOptions } from '../replay.ts'
 import type { StoreTime } from '../store-time.ts'
+import { tenantsInStore } from '../tenants-in-store.ts'
 import { findEvents, prepareEvent } from './events.ts'
 import type { PreviewDeps } from './judge.ts'
 import { countLetters } from './letters.ts'
@@ -266,7 +267,7 @@ export function makeBulkReplays(
     let soonestMs = LOOK_MS
     const isTime = config.replayReadyPerMinute > 0 && clock.monotonic() - readyAt >= READY_EVERY_MS
     if (isTime) readyAt = clock.monotonic()
-    for (const tenant of await store.system('definitions').tenants()) {
+    for (const tenant of await tenantsInStore(store)) {
       const query = { kind: 'replay', prefix: RUNNING_PREFIX, cursor: null, limit: RUNNING_MAX } as const
       const { items } = await store.forTenant(tenant).records(query)
       if (isTime && items.length === 0) await takeReady(tenant)

@@ -1,9 +1,11 @@
 // Replaying events: matched again, worked off once, and never done twice.
 
 import { describe, expect, test } from 'vitest'
+import type { PublishDraft } from '../../core/cloudevent/index.ts'
 import type { RouteDocument, SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
+import type { Write } from '../../ports/store.ts'
 import {
   accept,
   answered,
@@ -316,6 +318,36 @@ describe('which events', () => {
     })
     const barren = { events: async () => ({ items: [], nextCursor: 'more' }) }
     await expect(findEvents(barren, {})).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  test('[RP11] in a tenant without definitions it is done as anywhere else, also after a crash', async () => {
+    const { world, node: first } = await start()
+    const tenant = 'acme' as TenantId
+    const made: Write = { w: 'record.put', kind: 'tenant', key: tenant, version: 1, body: '{}' }
+    await settle(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [made] }))
+    const draft: PublishDraft = {
+      ...{ source: 'publish:shop', subject: 'order.paid', objectId: null, occurredAt: null },
+      ...{ correlationId: null, traceId: null, dedupKey: 'e1', headers: {}, raw: null },
+      ...{ payload: {}, data: '{}' },
+    }
+    const [kept] = await settle(world, first.engine.publish(tenant, [draft]))
+    if (kept?.ok !== true) throw new Error('the event was not kept')
+    const replayed = async (node: Node, id: string) => node.engine.replays.find(tenant, id)
+    const beginIn = (node: Node) =>
+      settle(world, node.engine.replays.beginEvents(tenant, {}, { actor: 'mona' }))
+    const one = await beginIn(first)
+    await world.pass(10_000)
+    expect(await replayed(first, one.id)).toMatchObject({ state: 'done', replayed: 1, refused: 0 })
+    const [work] = await world.store.forTenant(tenant).workOfEvent(kept.eventId)
+    expect(work).toMatchObject({ kind: 'intake', state: 'done' })
+    const { id } = await settle(
+      world,
+      first.engine.replays.beginEvents(tenant, {}, { actor: 'mona', perSecond: 1 }),
+    )
+    first.crash()
+    const second = await world.node()
+    await world.pass(60_000)
+    expect(await replayed(second, id)).toMatchObject({ state: 'done' })
   })
 
   test('[IN16] one that still waits to be matched, or is gone, is refused, and the others go on', async () => {

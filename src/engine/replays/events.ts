@@ -1,8 +1,7 @@
 // Events that are replayed: which ones a filter names, and the intake item that matches one of them again.
 
-import { letterOfEdit } from '../../core/dead-letter/index.ts'
 import { AppError } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
+import { editedFrom, letterOfEdit, type StoredEvent } from '../../core/event/index.ts'
 import type { EventId, Ids } from '../../core/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
@@ -99,7 +98,6 @@ async function hasSuccessor(reads: TenantReads, { id }: StoredEvent): Promise<bo
   return false
 }
 
-/** A sender may give a key that looks like one, but no cause. */
-export function isCopy({ dedupKey, causationId }: Pick<StoredEvent, 'dedupKey' | 'causationId'>): boolean {
-  return causationId !== null && letterOfEdit(dedupKey) !== null
+export function isCopy(event: Pick<StoredEvent, 'dedupKey' | 'causationId'>): boolean {
+  return editedFrom(event) !== null
 }

@@ -5,8 +5,8 @@
 // have to be sent and whose condition has to be asked. Nothing is kept in memory but one page and what was found on it.
 
 import { isCanonicalSource } from '../../core/canonical/index.ts'
-import { type DeadLetter, letterOfEdit } from '../../core/dead-letter/index.ts'
-import { type EventSummary, idSpan, type StoredEvent } from '../../core/event/index.ts'
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import { type EventSummary, idSpan, letterOfEdit, type StoredEvent } from '../../core/event/index.ts'
 import type { EventId } from '../../core/ids/index.ts'
 import { JsonError } from '../../core/json/index.ts'
 import type { Vars } from '../../core/route/index.ts'

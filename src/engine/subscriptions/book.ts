@@ -3,7 +3,7 @@
 // Invariants: SU1 a change is one commit, guarded by the record that it was decided by. SU2 what it costs does not grow with how many
 // there are. SU3 what is in force here is never older than what this node was told last.
 
-import { hashDocument, LANGUAGE, type SubscriptionDocument } from '../../core/definition/index.ts'
+import { hashDocument, LANGUAGE, languageOf, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import {
@@ -212,7 +212,9 @@ export function makeBook(
       (before?.record.document == null ||
         hashDocument(before.record.document) !== hashDocument(step.record.document))
     const record =
-      step.record !== null && isNewDocument ? { ...step.record, language: LANGUAGE } : step.record
+      step.record?.document != null && isNewDocument
+        ? { ...step.record, language: languageOf(step.record.document) }
+        : step.record
     const after = record === null ? null : { record, version: nextVersion(before) }
     let result: CommitResult | null = null
     try {

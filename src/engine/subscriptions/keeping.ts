@@ -55,7 +55,7 @@ export function makeSubscriptionKeeping(
       settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
       wake(): void
     },
-  config: Pick<EngineConfig, 'vars' | 'version' | 'roles'>,
+  config: Pick<EngineConfig, 'vars' | 'version' | 'roles' | 'limits'>,
 ): SubscriptionKeeping {
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()
@@ -87,6 +87,7 @@ export function makeSubscriptionKeeping(
     removals,
     now,
     isDefined: defined.isDefined,
+    limits: config.limits,
     planTest: (about, { route }) => testEvent({ ids, plan: deps.planFor(route) }, about),
     test: (tenant, subscription) =>
       testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),

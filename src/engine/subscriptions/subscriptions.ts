@@ -3,6 +3,7 @@
 // Invariants: SU4 what the API makes is in force with its commit, here at once and on other nodes by their next look. SU5 a name is that
 // of one subscription. SU14 enabling one that is disabled puts a test event ahead of all that waits, in the same commit.
 
+import { holdToLimit, type TenantLimits } from '../../core/access/index.ts'
 import { hashDocument, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
@@ -46,6 +47,8 @@ interface SubscriptionsDeps extends TellDeps {
   readonly removals: Pick<Removals, 'begin'>
   now(): Instant
   isDefined(tenant: TenantId, name: string): boolean
+  /** How much a tenant may have. */
+  readonly limits: TenantLimits
   refreshDefinitions(tenant: TenantId): Promise<void>
   /** A test event with its delivery to this subscription alone. */
   planTest(about: About, subscription: Subscription): EventPlan
@@ -135,6 +138,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     const by = byOf(decided)
     await book.change(tenant, name, async (kept): Promise<Step> => {
       await refuseTaken(tenant, name, kept)
+      holdToLimit('subscriptions', registry.subscriptions(tenant).length + 1, deps.limits)
       if ((await readDefinitionsPulse(reads)) !== pulse) throw new Overtaken()
       const now = deps.now()
       return {

@@ -2,7 +2,7 @@
 // kept, it is never repeated, and it counts neither for nor against the endpoint.
 
 import { CANONICAL_SOURCE } from '../../core/canonical/index.ts'
-import type { SubscriptionDocument } from '../../core/definition/index.ts'
+import { authHeaderOf, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { messageOf } from '../../core/errors/index.ts'
 import type { StoredEvent } from '../../core/event/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
@@ -10,11 +10,13 @@ import type { FailureClass } from '../../core/failure/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import { type JsonValue, stringifyJson, toStorable } from '../../core/json/index.ts'
 import type { Vars } from '../../core/route/index.ts'
+import { makeRedact } from '../../core/secret/index.ts'
 import { classifyDelivery, type Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { HttpClient, HttpOutcome } from '../../ports/http-client.ts'
 import type { Vault } from '../../ports/vault.ts'
-import { type Rendered, renderDelivery, signRequest } from '../deliveries/index.ts'
+import { redactOutcome } from '../connections/index.ts'
+import { type Rendered, renderDelivery, signRequest, type ToRender } from '../deliveries/index.ts'
 import { errorText, factsOf } from '../outcome.ts'
 import { aboutData, TEST_MESSAGE } from './tell.ts'
 import type { SubscriptionTest } from './types.ts'
@@ -39,12 +41,18 @@ export async function testSubscription(
   const { document } = subscription
   const at = deps.now()
   const event = makeEvent(deps.ids, tenant, document, at)
-  const rendered = render(deps, subscription, event)
+  const toRender = toRenderOf(deps.ids, event)
+  const rendered = render(deps, subscription, toRender)
   if ('error' in rendered) return unsent('validation', rendered.error)
-  const signed = await signRequest(deps.vault, tenant, subscription, rendered, { id: event.id, at })
-  if (!signed.ok) return unsent('config', signed.error)
-  const { url, body } = rendered
-  const outcome = await deps.http.send({
+  const signed = await signRequest(deps.vault, tenant, subscription, rendered, {
+    id: event.id,
+    at,
+    render: (open) => renderDelivery(subscription, toRender, deps, open),
+  })
+  if (!signed.ok) return unsent(signed.class ?? 'config', signed.error)
+  const { url, body, hidden } = signed
+  const raw = await deps.http.send({
+    tenant,
     method: 'POST',
     url,
     headers: signed.headers,
@@ -53,6 +61,7 @@ export async function testSubscription(
     maxResponseBytes: RESPONSE_BYTES_MAX,
     cut: true,
   })
+  const outcome = hidden.length === 0 ? raw : redactOutcome(raw, makeRedact(hidden))
   const verdict = classifyDelivery(factsOf(outcome, at))
   const isDelivered = verdict.as === 'delivered'
   const hint = isDelivered || verdict.hint === null ? '' : `: ${verdict.hint}`
@@ -63,22 +72,22 @@ export async function testSubscription(
     class: isDelivered ? null : verdict.class,
     error: isDelivered ? null : `${errorText(outcome)}${hint}`,
     response: outcome.kind === 'response' ? headOf(outcome) : null,
-    request: { url, headers: shown(document, signed.headers) },
+    request: { url: rendered.url, headers: shown(document, signed.headers) },
   }
 }
 
-function render(
-  deps: { readonly ids: Ids; readonly vars: Vars; readonly version: string },
-  subscription: Subscription,
-  event: StoredEvent,
-): Rendered | { readonly error: string } {
+function toRenderOf(ids: Ids, event: StoredEvent): ToRender {
   const payload = () => JSON.parse(event.data) as JsonValue
+  return { work: { id: ids.work() }, event, payload, header: () => ({}) }
+}
+
+function render(
+  deps: { readonly vars: Vars; readonly version: string },
+  subscription: Subscription,
+  toRender: ToRender,
+): Rendered | { readonly error: string } {
   try {
-    return renderDelivery(
-      subscription,
-      { work: { id: deps.ids.work() }, event, payload, header: () => ({}) },
-      deps,
-    )
+    return renderDelivery(subscription, toRender, deps)
   } catch (error) {
     if (error instanceof ExpressionError) return { error: messageOf(error) }
     throw error
@@ -86,8 +95,9 @@ function render(
 }
 
 /** What its owner sends along may prove who calls. */
-function shown({ headers }: SubscriptionDocument, sent: Readonly<Record<string, string>>) {
-  const own = Object.keys(headers).map((name) => [name.toLowerCase(), HIDDEN])
+function shown({ headers, auth }: SubscriptionDocument, sent: Readonly<Record<string, string>>) {
+  const names = auth === undefined ? Object.keys(headers) : [...Object.keys(headers), authHeaderOf(auth)]
+  const own = names.map((name) => [name.toLowerCase(), HIDDEN])
   return { ...sent, ...Object.fromEntries(own) }
 }
 

@@ -24,6 +24,7 @@ import {
   leaseGuard,
   reserveGuard,
 } from '../outcome.ts'
+import { notPerformed, openSecrets } from '../request-secrets.ts'
 import { sendFor, verdictOf } from '../sending.ts'
 import type { StoreTime } from '../store-time.ts'
 import { takeLock } from './locks.ts'
@@ -35,7 +36,7 @@ export interface Upserts {
 }
 
 export function makeUpserts(
-  deps: Pick<EngineDeps, 'clock' | 'http'> & {
+  deps: Pick<EngineDeps, 'clock' | 'http' | 'vault'> & {
     readonly store: Store
     readonly commits: Commits
     readonly time: StoreTime
@@ -43,10 +44,10 @@ export function makeUpserts(
   },
   config: Pick<EngineConfig, 'responseBytesMax' | 'sendWithinMs'>,
 ): Upserts {
-  const { clock, http, commits, decisions, time } = deps
+  const { clock, http, vault, commits, decisions, time } = deps
 
-  const send = (call: Call, request: Call['request'], timeoutMs: number): Promise<Sent> =>
-    sendFor(call, http, request, { timeoutMs, maxResponseBytes: config.responseBytesMax })
+  const send = (call: Call, request: Call['request'], { timeoutMs, hidden }: Sending): Promise<Sent> =>
+    sendFor(call, http, request, { timeoutMs, maxResponseBytes: config.responseBytesMax, hidden })
 
   const judge = (sent: Sent, policy: CallPolicy) => verdictOf(sent, policy, { decisions, now: clock.now() })
 
@@ -55,8 +56,12 @@ export function makeUpserts(
     call: Call,
     action: UpsertAction,
     scope: Scope,
+    hidden: readonly string[],
   ): Promise<{ readonly ok: true; readonly sought: Sought; readonly outcome: HttpOutcome } | Failed> => {
-    const sent = await send(call, action.find.render(scope), action.timeoutMs)
+    const sent = await send(call, action.find.render(scope), {
+      timeoutMs: action.timeoutMs,
+      hidden,
+    })
     const { outcome } = sent
     const isAnswer = outcome.kind === 'response' && (outcome.status < 300 || outcome.status === 404)
     if (!isAnswer) {
@@ -73,9 +78,14 @@ export function makeUpserts(
     }
   }
 
-  const perform = async (call: Call, action: UpsertAction, scope: Scope): Promise<Performed> => {
+  const perform = async (
+    call: Call,
+    action: UpsertAction,
+    scope: Scope,
+    hidden: readonly string[],
+  ): Promise<Performed> => {
     const beganAt = clock.monotonic()
-    const looked = await look(call, action, scope)
+    const looked = await look(call, action, scope, hidden)
     if (!looked.ok) return looked.performed
     const { sought, outcome } = looked
     const isFound = sought.is === 'found'
@@ -98,7 +108,7 @@ export function makeUpserts(
     if (clock.monotonic() - beganAt > action.timeoutMs + LOOK_MARGIN_MS) {
       return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the look took too long' }
     }
-    const answer = await send(call, request, action.timeoutMs)
+    const answer = await send(call, request, { timeoutMs: action.timeoutMs, hidden })
     const verdict = judge(answer, next.policy)
     return {
       outcome: answer.outcome,
@@ -120,7 +130,9 @@ export function makeUpserts(
     const phase = needsPhases(action) ? lastPhase(entry) : 'unknown'
     if (phase === null) return { effect: 'absent' }
     if (phase === 'update') return { effect: 'unclear' }
-    const looked = await look(call, action, scope)
+    const opened = await openSecrets(vault, call.item.work.tenant, action.secrets)
+    if (!opened.ok) return { effect: null, error: `find: ${opened.error}` }
+    const looked = await look(call, action, opened.open(scope), opened.hidden)
     if (!looked.ok) return { effect: null, error: looked.performed.error ?? 'find: no answer' }
     if (looked.sought.is === 'absent') return { effect: 'absent' }
     if (action.update === null || phase === 'create') {
@@ -132,6 +144,13 @@ export function makeUpserts(
     return { effect: policy.idempotent || isKnown ? 'repeat' : 'unclear' }
   }
 
+  /** With what its requests carry of secrets, for one attempt. */
+  const prepare = async (call: Call, action: UpsertAction, scope: Scope) => {
+    const opened = await openSecrets(vault, call.item.work.tenant, action.secrets)
+    if (!opened.ok) return async () => notPerformed(opened.class, opened.error)
+    return () => perform(call, action, opened.open(scope), opened.hidden)
+  }
+
   return {
     callOf(internal, action) {
       const scope = action.scopeOf(internal.scope)
@@ -141,7 +160,9 @@ export function makeUpserts(
       const reads = deps.store.forTenant(internal.item.work.tenant)
       return {
         ...call,
-        perform: () => perform(call, action, scope),
+        ...(action.secrets.length === 0
+          ? { perform: () => perform(call, action, scope, []) }
+          : { prepare: () => prepare(call, action, scope) }),
         ask: (entry) => ask(call, action, scope, entry),
         ...(action.isLocked
           ? { beside: () => takeLock(reads, internal.item, hostOf(request.url), scope.extRef, config) }
@@ -149,6 +170,11 @@ export function makeUpserts(
       }
     },
   }
+}
+
+interface Sending {
+  readonly timeoutMs: number
+  readonly hidden: readonly string[]
 }
 
 interface Failed {

@@ -143,7 +143,7 @@ export async function openKit(makeHarness: MakeStoreHarness): Promise<Kit> {
         owner,
         slots: [{ tenant: TENANT, consumer: ROUTE, max: 100 }],
         max: 100,
-        maxAlone: 100,
+        maxIsolated: 100,
         codeHashes: [],
         ...fields,
       }),

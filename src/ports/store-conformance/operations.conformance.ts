@@ -118,7 +118,7 @@ function makeClaim({ book, pick }: Turn): ClaimRequest {
       ...(rarely(pick, 4) ? { limit: 1 + pick(4) } : {}),
     })),
     max: pick(8),
-    maxAlone: pick(3),
+    maxIsolated: pick(3),
     codeHashes: oneOf(pick, [['hash-1', 'hash-2'], ['hash-1'], []]),
   }
 }

@@ -109,7 +109,10 @@ export type Connection = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -155,7 +158,10 @@ export type ConnectionDetail = {
   /** `pending`: it has not passed a test, and runs nothing. */
   readonly status: 'pending' | 'active' | 'degraded' | 'retired'
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'unhealthy'
+  /** The last test that a user or a new definition asked for. */
   readonly lastTest: Probe | null
+  /** The latest look at the other side: by the clock (`probe.every`) or by a test, whichever is newer. */
+  readonly lastProbe: Probe | null
   readonly circuit: {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly since: string | null
@@ -419,6 +425,8 @@ export type Envelope = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -475,6 +483,8 @@ export type Event = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   readonly consumers: readonly Consumer[]
 }
 
@@ -498,6 +508,8 @@ export type EventDetail = {
   /** How often it came again within its dedup window; told a second later. */
   readonly duplicates: number
   readonly lastDuplicateAt: string | null
+  /** Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it. */
+  readonly editedFrom?: string
   /** Paths of what is sensitive in it: callers below operator see `[hidden]` there. */
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
@@ -509,6 +521,22 @@ export type EventDetail = {
   readonly story: readonly WorkStory[]
   /** Events that this one caused, oldest first; at most 100. */
   readonly followUps: readonly Event[]
+  readonly edited?: EventEdit
+}
+
+/** Who edited an event, when, why, and which fields. Copies that an earlier version made have only `from`, `deadLetterId` and `at`. */
+export type EventEdit = {
+  /** The event that was copied; it stays as it was. */
+  readonly from: string
+  readonly deadLetterId: string
+  readonly at: string
+  readonly by?: string
+  readonly reason?: string
+  /** Paths in the payload that differ, at most 50; the empty path is all of it. Below a sensitive path only that path is named. */
+  readonly changed?: readonly string[]
+  /** Whether more fields differ than `changed` names. */
+  readonly hasMore?: boolean
+  readonly payloadHashBefore?: string
 }
 
 /** What a replay of events would do, route by route. */
@@ -863,6 +891,8 @@ export type Probe = {
   readonly httpStatus: number | null
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
   readonly error: string | null
+  /** Only where it is true: the other side is there, but its answer says nothing of the credential. Name a path in `config.probe` that can be read with it. */
+  readonly unverified?: boolean
 }
 
 /** A refusal (RFC 9457). */
@@ -873,7 +903,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -1031,7 +1061,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -1996,8 +2026,12 @@ export interface Operations {
   /** Where a vendor sends people back whom it asked whether we may come in */
   finishAuthorization: {
     args: {
-      readonly type?: unknown | undefined
-      readonly additionalProperties?: unknown | undefined
+      /** As the link carried it. */
+      readonly state?: string | undefined
+      /** What the vendor gives when the person agreed. */
+      readonly code?: string | undefined
+      /** Why it gives none. */
+      readonly error?: string | undefined
     }
     answer: undefined
   }
@@ -2623,7 +2657,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
     }
@@ -2834,7 +2868,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -2959,7 +2993,7 @@ export interface Operations {
       readonly from?: string | undefined
       /** Received before this instant. */
       readonly to?: string | undefined
-      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. */
+      /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
     }
     answer: {
@@ -3210,6 +3244,13 @@ export interface Operations {
       })[]
       /** Also remove what was applied by the API, or is gone from the folder, and is not in the files. */
       readonly prune?: boolean | undefined
+      /** Functions of the same folder, which the node may not have yet: what a plan takes for granted. */
+      readonly functions?: readonly ({
+        readonly name: string
+        readonly hash: string
+        readonly timeoutMs?: number | undefined
+        readonly emits?: readonly string[] | undefined
+      })[] | undefined
     }
     answer: {
       readonly ok: boolean
@@ -3232,6 +3273,8 @@ export interface Operations {
         readonly repeatsAfter?: number
       })[]
       readonly base: number
+      /** As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself. */
+      readonly managedBy: 'api' | 'folder'
       readonly changes: readonly ({
         readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
@@ -3937,7 +3980,7 @@ export const OPERATIONS = {
   enableSubscription: ['POST', '/v1/webhooks/subscriptions/{name}/enable', []],
   explainEvent: ['GET', '/v1/events/{id}/explain', []],
   explainInstance: ['GET', '/v1/instances/{id}/why', ['transition']],
-  finishAuthorization: ['GET', '/v1/integrations/oauth/callback', ['type', 'additionalProperties']],
+  finishAuthorization: ['GET', '/v1/integrations/oauth/callback', ['state', 'code', 'error']],
   fireTransition: ['POST', '/v1/instances/{id}/fire', []],
   getConnection: ['GET', '/v1/integrations/connections/{id}', []],
   getCredential: ['GET', '/v1/integrations/credentials/{id}', []],

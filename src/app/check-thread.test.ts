@@ -1,0 +1,108 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { AppError } from '../core/errors/index.ts'
+import type { CheckAnswers, CheckJob } from '../definitions/index.ts'
+import { makeDefinitionWorld } from '../http/definitions.fixture.ts'
+import { type CheckThread, makeCheckThread } from './check-thread.ts'
+
+const threads: CheckThread[] = []
+
+function makeThread(timeoutMs = 60_000) {
+  const thread = makeCheckThread({ timeoutMs })
+  threads.push(thread)
+  return thread
+}
+
+afterAll(async () => {
+  for (const thread of threads) await thread[Symbol.asyncDispose]()
+})
+
+/** Starting a thread takes longer than all of its checks: most tests share one. */
+const shared = makeThread()
+
+const NO_ANSWERS: CheckAnswers = { functions: new Map(), held: new Set() }
+const ROUTE = 'kind: Route\nname: r\non: shop.paid\ndo: { function: known }\n'
+
+function job(text: string): CheckJob & { readonly job: 'files' } {
+  const beside = {
+    profiles: new Map(),
+    inForce: [],
+    emits: [],
+    secretNames: null,
+    hasEnvironment: true,
+    isProduction: false,
+    environment: 'DEV',
+    busPrefix: undefined,
+  } as const
+  return { job: 'files', files: [{ path: 'a.yaml', text }], beside, markings: 20_000 }
+}
+
+/** About as much as may be sent in one file. */
+const HOSTILE = Array.from(
+  { length: 120 },
+  (_, index) =>
+    `kind: Route\nname: r${index}\non: shop.paid\nkey: payload.${'a'.repeat(7_000)}\ndo: { emit: shop.booked }\n`,
+).join('---\n')
+
+describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
+  test('the node answers while a check goes on', async () => {
+    const { run } = shared
+    await run(job(ROUTE), async () => NO_ANSWERS)
+    const { server, post } = makeDefinitionWorld({ runCheck: run })
+    let isChecked = false
+    const checked = post('/definitions/check', { files: [{ path: 'a.yaml', text: HOSTILE }] }).then(
+      (answer) => {
+        isChecked = true
+        return answer
+      },
+    )
+    let answered = 0
+    while (!isChecked) {
+      await server.app.inject({ method: 'GET', url: '/healthz' })
+      answered += 1
+      // As a request would: after what the system has for this thread.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect((await checked).status).toBe(200)
+    expect(answered).toBeGreaterThan(20)
+  })
+
+  test('what only the node knows is asked, and the findings are those of a check here', async () => {
+    const { run } = shared
+    const asked: unknown[] = []
+    const found = await run(job(ROUTE), async (questions) => {
+      asked.push(questions)
+      return { functions: new Map([['known', { hash: 'sha256:1', timeoutMs: null }]]), held: new Set() }
+    })
+    expect(asked).toEqual([{ functions: ['known'], subscriptions: [] }])
+    expect(found.findings.filter(({ severity }) => severity === 'error')).toEqual([])
+    expect(found.documents).toMatchObject([{ kind: 'Route', do: { type: 'function', codeHash: 'sha256:1' } }])
+  })
+
+  test('a check that takes too long is ended, and the next one runs', async () => {
+    const { run } = makeThread(1)
+    const error = await run(job(HOSTILE), async () => NO_ANSWERS).catch((thrown) => thrown)
+    expect(error).toBeInstanceOf(AppError)
+    expect(error).toMatchObject({
+      code: 'check_too_long',
+      message: expect.stringContaining('longer than 1ms'),
+    })
+    // In as little time the next one ends no better, on a thread that is there for it.
+    const next = await run(job(HOSTILE), async () => NO_ANSWERS).catch((thrown) => thrown)
+    expect(next).toMatchObject({ code: 'check_too_long' })
+  })
+
+  test('a question that cannot be answered is the error of that check alone', async () => {
+    const { run } = shared
+    const refused = run(job(ROUTE), () => Promise.reject(new Error('the store is away')))
+    await expect(refused).rejects.toThrow('the store is away')
+    expect((await run(job(ROUTE), async () => NO_ANSWERS)).documents).toEqual([])
+  })
+
+  test('a request gets a problem document', async () => {
+    const { run } = makeThread(1)
+    const { post } = makeDefinitionWorld({ runCheck: run })
+    const answer = await post('/definitions/check', { files: [{ path: 'a.yaml', text: HOSTILE }] })
+    expect(answer.status).toBe(422)
+    expect(answer.body).toMatchObject({ code: 'check_too_long' })
+  })
+})

@@ -1,0 +1,29 @@
+// The entry of the thread that checks definitions: takes a job, asks what only the node knows, and sends what it found.
+
+import { parentPort } from 'node:worker_threads'
+import { assert, messageOf } from '../core/errors/index.ts'
+import { type CheckAnswers, runCheck } from '../definitions/index.ts'
+import type { FromThread, ToThread } from './check-thread.ts'
+
+assert(parentPort, 'check-worker.ts is the entry of a worker thread')
+const port = parentPort
+const send = (message: FromThread) => port.postMessage(message)
+let answered: (answers: CheckAnswers) => void = () => {}
+
+port.on('message', (message: ToThread) => {
+  if (message.says === 'answers') {
+    answered(message.answers)
+    return
+  }
+  runCheck(message.job, (questions) => {
+    const answers = new Promise<CheckAnswers>((resolve) => {
+      answered = resolve
+    })
+    send({ says: 'asks', questions })
+    return answers
+  }).then(
+    (result) => send({ says: 'found', result }),
+    (error) => send({ says: 'failed', message: messageOf(error) }),
+  )
+})
+send({ says: 'ready' })

@@ -1,0 +1,98 @@
+// Whether this data is at home here: sealed by a master key that this node has, in the file that the node wrote last time.
+//
+// A copied data folder has the pending jobs of the original. Two nodes would run them both, each unaware of the other. So a node that finds
+// itself on a copy, or without the key, starts paused until the operator confirms it. A copy is recognised by its file: the time
+// at which the file system made it, or its inode where the file system does not say. A restart, a rename and a remount change neither.
+//
+// Invariants: DU7 a copy and a foreign key pause the node. DU8 a confirmation counts for what was found, and for nothing later.
+
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import type { MasterKeys } from '../core/secret/index.ts'
+import type { Store } from '../ports/store.ts'
+
+export interface Place {
+  readonly inode: string
+  /** In nanoseconds; 0: the file system does not say. */
+  readonly bornAt: string
+}
+
+interface Home {
+  readonly keyId: string
+  readonly place: Place | null
+}
+
+export interface Pause {
+  /** Why, in whole sentences. */
+  readonly reasons: readonly string[]
+  /** What the operator repeats to go on all the same. */
+  readonly confirm: string
+  readonly isConfirmed: boolean
+}
+
+export interface HomeDeps {
+  readonly store: Pick<Store, 'forTenant' | 'commit'>
+  readonly keys: MasterKeys
+  /** The SQLite file; null: the store is shared, and has no place. */
+  readonly file: string | null
+  /** What the operator confirmed. */
+  readonly confirm: string | null
+}
+
+const KEY = 'home'
+
+/** null: it is. The first node that looks makes it so. */
+export async function findPause(deps: HomeDeps): Promise<Pause | null> {
+  const { keys } = deps
+  const place = deps.file === null ? null : await readPlace(deps.file)
+  const home: Home = { keyId: keys.current.id, place }
+  const record = await deps.store.forTenant(DEFAULT_TENANT).record('setting', KEY)
+  const version = record?.version ?? 0
+  const known = record === null ? null : (JSON.parse(record.body) as Home)
+  if (known === null) {
+    await settle(deps.store, home, version)
+    return null
+  }
+  const reasons: string[] = []
+  if (keys.find(known.keyId) === null)
+    reasons.push(
+      `The data is sealed with the master key ${known.keyId}, and this node has ${keys.current.id}: set MILLRACE_MASTER_KEY to that key, or name it in MILLRACE_MASTER_KEYS_OLD.`,
+    )
+  if (place !== null && known.place !== null && !isSame(place, known.place))
+    reasons.push(
+      `${deps.file} is a copy of the file that the node wrote last time: stop the node on the original for good before you go on here, or both run the same jobs.`,
+    )
+  const confirm = digest(JSON.stringify([known, home]))
+  const isConfirmed = deps.confirm === confirm
+  const isPaused = reasons.length > 0 && !isConfirmed
+  if (!isPaused && JSON.stringify(known) !== JSON.stringify(home)) await settle(deps.store, home, version)
+  return reasons.length === 0 ? null : { reasons, confirm, isConfirmed }
+}
+
+async function readPlace(file: string): Promise<Place> {
+  const { ino, birthtimeNs } = await stat(file, { bigint: true })
+  return { inode: String(ino), bornAt: String(birthtimeNs) }
+}
+
+/** On macOS a copy keeps the time of the original. */
+function isSame(a: Place, b: Place): boolean {
+  const isInodeSame = a.inode === b.inode
+  if (a.bornAt === '0' || b.bornAt === '0') return isInodeSame
+  return a.bornAt === b.bornAt && (isInodeSame || process.platform !== 'darwin')
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8)
+}
+
+async function settle(store: HomeDeps['store'], home: Home, version: number): Promise<void> {
+  await store.commit({
+    tenant: DEFAULT_TENANT,
+    // Of several nodes that start at once one writes it, and the others find it at their next start.
+    guards: [{ g: 'version', of: 'setting', key: KEY, version }],
+    writes: [
+      { w: 'record.put', kind: 'setting', key: KEY, version: version + 1, body: JSON.stringify(home) },
+    ],
+  })
+}

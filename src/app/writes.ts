@@ -1,0 +1,53 @@
+// Whether the store takes writes: what became of the last one, and a small write that finds out without any traffic.
+//
+// Only a write that changed something proves that the store takes writes: a refusal by a guard and an empty claim flush nothing.
+
+import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { type Store, StoreError } from '../ports/store.ts'
+
+export interface Writes {
+  /** Why the last write failed, in words; null: it did not. */
+  problem(): string | null
+  /** Writes a small record over itself. Its result is in `problem`. */
+  probe(): Promise<void>
+}
+
+const FAILURES: readonly StoreError['code'][] = ['unavailable', 'corrupt', 'sync_failed']
+const PROBE = 'write-probe'
+
+export function watchWrites<Watched extends Store>(store: Watched): { store: Watched; writes: Writes } {
+  let problem: string | null = null
+
+  const watch = <T>(write: Promise<T>, hasWritten: (result: T) => boolean): Promise<T> => {
+    write.then(
+      (result) => {
+        if (problem !== null && hasWritten(result)) problem = null
+      },
+      (error) => {
+        if (error instanceof StoreError && FAILURES.includes(error.code)) problem = error.message
+      },
+    )
+    return write
+  }
+
+  const commit: Store['commit'] = (commit) =>
+    watch(store.commit(commit), ({ ok }) => ok && commit.writes.length > 0)
+  const watched: Watched = {
+    ...store,
+    commit,
+    claim: (request: Parameters<Store['claim']>[0]) =>
+      watch(store.claim(request), ({ items }) => items.length > 0),
+    join: (...args: Parameters<Store['join']>) => watch(store.join(...args), () => true),
+    renew: (...args: Parameters<Store['renew']>) => watch(store.renew(...args), (life) => life !== 'fenced'),
+  }
+  return {
+    store: watched,
+    writes: {
+      problem: () => problem,
+      async probe() {
+        const writes = [{ w: 'record.put', kind: 'setting', key: PROBE, version: 1, body: '{}' }] as const
+        await commit({ tenant: DEFAULT_TENANT, guards: [], writes }).catch(() => {})
+      },
+    },
+  }
+}

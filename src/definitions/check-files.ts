@@ -1,0 +1,168 @@
+// One check as data: what it is given, what it asks on the way, and what it finds. Nothing here is a function or a class, so that the
+// check may run on another thread than the one that knows the answers.
+
+import type { DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
+import { makeOutboundPolicy } from '../core/guard/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { type EnvNames, isEnvReadable } from '../core/secret/index.ts'
+import {
+  type CheckedIntegration,
+  checkIntegration,
+  type IntegrationKind,
+  type WrittenIntegration,
+} from './check-integration.ts'
+import { type CheckedSubscription, checkSubscription } from './check-subscription.ts'
+import { type CompileDeps, type Compiled, compileDefinitions } from './compile.ts'
+import { compareFindings } from './finding.ts'
+import { readDocuments } from './read.ts'
+import type { DefinitionFile } from './source-text.ts'
+import type { Endpoint } from './subscriptions.ts'
+
+/** What is known beside the files. */
+export interface KnownBeside
+  extends Pick<
+    CompileDeps,
+    | 'profiles'
+    | 'inForce'
+    | 'emits'
+    | 'hasEnvironment'
+    | 'isProduction'
+    | 'refusesLiterals'
+    | 'environment'
+    | 'busPrefix'
+    | 'streams'
+  > {
+  readonly profiles: ReadonlyMap<string, ProfileDocument>
+  readonly inForce: readonly DefinitionDocument[]
+  /** Names of the variables of the environment; left out: not known. */
+  readonly variableNames?: ReadonlySet<string>
+  /** Secrets that are set; null: not known. */
+  readonly secretNames: ReadonlySet<string> | null
+  /** Environment variables that `{ env }` may read; left out: all. */
+  readonly envNames?: EnvNames | undefined
+}
+
+export type CheckJob =
+  | {
+      readonly job: 'files'
+      readonly files: readonly DefinitionFile[]
+      readonly beside: KnownBeside
+      /** Where the node may call, entry by entry; left out: not known. */
+      readonly outboundAllow?: readonly string[]
+      /** The upper bound of that; left out: there is none. */
+      readonly outboundWithin?: readonly string[]
+      readonly markings: number
+    }
+  | { readonly job: 'subscription'; readonly written: unknown; readonly beside: KnownBeside }
+  | {
+      readonly job: 'integration'
+      readonly kind: IntegrationKind
+      readonly written: unknown
+      readonly beside: KnownBeside
+      readonly outboundAllow?: readonly string[]
+      /** The upper bound of that; left out: there is none. */
+      readonly outboundWithin?: readonly string[]
+    }
+
+/** What only the node knows about names in the files. */
+export interface CheckQuestions {
+  readonly functions: readonly string[]
+  readonly subscriptions: readonly string[]
+}
+
+export interface CheckAnswers {
+  /** Of those functions that there are. */
+  readonly functions: ReadonlyMap<string, { readonly hash: string; readonly timeoutMs: number | null }>
+  /** Names of subscriptions that the API has. */
+  readonly held: ReadonlySet<string>
+}
+
+export interface CheckedFiles extends Pick<Compiled, 'documents' | 'definitions' | 'findings' | 'proofs'> {
+  /** Subscriptions whose address is not the one in force, each with the place of that address. */
+  readonly endpoints: readonly Endpoint[]
+}
+
+export interface CheckResults {
+  readonly files: CheckedFiles
+  readonly subscription: CheckedSubscription
+  readonly integration: CheckedIntegration
+}
+
+export type CheckResult = CheckResults[keyof CheckResults]
+
+export async function runCheck(
+  job: CheckJob,
+  ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
+): Promise<CheckResult> {
+  const { secretNames, variableNames, envNames, ...beside } = job.beside
+  const deps = {
+    ...beside,
+    secrets: (name: string) => secretNames === null || secretNames.has(name),
+    variables: (name: string) => variableNames === undefined || variableNames.has(name),
+    ...(envNames === undefined ? {} : { isEnvReadable: (name: string) => isEnvReadable(name, envNames) }),
+  }
+  switch (job.job) {
+    case 'files':
+      return checkFiles(job, deps, ask)
+    case 'subscription':
+      return checkSubscription(job.written, deps)
+    case 'integration':
+      return checkIntegration(job.kind, job.written as WrittenIntegration, { ...deps, ...outboundOf(job) })
+  }
+}
+
+async function checkFiles(
+  job: CheckJob & { readonly job: 'files' },
+  deps: Partial<CompileDeps> & Pick<KnownBeside, 'inForce'>,
+  ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
+): Promise<CheckedFiles> {
+  const read = readDocuments(job.files)
+  const values = read.documents.map(({ value }) => value)
+  const { functions, held } = await ask({
+    functions: functionNames(values),
+    subscriptions: values.flatMap(({ kind, name }) =>
+      kind === 'Subscription' && typeof name === 'string' ? [name] : [],
+    ),
+  })
+  const compiled = compileDefinitions(
+    [],
+    {
+      ...deps,
+      ...outboundOf(job),
+      functions: (name) => functions.get(name)?.hash ?? null,
+      timeouts: (name) => functions.get(name)?.timeoutMs ?? null,
+      isHeld: (name) => held.has(name),
+      markings: job.markings,
+    },
+    read.documents,
+  )
+  const { documents, definitions, proofs } = compiled
+  const findings = [...read.findings, ...compiled.findings].sort(compareFindings)
+  return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.inForce) }
+}
+
+function outboundOf({
+  outboundAllow,
+  outboundWithin,
+}: {
+  readonly outboundAllow?: readonly string[]
+  readonly outboundWithin?: readonly string[]
+}) {
+  if (outboundAllow === undefined) return {}
+  const within = outboundWithin === undefined ? undefined : makeOutboundPolicy(outboundWithin)
+  return { outbound: makeOutboundPolicy(outboundAllow, within) }
+}
+
+/** Every text that stands behind a `function`, at any depth: those that are none are answered with nothing. */
+function functionNames(values: readonly JsonValue[]): readonly string[] {
+  const names = new Set<string>()
+  const visit = (value: JsonValue): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, inner] of Object.entries(value as { readonly [key: string]: JsonValue })) {
+      if (name === 'function' && typeof inner === 'string') names.add(inner)
+      else visit(inner)
+    }
+  }
+  for (const value of values) visit(value)
+  return [...names]
+}

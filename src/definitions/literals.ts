@@ -1,0 +1,33 @@
+// Credentials that stand in a definition in clear text: definitions are read by many, and go into repositories.
+
+import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { JsonValue } from '../core/json/index.ts'
+import { findLiterals, USER_INFO_WHAT } from '../core/secret/index.ts'
+import type { Remark } from './finding.ts'
+
+type Fields = { readonly [key: string]: JsonValue }
+
+const INSTEAD =
+  "write `auth: { bearer: { ref: name } }`, `{{ secret('name') }}` in its place, or call through a connection with a credential"
+
+/** `isRefused`: whether such a credential keeps the document from being applied; otherwise it is a warning. */
+export function checkLiterals(value: Fields, isRefused: (literal: string) => boolean): readonly Remark[] {
+  const told = new Set<string>()
+  return findLiterals(value).flatMap(({ path, offset, text, what }): readonly Remark[] => {
+    const place = path.join('/')
+    // Another finding tells of a user and password in an address, which are errors everywhere.
+    if (told.has(place) || what === USER_INFO_WHAT) return []
+    told.add(place)
+    const isError = isRefused(text)
+    const message = `this is ${what}, in clear text${isError ? ', which PROD refuses' : ''}: ${INSTEAD}`
+    const severity = isError ? {} : ({ severity: 'warning' } as const)
+    return [{ rule: 'literalCredential', message, path, offset, ...severity }]
+  })
+}
+
+/** Those that are deployed already: to refuse them would not hide them. */
+export function deployedLiterals(inForce: readonly DefinitionDocument[]): ReadonlySet<string> {
+  return new Set(
+    inForce.flatMap((document) => findLiterals(document as unknown as JsonValue).map(({ text }) => text)),
+  )
+}

@@ -1,0 +1,320 @@
+// What happens on the connection itself, before and around a route: over real sockets, because injection has none.
+
+import { connect } from 'node:net'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import type { EventId, TenantId } from '../core/ids/index.ts'
+import type { Caller } from '../engine/access/index.ts'
+import type { IntakeRequest } from '../engine/index.ts'
+import type { HttpApi } from './api.ts'
+import { type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'
+
+const servers: HttpServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close()
+})
+
+const CALLER: Caller = {
+  tenant: 'default' as TenantId,
+  role: 'admin',
+  permissions: [],
+  actor: 'test',
+  isNodeAdmin: true,
+  credential: { by: 'node' },
+} as unknown as Caller
+
+async function makeWorld(options: Partial<HttpServerOptions> = {}) {
+  const received: IntakeRequest[] = []
+  const published: unknown[] = []
+  const api = {
+    access: { byKey: async () => CALLER },
+    sourceBodyMax: () => 100_000,
+    refused: () => {},
+    receive: async (request: IntakeRequest) => {
+      received.push(request)
+      return { eventId: 'evt_1' as EventId, duplicate: false }
+    },
+    publish: async (_tenant: TenantId, drafts: readonly unknown[]) => {
+      published.push(...drafts)
+      return drafts.map(() => ({ ok: true, eventId: 'evt_1' as EventId, duplicate: false }))
+    },
+  }
+  const server = makeHttpServer(api as unknown as HttpApi, {
+    bodyBytesMax: 100_000,
+    closeMs: 0,
+    requestId: () => 'r',
+    log: makeMemoryLog(),
+    ...options,
+  })
+  servers.push(server)
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { port, server, received, published }
+}
+
+/** Everything that the server says on one connection, until it closes it. */
+function talk(port: number, ...texts: readonly (string | Buffer)[]): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1')
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(answer))
+    for (const text of texts) socket.write(text)
+  })
+}
+
+const problemOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+const PATHS = ['/in/default/github', '/v1/events'] as const
+const head = (path: string, ...lines: readonly string[]) =>
+  [`POST ${path} HTTP/1.1`, 'authorization: Bearer key', ...lines, '', ''].join('\r\n')
+const JSON_TYPE = 'content-type: application/json'
+
+describe('[AP23] a request that is not HTTP', () => {
+  test.each(PATHS)('by a chunk size, to %s, is 400', async (path) => {
+    const { port, server, received } = await makeWorld()
+    const answer = await talk(
+      port,
+      head(path, 'host: x', JSON_TYPE, 'ce-specversion: 1.0', 'transfer-encoding: chunked'),
+      'zz\r\n{}\r\n0\r\n\r\n',
+    )
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    expect(problemOf(answer)).toMatchObject({ status: 400, code: 'invalid_request' })
+    expect(received).toEqual([])
+    expect(server.heldBytes).toBe(0)
+  })
+
+  test.each(PATHS)('by a chunk size after a good chunk, to %s, is 400', async (path) => {
+    const { port, received } = await makeWorld()
+    const start = head(path, 'host: x', JSON_TYPE, 'ce-specversion: 1.0', 'transfer-encoding: chunked')
+    const answer = await talk(port, `${start}2\r\n{}\r\nxyz\r\n`)
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    expect(received).toEqual([])
+  })
+
+  test.each(PATHS)('by its transfer coding, to %s, is 400', async (path) => {
+    const { port, received } = await makeWorld()
+    const answer = await talk(port, head(path, 'host: x', JSON_TYPE, 'transfer-encoding: lempel'), '{}')
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    expect(problemOf(answer)).toMatchObject({ code: 'invalid_request' })
+    expect(received).toEqual([])
+  })
+
+  test.each(PATHS)('by two hosts, to %s, is 400', async (path) => {
+    const { port, received } = await makeWorld()
+    const answer = await talk(port, `${head(path, 'host: a', 'Host: b', JSON_TYPE, 'content-length: 2')}{}`)
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    expect(problemOf(answer)).toMatchObject({
+      code: 'invalid_request',
+      detail: expect.stringContaining('host'),
+    })
+    expect(received).toEqual([])
+  })
+
+  test('does not take the answer of the whole request before it', async () => {
+    const { port } = await makeWorld()
+    const good = `${head('/in/default/github', 'host: x', JSON_TYPE, 'content-length: 2')}{}`
+    const answer = await talk(port, good, 'what is this\r\n\r\n')
+    expect(answer).not.toMatch(/^HTTP\/1\.1 400/)
+  })
+})
+
+describe('[AP23] a target in absolute form', () => {
+  test('is read as its path and its host', async () => {
+    const { port, received } = await makeWorld()
+    const target = 'http://hooks.example:8080/in/default/github?a=b'
+    const answer = await talk(
+      port,
+      `${head(target, 'host: other', JSON_TYPE, 'content-length: 2', 'connection: close')}{}`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 202 /)
+    expect(received).toMatchObject([{ target: '/in/default/github?a=b', publicUrl: target }])
+    const health = 'GET http://x/healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    expect(await talk(port, health)).toMatch(/^HTTP\/1\.1 200 /)
+    const root = 'GET http://x?y HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    expect(await talk(port, root)).toMatch(/^HTTP\/1\.1 (200|404) /)
+  })
+
+  test('of another scheme is 400', async () => {
+    const { port } = await makeWorld()
+    expect(await talk(port, 'GET ftp://x/healthz HTTP/1.1\r\nhost: x\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
+  })
+})
+
+describe('[AP24] a client that expects to be asked for its body', () => {
+  const expects = ['host: x', JSON_TYPE, 'ce-specversion: 1.0', 'ce-id: 1', 'ce-source: /x', 'ce-type: a.b']
+
+  test.each(PATHS)('is asked, to %s', async (path) => {
+    const { port } = await makeWorld()
+    const lines = [...expects, 'expect: 100-continue', 'content-length: 2', 'connection: close']
+    const answer = await talk(port, head(path, ...lines), '{}')
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 202'])
+  })
+
+  test.each(PATHS)('of too many bytes, to %s, gets 413 and no 100', async (path) => {
+    const { port } = await makeWorld()
+    const answer = await talk(port, head(path, ...expects, 'expect: 100-continue', 'content-length: 100001'))
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413'])
+    expect(problemOf(answer)).toMatchObject({ code: 'body_too_large' })
+  })
+
+  test('who is not let in is not asked', async () => {
+    const { port } = await makeWorld()
+    const lines = ['POST /v1/events HTTP/1.1', 'host: x', 'expect: 100-continue', 'content-length: 2', '', '']
+    const answer = await talk(port, lines.join('\r\n'))
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401'])
+  })
+
+  test('or expects something else gets 417', async () => {
+    const { port } = await makeWorld()
+    const answer = await talk(
+      port,
+      head('/in/default/github', ...expects, 'expect: tea', 'content-length: 0'),
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 417 /)
+    expect(answer).toContain('expectation_failed')
+  })
+})
+
+describe('[AP22] connections of one address', () => {
+  const health = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+  const open = (port: number) =>
+    new Promise<ReturnType<typeof connect>>((resolve) => {
+      const socket = connect(port, '127.0.0.1')
+      // An answer says that the server has seen the connection.
+      socket.once('data', () => resolve(socket))
+      socket.on('error', () => {})
+      socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+    })
+
+  test('are as many as allowed; one more is told so', async () => {
+    const { port } = await makeWorld({ connectionsPerAddressMax: 2 })
+    const [one] = [await open(port), await open(port)]
+    const refused = await talk(port)
+    expect(refused).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\n/)
+    expect(refused).toMatch(/retry-after: 1\r\n/)
+    expect(problemOf(refused)).toMatchObject({ code: 'limited' })
+    const closed = new Promise((resolve) => one?.once('close', resolve))
+    one?.end()
+    await closed
+    expect(await talk(port, health)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('of a trusted proxy are not counted', async () => {
+    const { port } = await makeWorld({ connectionsPerAddressMax: 1, trustedProxies: ['127.0.0.0/8'] })
+    await open(port)
+    expect(await talk(port, health)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('[AP20] a compressed body of the API', () => {
+  const post = async (server: HttpServer, headers: Record<string, string>, payload: Buffer) => {
+    const answer = await server.app.inject({
+      method: 'POST',
+      url: '/v1/events',
+      headers: { authorization: 'Bearer key', ...headers },
+      payload,
+    })
+    return { status: answer.statusCode, body: answer.json() }
+  }
+  const event = { specversion: '1.0', id: '1', source: '/x', type: 'a.b', data: { a: 1 } }
+  const text = JSON.stringify(event)
+  const type = { 'content-type': 'application/cloudevents+json' }
+  const binary = {
+    'content-type': 'application/json',
+    'ce-specversion': '1.0',
+    'ce-id': '1',
+    'ce-source': '/x',
+    'ce-type': 'a.b',
+  }
+
+  const CODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+    ['identity', (bytes) => bytes],
+  ]
+  test.each(CODINGS)('with %s is read, in each mode', async (encoding, compress) => {
+    const { server, published } = await makeWorld()
+    const encoded = { 'content-encoding': encoding }
+    expect(await post(server, { ...type, ...encoded }, compress(Buffer.from(text)))).toMatchObject({
+      status: 202,
+    })
+    expect(await post(server, { ...binary, ...encoded }, compress(Buffer.from('{"a":1}')))).toMatchObject({
+      status: 202,
+    })
+    expect(published).toMatchObject([{ data: '{"a":1}' }, { data: '{"a":1}' }])
+    expect(server.heldBytes).toBe(0)
+  })
+
+  test('with an unknown coding is 415, also for every other request', async () => {
+    const { server, published } = await makeWorld()
+    const answer = await post(server, { ...type, 'content-encoding': 'zstd' }, Buffer.from(text))
+    expect(answer).toMatchObject({ status: 415, body: { code: 'wrong_type' } })
+    const other = await server.app.inject({
+      method: 'POST',
+      url: '/v1/definitions/check',
+      headers: {
+        authorization: 'Bearer key',
+        'content-type': 'application/json',
+        'content-encoding': 'compress',
+      },
+      payload: '{"files":[]}',
+    })
+    expect(other.statusCode).toBe(415)
+    expect(published).toEqual([])
+  })
+
+  test('that is broken is 400, and one that grows too large 413', async () => {
+    const { server, published } = await makeWorld()
+    const gzip = { ...type, 'content-encoding': 'gzip' }
+    expect(await post(server, gzip, Buffer.from(text))).toMatchObject({
+      status: 400,
+      body: { code: 'body_unreadable' },
+    })
+    expect(await post(server, gzip, gzipSync(text).subarray(0, 30))).toMatchObject({ status: 400 })
+    expect(await post(server, gzip, gzipSync(Buffer.alloc(100_001, 0x20)))).toMatchObject({
+      status: 413,
+      body: { code: 'body_too_large' },
+    })
+    expect(published).toEqual([])
+    expect(server.heldBytes).toBe(0)
+  })
+
+  test('[AP21] beyond the budget is 503, compressed or not', async () => {
+    const { server, published } = await makeWorld({ heldBytesMax: 1_000 })
+    const large = JSON.stringify({ ...event, data: 'x'.repeat(2_000) })
+    for (const [headers, body] of [
+      [type, Buffer.from(large)],
+      [{ ...type, 'content-encoding': 'gzip' }, gzipSync(large)],
+    ] as const) {
+      expect(await post(server, headers, body)).toMatchObject({ status: 503, body: { code: 'overloaded' } })
+    }
+    expect(published).toEqual([])
+    expect(server.heldBytes).toBe(0)
+    expect(await post(server, type, Buffer.from(text))).toMatchObject({ status: 202 })
+  })
+})
+
+test('[AP15] the node’s limit holds for events that are published, whatever their mode', async () => {
+  const { server, published } = await makeWorld({ bodyBytesMax: 2_000 })
+  const body = (length: number) => {
+    const around = JSON.stringify({ specversion: '1.0', id: '1', source: '/x', type: 'a.b', data: '' })
+    return around.replace('""', `"${'x'.repeat(length - around.length)}"`)
+  }
+  const post = (payload: string) =>
+    server.app.inject({
+      method: 'POST',
+      url: '/v1/events',
+      headers: { authorization: 'Bearer key', 'content-type': 'application/cloudevents+json' },
+      payload,
+    })
+  expect((await post(body(2_000))).statusCode).toBe(202)
+  const refused = await post(body(2_001))
+  expect(refused.json()).toMatchObject({ status: 413, details: { limit: 2_000 } })
+  expect(published).toHaveLength(1)
+})
