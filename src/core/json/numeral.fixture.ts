@@ -39,12 +39,12 @@ export function respell(text: string): fc.Arbitrary<string> {
   })
 }
 
-export interface Worth {
+interface Worth {
   readonly coefficient: bigint
   readonly exponent: number
 }
 
-export function worthOf(text: string): Worth {
+function worthOf(text: string): Worth {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [left = '', right = ''] = mantissa.split('.')
   return {

@@ -7,9 +7,9 @@
 // the characters of its numerals, of which there are at most NUMERAL_LENGTH_MAX.
 
 /** Characters of a numeral, as it is written. */
-export const NUMERAL_LENGTH_MAX = 1000
+const NUMERAL_LENGTH_MAX = 1000
 /** How far its first digit other than 0 may be from the decimal point. */
-export const NUMERAL_PLACES_MAX = 1000
+const NUMERAL_PLACES_MAX = 1000
 
 export const NUMERAL_BOUNDS = `a number has at most ${NUMERAL_LENGTH_MAX} characters, and its first digit at most ${NUMERAL_PLACES_MAX} places from the decimal point`
 
