@@ -1,5 +1,4 @@
 export { type Demo, startDemo } from './demo.ts'
 export { makeDemoApi } from './demo-api.ts'
-export { DEMO_COUNT_MAX, DEMO_PER_SECOND_MAX } from './limits.ts'
 export { makeGithubSample } from './samples/index.ts'
 export { findTameNumber } from './tame.ts'
