@@ -214,7 +214,9 @@ describe('auth', () => {
     const [document] = check(http('headers: { x: y }')).documents
     if (document === undefined) throw new Error('it compiles')
     expect(languageOf(document)).toBe(1)
-    expect(hashDocument(document)).toMatchInlineSnapshot(`"sha256:316e56bbe1177e952b2c5039dace135ab959af492a8f08398e2792b15bb03b06"`)
+    expect(hashDocument(document)).toMatchInlineSnapshot(
+      `"sha256:316e56bbe1177e952b2c5039dace135ab959af492a8f08398e2792b15bb03b06"`,
+    )
     for (const text of [
       http('auth: { bearer: { ref: a } }'),
       http(

@@ -903,7 +903,7 @@ export type Problem = {
   readonly status: number
   /** What was wrong in this case. */
   readonly detail: string
-  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+  readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   /** What to do. */
   readonly next: string
   /** Names this answer in the log. */
@@ -1061,7 +1061,7 @@ export type Replay = {
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly ({
     readonly id: string
-    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
+    readonly code: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal'
   })[]
   readonly filter: Readonly<Record<string, unknown>>
   readonly force: boolean
@@ -1818,6 +1818,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
@@ -2868,7 +2870,7 @@ export interface Operations {
       readonly cursor?: string | undefined
       readonly limit?: number | undefined
       readonly source?: string | undefined
-      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
+      readonly reason?: 'unknown_source' | 'source_disabled' | 'address_refused' | 'handshake_refused' | 'rate_limited' | 'signature_missing' | 'signature_wrong' | 'signature_expired' | 'secret_missing' | 'not_json' | 'duplicate_key' | 'number_out_of_range' | 'body_unreadable' | 'too_deep' | 'unnamed_event' | 'event_invalid' | 'body_too_large' | 'headers_too_large' | 'expectation_failed' | 'request_timeout' | 'wrong_type' | 'not_authenticated' | 'not_allowed' | 'permission_needed' | 'wrong_origin' | 'limited' | 'secret_unreadable' | 'vault_sealed' | 'vault_denied' | 'vault_unavailable' | 'not_found' | 'method_not_allowed' | 'invalid_request' | 'invalid_cursor' | 'conflict' | 'tenant_limit' | 'replays_exhausted' | 'reason_required' | 'definition_missing' | 'instance_ended' | 'unknown_transition' | 'unknown_place' | 'cannot_fire' | 'shut_out' | 'invalid_input' | 'mapping_failed' | 'firing_gone' | 'in_doubt' | 'cannot_migrate' | 'endless_loop' | 'versions_unsupported' | 'check_too_long' | 'definitions_invalid' | 'managed_by_folder' | 'unknown_subscription' | 'subscription_invalid' | 'name_taken' | 'endpoint_refused' | 'overlap_invalid' | 'signing_secret_invalid' | 'secret_in_environment' | 'secret_shown' | 'provider_unknown' | 'credential_unknown' | 'integration_invalid' | 'credential_missing_value' | 'credential_scope_missing' | 'credential_refused' | 'refresh_token_expired' | 'oauth_refused' | 'oauth_state_invalid' | 'oauth_unavailable' | 'rotation_cool_down' | 'subscription_disabled' | 'nothing_to_recover' | 'demo_unavailable' | 'idempotency_mismatch' | 'idempotency_running' | 'source_unusable' | 'role_missing' | 'node_paused' | 'shutting_down' | 'store_unavailable' | 'overloaded' | 'internal' | undefined
     }
     answer: {
       readonly items: readonly ({
@@ -3159,6 +3161,8 @@ export interface Operations {
       /** The body, as a tree of templates. */
       readonly transform?: unknown | undefined
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
+      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      readonly auth?: Readonly<Record<string, unknown>> | null | undefined
       /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
@@ -3244,6 +3248,13 @@ export interface Operations {
       })[]
       /** Also remove what was applied by the API, or is gone from the folder, and is not in the files. */
       readonly prune?: boolean | undefined
+      /** Functions of the same folder, which the node may not have yet: what a plan takes for granted. */
+      readonly functions?: readonly ({
+        readonly name: string
+        readonly hash: string
+        readonly timeoutMs?: number | undefined
+        readonly emits?: readonly string[] | undefined
+      })[] | undefined
     }
     answer: {
       readonly ok: boolean
@@ -3266,6 +3277,8 @@ export interface Operations {
         readonly repeatsAfter?: number
       })[]
       readonly base: number
+      /** As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself. */
+      readonly managedBy: 'api' | 'folder'
       readonly changes: readonly ({
         readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential'
         readonly name: string
