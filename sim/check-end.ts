@@ -20,7 +20,7 @@ import type { CaseModel } from './check-workflows.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import { DRAIN_EVERY_MS, isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
-import { TWIN } from './twin.ts'
+import { TWIN } from './twin-tenant.ts'
 
 /** The longest that a function waits before it asks the vendor. */
 const PROBE_AFTER_MS_MAX = 15 * SECOND

@@ -15,7 +15,7 @@ import type { VirtualTime } from './clock.ts'
 import type { Data, Prunable } from './data.ts'
 import { short } from './node.ts'
 import { SOURCES } from './scenario.ts'
-import { TWIN } from './twin.ts'
+import { TWIN } from './twin-tenant.ts'
 
 const WINDOWS = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
 

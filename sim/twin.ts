@@ -17,8 +17,7 @@ import type { Outside } from './outside.ts'
 import type { Message } from './people.ts'
 import type { Rng } from './random.ts'
 import { ROUTES, SOURCES } from './scenario.ts'
-
-export const TWIN = 'twin' as TenantId
+import { TWIN } from './twin-tenant.ts'
 
 export interface TwinWorld {
   readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]

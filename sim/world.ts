@@ -48,7 +48,8 @@ import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
-import { makeTwinWorld, TWIN } from './twin.ts'
+import { makeTwinWorld } from './twin.ts'
+import { TWIN } from './twin-tenant.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
 
 /** Parts that are named are there, or are not, whatever the seed or the bug says. */

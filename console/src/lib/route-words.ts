@@ -42,7 +42,7 @@ export interface AuthShape {
 }
 
 /** `bearer (secret books)`: where the value is, never what it is. */
-export function authInWords({ bearer, basic, header }: AuthShape): string {
+function authInWords({ bearer, basic, header }: AuthShape): string {
   if (bearer !== undefined) return `bearer (${placeInWords(bearer)})`
   if (basic !== undefined) return `basic as ${basic.user} (${placeInWords(basic.password)})`
   return header === undefined ? '' : `header ${header.name} (${placeInWords(header.value)})`

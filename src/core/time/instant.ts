@@ -1,7 +1,7 @@
 // core/time/instant.ts — instants that come from outside, as RFC 3339 writes them, and nothing that only looks so: a day that its month
 // does not have or the hour 24 is refused, where `Date.parse` would read another instant.
 
-import type { Instant } from './index.ts'
+import type { Instant } from './units.ts'
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 /** Seconds may be left out, as people do. */
