@@ -588,9 +588,9 @@ describe('limits', () => {
     const eventId = await accept(world, node)
     expect(credentials.refusals).toEqual([])
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'rate_limited', attempts: 0 })
-    expect(
-      node.log.messages.filter(({ name }) => name === 'bucket.closed').map(({ fields }) => fields),
-    ).toEqual(expect.arrayContaining([expect.objectContaining({ host: 'api.eu.shop.example' })]))
+    // Its own quota is spent: other credentials may have some left, so that the host itself stays open.
+    const closed = node.log.messages.filter(({ name }) => name === 'bucket.closed')
+    expect(closed.filter(({ fields }) => fields?.host === 'api.eu.shop.example')).toEqual([])
     await world.pass(80_000)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })

@@ -243,7 +243,8 @@ describe('the search-then-create race', () => {
     const baseUrl = 'https://{{ payload.host }}/'
     const node = await world.node({ documents: upserting({ baseUrl }) })
     const id = await accept(world, node, { ...order('v1'), host: 'vendor.example' })
-    await accept(world, node, { ...order('v2', 'o2'), host: 'vendor.example' })
+    for (const version of ['v2', 'v3'])
+      await accept(world, node, { ...order(version, 'o2'), host: 'vendor.example' })
     // It looked, and nothing is there; before it may create, the host wants to be left alone.
     await world.pass(60_000)
     const waiting = await workOf(world, id)
