@@ -111,6 +111,6 @@ describe('one stream of operations', () => {
     expect(dump.work.some((row) => row.epoch > 2)).toBe(true)
     expect(dump.ledger.some((row) => row.evidence.length > 1)).toBe(true)
     expect(dump.records.length).toBeGreaterThan(5)
-    expect(dump.outbox.length).toBeGreaterThan(5)
+    expect(dump.outbox.length).toBeGreaterThan(0)
   })
 })

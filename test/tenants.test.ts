@@ -465,7 +465,9 @@ describe('[AP3] every operation', () => {
     async (operation) => {
       for (const key of [null, 'wrong', `${keys[`${VICTIM} admin`]}x`]) {
         const answer = await node.call(operation.method, operation.path, { key })
-        expect(answer).toMatchObject({ status: 401, body: { code: 'not_authenticated' } })
+        // So many wrong keys from one address are throttled.
+        const isThrottled = key !== null && answer.status === 429
+        if (!isThrottled) expect(answer).toMatchObject({ status: 401, body: { code: 'not_authenticated' } })
       }
     },
   )

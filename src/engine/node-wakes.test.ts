@@ -174,11 +174,15 @@ describe('what nodes go by', () => {
     const one = await node('one', { documents: [SOURCE, fixed] })
     const two = await node('two', { documents: [SOURCE, fixed] })
     await world.pass(1_000)
+    // The second refusal in a row closes it.
     await accept(world, one, pay('o1'))
+    await accept(world, one, pay('o2'))
     await world.pass(100)
-    await accept(world, two, pay('o2'))
+    const before = world.calls.length
+    await accept(world, two, pay('o3'))
     await world.pass(2_000)
-    expect(world.calls.map((call) => call.node)).toEqual(['one'])
+    expect(world.calls.slice(0, before).map((call) => call.node)).toContain('one')
+    expect(world.calls).toHaveLength(before)
   })
 
   test('[WK13] what comes of hearing it ends there: two nodes do not wake each other for ever', async () => {
@@ -202,6 +206,7 @@ describe('what nodes go by', () => {
     await world.pass(1_000)
     told.length = 0
     await accept(world, one, pay('o1'))
+    await accept(world, one, pay('o2'))
     await world.pass(50)
     const heard = told.map(({ wake }) => wake).filter(({ wake }) => wake === 'definitions')
     expect(heard).toEqual([{ wake: 'definitions', tenant: DEFAULT_TENANT, kinds: ['bucket'] }])
