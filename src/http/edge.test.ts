@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { EventId, TenantId } from '../core/ids/index.ts'
 import type { Caller } from '../engine/access/index.ts'
@@ -297,6 +297,146 @@ describe('[AP20] a compressed body of the API', () => {
     expect(published).toEqual([])
     expect(server.heldBytes).toBe(0)
     expect(await post(server, type, Buffer.from(text))).toMatchObject({ status: 202 })
+  })
+})
+
+describe('[AP21] a body that goes on after its answer', () => {
+  const chunkOf = (length: number) => `${length.toString(16)}\r\n${'x'.repeat(length)}\r\n`
+  const EARLY: readonly (readonly [string, number, string, readonly string[]])[] = [
+    ['an unknown address', 404, 'POST /nothing', ['content-type: text/xyz']],
+    ['a wrong type', 415, 'POST /v1/definitions/check', ['content-type: text/xyz']],
+    ['an unknown encoding', 415, 'POST /v1/definitions/check', [JSON_TYPE, 'content-encoding: zstd']],
+    ['DELETE', 404, 'DELETE /nothing', []],
+    ['OPTIONS', 405, 'OPTIONS /v1/events', []],
+    ['too large a body', 413, 'POST /v1/definitions/check', [JSON_TYPE]],
+    ['too large a compressed body', 413, 'POST /v1/events', [JSON_TYPE, 'content-encoding: gzip']],
+    ['no key', 401, 'POST /v1/events', [JSON_TYPE, 'authorization: none']],
+  ]
+
+  /** Sends the start, waits for the answer, sends the rest, and resolves with all answers when the connection closes. */
+  const sendLate = (port: number, start: string, rest: readonly string[]): Promise<string> =>
+    new Promise((resolve) => {
+      let answers = ''
+      const socket = connect(port, '127.0.0.1')
+      socket.once('data', () => {
+        for (const text of rest) socket.write(text)
+      })
+      socket.on('data', (chunk) => {
+        answers += chunk
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(answers))
+      socket.write(start)
+    })
+  const startOf = (line: string, lines: readonly string[], length: number) => {
+    const key = lines.some((one) => one.startsWith('authorization')) ? [] : ['authorization: Bearer key']
+    const all = [`${line} HTTP/1.1`, 'host: x', ...key, ...lines, 'transfer-encoding: chunked', '', '']
+    return all.join('\r\n') + chunkOf(length)
+  }
+  const health = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+  const webhook = `${head('/in/default/github', 'host: x', JSON_TYPE, 'content-length: 90000', 'connection: close')}${'x'.repeat(90_000)}`
+
+  test.each(EARLY)('by %s holds nothing', async (_name, status, line, lines) => {
+    const { port, server, received } = await makeWorld({ heldBytesMax: 100_000 })
+    // Where the limit is to be passed, the first chunk passes it.
+    const start = startOf(line, lines, status === 413 ? 100_001 : 10)
+    // The request that follows is answered when the late bytes were read.
+    const answers = await sendLate(port, start, [chunkOf(30_000), chunkOf(30_000), '0\r\n\r\n', health])
+    expect(answers).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(server.heldBytes).toBe(0)
+    expect(await talk(port, webhook)).toMatch(/^HTTP\/1\.1 202 /)
+    expect(received).toHaveLength(1)
+  })
+
+  test('is read up to the limit of a body, and the connection is used again', async () => {
+    const { port } = await makeWorld()
+    const start = startOf('POST /nothing', ['content-type: text/xyz'], 10)
+    const answers = await sendLate(port, start, [chunkOf(90_000), '0\r\n\r\n', health])
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200'])
+  })
+
+  test.each(EARLY)('by %s is not read without end', async (_name, status, line, lines) => {
+    const { port, server } = await makeWorld()
+    const start = startOf(line, lines, status === 413 ? 100_001 : 10)
+    // The end of the body never comes: the server closes the connection.
+    const answers = await sendLate(
+      port,
+      start,
+      Array.from({ length: 40 }, () => chunkOf(50_000)),
+    )
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`])
+    expect(server.heldBytes).toBe(0)
+  })
+})
+
+test('[AP21] a client that goes away in the middle of a body of the API gives its bytes back', async () => {
+  const { port, server } = await makeWorld()
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`${head('/v1/events', 'host: x', JSON_TYPE, 'content-length: 90000')}${'x'.repeat(50_000)}`)
+  await vi.waitUntil(() => server.heldBytes === 50_000)
+  socket.resetAndDestroy()
+  await vi.waitUntil(() => server.heldBytes === 0)
+})
+
+test.each([
+  ...PATHS.map((path) => [path, 'identity'] as const),
+  ...PATHS.map((path) => [path, 'gzip'] as const),
+])('[AP21] a body of single bytes, to %s with %s, is not one buffer for each', async (path, encoding) => {
+  const { port, received, published } = await makeWorld()
+  const concat = vi.spyOn(Buffer, 'concat')
+  try {
+    const binary = ['ce-specversion: 1.0', 'ce-id: 1', 'ce-source: /x', 'ce-type: a.b']
+    const lines = ['host: x', JSON_TYPE, ...binary, `content-encoding: ${encoding}`, 'connection: close']
+    const text = JSON.stringify(Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 10_007))
+    const body = encoding === 'gzip' ? gzipSync(text) : Buffer.from(text)
+    const chunks = Array.from(body, (_, index) => [
+      Buffer.from('1\r\n'),
+      body.subarray(index, index + 1),
+      Buffer.from('\r\n'),
+    ])
+    const sent = Buffer.from(chunks.flatMap((parts) => parts.flatMap((part) => [...part])))
+    const answer = await talk(port, head(path, ...lines, 'transfer-encoding: chunked'), sent, '0\r\n\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 202 /)
+    expect(received.length + published.length).toBe(1)
+    expect(Math.max(...concat.mock.calls.map(([list]) => list.length))).toBeLessThan(20)
+  } finally {
+    concat.mockRestore()
+  }
+})
+
+describe('[AP21] unfinished bodies of one address', () => {
+  const unfinished = (port: number) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(
+      `${head('/in/default/github', 'host: x', JSON_TYPE, 'content-length: 100000')}${'x'.repeat(90_000)}`,
+    )
+    return socket
+  }
+  const lines = ['host: x', JSON_TYPE, 'ce-specversion: 1.0', 'ce-id: 1', 'ce-source: /x', 'ce-type: a.b']
+  const small = (path: string) =>
+    `${head(path, ...lines, 'content-length: 30002', 'connection: close')}"${'x'.repeat(30_000)}"`
+
+  test.each(PATHS)('hold half of the budget; one more, to %s, is 503', async (path) => {
+    const { port, server } = await makeWorld({ heldBytesMax: 400_000 })
+    const sockets = [unfinished(port), unfinished(port)]
+    await vi.waitUntil(() => server.heldBytes === 180_000)
+    const refused = await talk(port, small(path))
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused).toContain('of this address')
+    sockets[0]?.resetAndDestroy()
+    await vi.waitUntil(() => server.heldBytes === 90_000)
+    expect(await talk(port, small(path))).toMatch(/^HTTP\/1\.1 202 /)
+    sockets[1]?.resetAndDestroy()
+    await vi.waitUntil(() => server.heldBytes === 0)
+  })
+
+  test('that is a trusted proxy have no such limit', async () => {
+    const { port, server } = await makeWorld({ heldBytesMax: 400_000, trustedProxies: ['127.0.0.0/8'] })
+    for (let count = 0; count < 4; count += 1) unfinished(port)
+    await vi.waitUntil(() => server.heldBytes === 360_000)
+    expect(await talk(port, small('/in/default/github'))).toMatch(/^HTTP\/1\.1 202 /)
   })
 })
 

@@ -12,8 +12,9 @@ import { AppError } from '../core/errors/index.ts'
 import { clientAddress, compileNetworks, publicUrl } from '../core/guard/index.ts'
 import type { IntakeRequest, Received } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
-import { type ByteBudget, overBudget } from './byte-budget.ts'
+import type { ByteBudget, Holding } from './byte-budget.ts'
 import { askForBody, isWaitingToSend } from './expect.ts'
+import { makeGatherer } from './gather.ts'
 import { makeInflater, OF_STRANGERS, OF_VERIFIED } from './inflate.ts'
 import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem.ts'
 
@@ -116,7 +117,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     readonly method: string
     readonly target: string
     /** Of the body, as received and inflated: taken from the budget until the request is answered. */
-    held = 0
+    readonly holding: Holding
     body: Uint8Array = EMPTY
     inflate: NonNullable<IntakeRequest['inflate']> | undefined
     readonly #socket: IncomingMessage['socket']
@@ -127,22 +128,16 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       this.method = request.method as string
       this.target = request.url as string
       this.#socket = request.socket
-    }
-    take(bytes: number): boolean {
-      if (!budget.take(bytes)) return false
-      this.held += bytes
-      return true
-    }
-    release() {
-      budget.release(this.held)
-      this.held = 0
+      this.holding = budget.hold(request.socket)
     }
     complete(body: Uint8Array, encoding: Encoding | null) {
       this.body = body
+      this.holding.complete()
       if (encoding === null) return
       this.inflate = async (bytesMax, isVerified) => {
         const whole = await inflaters[isVerified ? 'verified' : 'strangers'](encoding, body, bytesMax)
-        if (!this.take(whole.byteLength)) throw overBudget()
+        const refusal = this.holding.take(whole.byteLength)
+        if (refusal !== null) throw refusal
         return whole
       }
     }
@@ -170,7 +165,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       .then((received) => tell(response, received))
       .catch((error) => refuse(response, error))
       // Not before: what waits for its commit is in memory, whether or not its sender still waits.
-      .finally(() => incoming.release())
+      .finally(() => incoming.holding.release())
   }
 
   const receive = (
@@ -180,27 +175,22 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     encoding: Encoding | null,
     bytesMax: number,
   ) => {
-    let first: Buffer | null = null
-    let more: Buffer[] | null = null
-    let size = 0
+    let body = makeGatherer()
     const stop = () => {
       request.off('data', onData).off('end', onEnd).off('close', stop)
-      first = more = null
-      incoming.release()
+      body = makeGatherer()
+      incoming.holding.release()
     }
     const onData = (chunk: Buffer) => {
-      size += chunk.length
-      const isTooLarge = size > bytesMax
-      if (isTooLarge || !incoming.take(chunk.length)) {
-        stop()
-        refuseAndLinger(request, response, incoming, isTooLarge ? tooLarge(bytesMax) : overBudget())
-      } else if (first === null) first = chunk
-      else if (more === null) more = [first, chunk]
-      else more.push(chunk)
+      const refusal =
+        body.size + chunk.length > bytesMax ? tooLarge(bytesMax) : incoming.holding.take(chunk.length)
+      if (refusal === null) return body.add(chunk)
+      stop()
+      refuseAndLinger(request, response, incoming, refusal)
     }
     const onEnd = () => {
       request.off('close', stop)
-      incoming.complete(more !== null ? Buffer.concat(more, size) : (first ?? EMPTY), encoding)
+      incoming.complete(body.whole(), encoding)
       pass(response, incoming)
     }
     // A sender that goes away in the middle closes it.

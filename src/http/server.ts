@@ -116,7 +116,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   const onFailure = (error: unknown, requestId: string, where: Readonly<Record<string, unknown>>) => {
     log.error('http.failed', { instance: `/requests/${requestId}`, ...where, error })
   }
-  const budget = makeByteBudget(options.heldBytesMax ?? Number.POSITIVE_INFINITY)
+  const budget = makeByteBudget(options.heldBytesMax ?? Number.POSITIVE_INFINITY, {
+    bodyBytesMax: options.bodyBytesMax,
+    trustedProxies: options.trustedProxies ?? [],
+  })
   const connections = makeConnections({
     perAddressMax: options.connectionsPerAddressMax ?? Number.POSITIVE_INFINITY,
     trustedProxies: options.trustedProxies ?? [],
