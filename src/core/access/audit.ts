@@ -8,6 +8,7 @@ export const AUDIT_MESSAGES = {
     'access.signed-in',
     'access.signed-out',
     'access.sign-in-refused',
+    'access.sign-in-limited',
     'access.link-created',
     'access.key-refused',
     'access.tenant-created',

@@ -386,6 +386,29 @@ test('[AC16] refused keys are told once in a while, with their number', async ()
   expect(told()).toEqual([{ count: 1 }, { count: 5 }])
 })
 
+test('[AC16] throttled sign-ins and keys are told once in a while, with their number', async () => {
+  const { access, pass, log } = makeAccessWorld()
+  const told = (wanted: string) =>
+    log.messages.filter(({ name }) => name === wanted).map(({ fields }) => fields)
+  for (let index = 0; index < 10; index += 1) await refusal(access.signIn({ key: 'wrong' }, 'there'))
+  expect(told('access.sign-in-limited')).toEqual([])
+  for (let index = 0; index < 5; index += 1)
+    expect(await refusal(access.signIn({ key: 'wrong' }, 'there'))).toMatch(/^limited/)
+  expect(told('access.sign-in-limited')).toEqual([{ count: 1, address: 'there' }])
+  pass(10 * SECOND)
+  for (let index = 0; index < 2; index += 1) await refusal(access.signIn({ key: 'wrong' }, 'there'))
+  expect(told('access.sign-in-limited')).toEqual([
+    { count: 1, address: 'there' },
+    { count: 5, address: 'there' },
+  ])
+  expect(told('access.sign-in-refused')).toHaveLength(11)
+
+  for (let index = 0; index < 30; index += 1) await refusal(access.byKey('wrong', 'there'))
+  pass(10 * SECOND)
+  await refusal(access.byKey('wrong', 'there'))
+  expect(told('access.key-refused')).toEqual([{ count: 1 }, { count: 30 }])
+})
+
 describe('tenants', () => {
   test('[AC10] the first is there from the start, others are made once', async () => {
     const { access } = makeAccessWorld()

@@ -140,16 +140,10 @@ export function makeAccess(deps: AccessDeps): Access {
     return { token: made.token, expiresAt: made.grant.expiresAt }
   }
 
-  let refused = 0
-  let refusedToldAt = Number.NEGATIVE_INFINITY
-  /** One line for all of some seconds: whoever guesses must not fill the log. */
-  const noteRefused = () => {
-    refused += 1
-    if (clock.monotonic() - refusedToldAt < REFUSED_EVERY_MS) return
-    log.warn('access.key-refused', { count: refused })
-    refusedToldAt = clock.monotonic()
-    refused = 0
-  }
+  const noteRefused = makeTally(clock, (count) => log.warn('access.key-refused', { count }))
+  const noteLimited = makeTally(clock, (count, address) =>
+    log.warn('access.sign-in-limited', { count, address }),
+  )
 
   /** Nobody waits for it. */
   const sweep = (tenant: TenantId) => {
@@ -163,10 +157,11 @@ export function makeAccess(deps: AccessDeps): Access {
       // Nobody guesses a key that chance made: a good one gets in, whatever others at the address did. Where the node's own key is one
       // that may be guessed, an address with too many failures is refused before the two are compared.
       const isSafe = isAdminKeyStrong || parseToken('key', text) !== null
-      const takeBack = address === undefined || isSafe ? null : shownKeys.begin(address)
+      const takeBack =
+        address === undefined || isSafe ? null : shownKeys.begin(address, () => noteRefused(address))
       const caller = await findByKey(text)
       if (caller === null) {
-        noteRefused()
+        noteRefused(address ?? '')
         if (address !== undefined && takeBack === null) shownKeys.begin(address)
         throw new AppError('not_authenticated', 'the key is not known')
       }
@@ -187,10 +182,11 @@ export function makeAccess(deps: AccessDeps): Access {
       const isKey = 'key' in shown
       // Nobody guesses 256 random bits: whoever shows a good key or link gets in, whatever others at the address did.
       const isWhole = (isKey ? parseToken('key', shown.key) : parseToken('link', shown.link)) !== null
-      const takeBack = isWhole ? () => {} : attempts.begin(address)
+      const begin = () => attempts.begin(address, () => noteLimited(address))
+      const takeBack = isWhole ? () => {} : begin()
       const entered = await (isKey ? enterByKey(shown.key) : enterByLink(shown.link))
       if (entered === null) {
-        if (isWhole) attempts.begin(address)
+        if (isWhole) begin()
         log.warn('access.sign-in-refused', { by: isKey ? 'key' : 'link', address })
         throw new AppError(
           'not_authenticated',
@@ -220,6 +216,19 @@ export function makeAccess(deps: AccessDeps): Access {
       await tenants.start()
       sweep(DEFAULT_TENANT)
     },
+  }
+}
+
+/** One line for all of some seconds: whoever guesses must not fill the log. It has the address of the last one. */
+function makeTally(clock: Clock, tell: (count: number, address: string) => void): (address: string) => void {
+  let count = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (address) => {
+    count += 1
+    if (clock.monotonic() - toldAt < REFUSED_EVERY_MS) return
+    tell(count, address)
+    toldAt = clock.monotonic()
+    count = 0
   }
 }
 

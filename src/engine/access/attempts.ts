@@ -13,18 +13,19 @@ export const BEARER_KEYS: BucketPolicy = { capacity: 20, refillMs: 3 * SECOND }
 const ADDRESSES_MAX = 10_000
 
 export interface Attempts {
-  /** Throws when there were too many. The answer takes the attempt back: it did not fail. */
-  begin(address: string): () => void
+  /** Throws when there were too many, after `onLimited`. The answer takes the attempt back: it did not fail. */
+  begin(address: string, onLimited?: () => void): () => void
 }
 
 export function makeAttempts(clock: Clock, policy: BucketPolicy, what: string): Attempts {
   // A bucket that nobody asked for in an hour is full again.
   const buckets = makeCache<Bucket>({ entriesMax: ADDRESSES_MAX, ageMsMax: HOUR })
   return {
-    begin(address) {
+    begin(address, onLimited) {
       const now = clock.monotonic()
       const step = takeToken(buckets.get(address, now), now, policy)
       if (!step.taken) {
+        onLimited?.()
         const retryAfterSeconds = Math.ceil(step.waitMs / SECOND)
         throw new AppError(
           'limited',
