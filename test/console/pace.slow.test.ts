@@ -21,7 +21,7 @@ test('[CN8] a route tells its buffers in words and how it stands; a held lane is
   await page.getByText('One after another for each payload.sku.').waitFor()
   await page.getByText('One that is dead or parked holds the others up.').waitFor()
   await page.getByText('30 per minute').waitFor()
-  await page.getByText('calls go through').waitFor()
+  await page.getByText('calls go through', { exact: true }).waitFor()
   await page.getByRole('link', { name: '2 wait for their turn' }).waitFor()
   const held = page.locator('.held').filter({ hasText: 'a-1' })
   await held.getByText('2 items wait behind it').waitFor()

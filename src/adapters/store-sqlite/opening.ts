@@ -12,6 +12,9 @@ import { toStoreError } from './errors.ts'
 import { readWal, rewriteWal, type WalReport } from './wal.ts'
 
 /** Acknowledged writes that are gone, and that the operator accepted. */
+/** Where SQLite locks a file, by its format. */
+const LOCK_BYTE = 0x4000_0000
+
 export interface AcceptedLoss {
   readonly file: string
   /** The last group of the file. */
@@ -81,7 +84,10 @@ function look(file: string): Found {
 
   function findHole(): string | null {
     if (log?.damage) return `its write-ahead log ${logPath(file)} ${log.damage}`
+    // SQLite never writes the page at its lock bytes: it is neither in the log nor in a file that ends before it.
+    const lockPage = Math.floor(LOCK_BYTE / pageBytes) + 1
     for (let page = Math.floor(bytes / pageBytes) + 1; page <= pageCount; page += 1) {
+      if (page === lockPage) continue
       if (!log?.pages.has(page)) return `${file} was cut: it has ${bytes} bytes and ${pageCount} pages`
     }
     if (mark === null || mark.group <= group) return null

@@ -46,7 +46,10 @@ export function stepHost(bucket: HostBucket, event: HostEvent): HostBucket {
       return { closedUntil: Math.max(bucket?.closedUntil ?? 0, askedUntil(event)), triedBy: null }
     case 'refused': {
       const until = askedUntil(event)
-      if (bucket === null) return { closedUntil: event.at, triedBy: null, suspectedUntil: until }
+      // Of an earlier refusal whose time is over, and after which nobody called, this one says nothing.
+      const isOver =
+        bucket?.suspectedUntil !== undefined && bucket.triedBy === null && bucket.suspectedUntil <= event.at
+      if (bucket === null || isOver) return { closedUntil: event.at, triedBy: null, suspectedUntil: until }
       const { closedUntil, suspectedUntil } = bucket
       // It began before the refusal that made the host suspect: it is part of the same.
       if (suspectedUntil !== undefined && bucket.triedBy !== event.by)

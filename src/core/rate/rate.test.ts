@@ -107,6 +107,10 @@ describe('the bucket of a host', () => {
     expect(closed).toEqual({ closedUntil: 5_220, triedBy: null })
     expect(hostAllows(closed, 5_219)).toBe('none')
     expect(hostAllows(closed, 5_220)).toBe('one')
+    // Long after the first one another is a first one again.
+    const later = stepHost(suspected, refused(600_000, 'w9'))
+    expect(hostAllows(later, 600_000)).toBe('one')
+    expect(stepHost(later, { type: 'tried', by: 'w10' })).toMatchObject({ suspectedUntil: 605_000 })
   })
 
   test('[PA9] a storm costs one call per opening, whoever asks', () => {

@@ -26,7 +26,7 @@ export interface Counters {
   readonly attempts: number
   /** Times it stepped aside for somebody else's key or a closed bucket. */
   readonly waits: number
-  /** Times its owner died, beyond the first one, before the job was put back or settled. */
+  /** Times its owner died while a crash had left the job behind before. It stays when the job is put back. */
   readonly losses: number
 }
 

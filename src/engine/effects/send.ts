@@ -150,10 +150,18 @@ export function makeSend(
     return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
-  const tell = ({ item, route }: Call, host: string | null, { verdict, wait }: Performed) => {
+  const tell = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    const told = { item, route, host, class: isDone ? ('done' as const) : verdict.class, retryAfterMs }
+    // A call that we did not make says nothing of the host: who was to try it leaves it to another.
+    const isUnmade = outcome.kind === 'failed' && outcome.sent === 'no' && outcome.code === 'blocked'
+    const told = {
+      item,
+      route,
+      host: isUnmade ? null : host,
+      class: isDone ? ('done' as const) : verdict.class,
+      retryAfterMs,
+    }
     pace.told(wait === undefined ? told : { ...told, isSeenTo: true })
   }
 

@@ -151,7 +151,7 @@ export function makeHosts(
         if (known !== undefined) {
           // Another node was refused later than this one.
           if (known.bucket === null || known.bucket.closedUntil >= until) continue
-          known.bucket = { ...known.bucket, closedUntil: until }
+          known.bucket = { closedUntil: until, triedBy: known.bucket.triedBy }
         } else if (until > time.now()) {
           const bucket = { closedUntil: until, triedBy: null }
           all.set(name, { tenant, host, bucket, keptUntil: until, isWriting: false })
