@@ -230,7 +230,10 @@ function checkLetters(book: Book, dump: StoreDump): void {
   for (const letter of dump.deadLetters) {
     const name = nameOf(letter)
     kept.set(name, (kept.get(name) ?? 0) + 1)
-    const state = works.get(letter.workId)?.state
+    const own = works.get(letter.workId)
+    // Merged into a batch whose outcome is unknown, it waits for the same decision as that.
+    const batch = own?.state === 'merged' && own.into !== null ? works.get(own.into) : undefined
+    const state = batch?.state === 'parked' ? batch.state : own?.state
     const isRight =
       letter.state === 'open' || letter.state === 'ready_to_replay' || letter.state === 'discarded'
         ? state === 'dead' || state === 'cancelled'

@@ -109,6 +109,16 @@ test.each(['memory', 'sqlite'] as const)(
   },
 )
 
+test('[CX1] [DR11] a connection that opened after the reserve sends nothing without its run (seed 900562)', async () => {
+  const { violations } = await simulate({ seed: 900_562, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test('a replayed letter may be in a batch that waits for a decision (seed 901406)', async () => {
+  const { violations } = await simulate({ seed: 901_406, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -50,6 +50,8 @@ interface State {
    * in time. What follows it, as the update behind an upsert's look, has the time of the call.
    */
   first: { readonly isCounted: true; readonly sendBy: number } | null
+  /** Why nothing was to be sent when the key was reserved: then there is no run, and no call follows whatever has changed since. */
+  refusal: string | null
 }
 
 export function makeConnectionCalls(
@@ -102,7 +104,7 @@ export function makeConnectionCalls(
     const { item } = call
     const { tenant } = item.work
     const { connection, endpoint, buckets } = named
-    const state: State = { answer: null, first: null }
+    const state: State = { answer: null, first: null, refusal: null }
     const through: Through = {
       connection,
       locate(request) {
@@ -111,7 +113,7 @@ export function makeConnectionCalls(
         return place?.ok === true ? { ...request, url: place.url } : request
       },
       async send(request, options): Promise<Sent> {
-        const refusal = refusalOf(call, named)
+        const refusal = state.refusal ?? refusalOf(call, named)
         const startedAt = time.now()
         const first = state.first ?? {}
         const asked: DoorRequest = {
@@ -232,7 +234,10 @@ export function makeConnectionCalls(
             }),
         async beside(): Promise<Beside> {
           const taken = beside === undefined ? NOTHING_BESIDE : await beside()
-          if (!taken.ok || refusalOf(call, named) !== null) return taken
+          const state = answers.get(through)
+          const refusal = refusalOf(call, named)
+          if (state !== undefined) state.refusal = refusal
+          if (!taken.ok || refusal !== null) return taken
           const provider = providerOf(call, named.connection)?.name ?? ''
           const { connection, operation } = named
           const write = await runs.begin(item, key, { connection, provider, operation })
