@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { parseJson } from '../json/index.ts'
 import { findLiterals, HIDDEN, hideLiterals, hideRequest, mayHoldLiteral } from './index.ts'
 
 const LITERALS: readonly (readonly [where: string, value: object, literal: string])[] = [
@@ -43,6 +44,11 @@ describe('[SE50] a credential in clear text', () => {
   ])('%j holds none', (value) => {
     expect(findLiterals(value as never)).toEqual([])
     expect(hideLiterals(value as never)).toEqual(value)
+  })
+
+  test('a number in its exact digits is left as it is', () => {
+    const value = parseJson('{"body":{"v":1.000000000000000001,"n":12345678901234567890}}')
+    expect(hideLiterals(value)).toStrictEqual(value)
   })
 
   test('of a request that is sent, all that stands in such places is hidden', () => {

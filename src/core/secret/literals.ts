@@ -3,7 +3,7 @@
 //
 // Invariant: every pattern here is linear in the length of the text.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumber, type JsonValue } from '../json/index.ts'
 
 type Step = string | number
 
@@ -122,7 +122,7 @@ function walk(
   visit: (path: readonly Step[], text: string) => string,
 ): JsonValue {
   if (typeof value === 'string') return visit(path, value)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isNumber(value)) return value
   if (Array.isArray(value)) return value.map((one, index) => walk(one, [...path, index], visit))
   return Object.fromEntries(
     Object.entries(value as { readonly [name: string]: JsonValue }).map(([name, one]) => [

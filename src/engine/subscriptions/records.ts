@@ -3,6 +3,7 @@
 //
 // The pulse is a record of the kind by which a start finds its tenants: one may have subscriptions and no definitions.
 
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import {
   FRESH_SUBSCRIPTION,
   type SubscriptionRecord,
@@ -97,7 +98,8 @@ export function guardOf(name: string, version: number): Guard {
 }
 
 export function putSubscription(name: string, { record, version }: Kept): Write {
-  return { w: 'record.put', kind: 'subscription', key: name, version, body: JSON.stringify(record) }
+  const body = stringifyJson(record as unknown as JsonValue)
+  return { w: 'record.put', kind: 'subscription', key: name, version, body }
 }
 
 export function deleteSubscription(name: string): Write {
@@ -174,6 +176,7 @@ export async function readRemovals(
   return page.items.map(({ key }) => key.slice(REMOVAL_PREFIX.length))
 }
 
+/** With every number as it was written: a transform may hold some that a double would change. */
 function parse(body: string): SubscriptionRecord {
-  return JSON.parse(body) as SubscriptionRecord
+  return parseJson(body) as unknown as SubscriptionRecord
 }
