@@ -68,7 +68,7 @@ import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
 import { limitSecrets } from './engine/limited-secrets.ts'
-import { makeSealStore } from './engine/seal-store.ts'
+import { makeSealStore, rewrapRecords } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import {
   combineVaults,
@@ -256,7 +256,23 @@ export async function startApp(options: AppOptions): Promise<App> {
     const pauses = pause === null ? [] : [...pause.reasons, confirmSentence(pause)]
     const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
     if (hashicorp !== null) parts.push(hashicorp)
-    const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
+    const ownSecrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
+    const secrets: typeof ownSecrets = {
+      ...ownSecrets,
+      // Definitions with a credential in clear text are sealed too.
+      async rewrap(tenants) {
+        const wrapped = await ownSecrets.rewrap(tenants)
+        // Without an earlier key there is none that could open what the current one does not.
+        if (config.masterKeysOld.length === 0) return wrapped
+        const keyId = keys.current.id
+        const resealed = await rewrapRecords(behind, { seal, log, keyId }, tenants)
+        if (resealed.rewrapped > 0) log.info('seal.rewrapped', { count: resealed.rewrapped, keyId })
+        return {
+          rewrapped: wrapped.rewrapped + resealed.rewrapped,
+          unreadable: [...wrapped.unreadable, ...resealed.unreadable],
+        }
+      },
+    }
     const vault = combineVaults({
       env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
       file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
