@@ -8,7 +8,7 @@ import { makeLocalSeal } from '../adapters/seal-local/index.ts'
 import { makeMemoryHarness } from '../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../adapters/store-sqlite/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
-import { makeMasterKeys } from '../core/secret/index.ts'
+import { makeMasterKeys, mayHoldLiteral } from '../core/secret/index.ts'
 import { isSealed } from '../core/sensitive/index.ts'
 import { storeConformance } from '../ports/store.conformance.ts'
 import type { Store } from '../ports/store.ts'
@@ -155,6 +155,25 @@ describe('a store that seals', () => {
     expect(page.items.map((one) => one.body)).toEqual([body])
     const other = makeSealStore(kit.store, { seal: makeSeal(9), log })
     await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
+  })
+
+  test('[SE50] the text of a definition that is sealed is sealed with it, however it is written', async () => {
+    const kit = await open()
+    const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { "author\\x69zation": Bearer abc123 }' })
+    expect(mayHoldLiteral(text)).toBe(false)
+    const body = '{"headers":{"authorization":"Bearer abc123"}}'
+    await makeSealStore(kit.store, { seal, log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        { w: 'record.put', kind: 'authored', key: 'sha256:1', version: 1, body: text },
+        { w: 'record.put', kind: 'definition', key: 'sha256:1', version: 1, body },
+        { w: 'record.put', kind: 'authored', key: 'sha256:2', version: 1, body: text },
+      ],
+    })
+    const behind = kit.store.forTenant(TENANT)
+    expect(isSealed((await behind.record('authored', 'sha256:1'))?.body ?? '')).toBe(true)
+    expect((await behind.record('authored', 'sha256:2'))?.body).toBe(text)
   })
 
   test('[SE50] after a change of the master key such records are sealed with the new one, and the old one may go', async () => {

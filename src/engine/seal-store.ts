@@ -102,21 +102,28 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
 
 function sealCommit(seal: Seal, commit: Commit): Commit {
   const { tenant, writes } = commit
-  if (!writes.some((write) => isSensitive(write) || holdsLiteral(write))) return commit
+  const literals = new Set(writes.filter(holdsLiteral))
+  if (literals.size === 0 && !writes.some(isSensitive)) return commit
+  const definitions = new Set([...literals].flatMap(({ kind, key }) => (kind === 'definition' ? [key] : [])))
   return {
     ...commit,
     writes: writes.map((write) => {
       if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
-      if (!holdsLiteral(write)) return write
+      if (write.w !== 'record.put') return write
+      // The text says what its definition says, in whatever form.
+      const isText = write.kind === 'authored' && definitions.has(write.key)
+      if (!isText && !literals.has(write)) return write
       return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
     }),
   }
 }
 
+type RecordPut = Extract<Write, { w: 'record.put' }>
+
 /** Kinds whose records hold what users wrote. */
 const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'subscription'])
 
-function holdsLiteral(write: Write): write is Extract<Write, { w: 'record.put' }> {
+function holdsLiteral(write: Write): write is RecordPut {
   return write.w === 'record.put' && WRITTEN.has(write.kind) && mayHoldLiteral(write.body)
 }
 
