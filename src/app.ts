@@ -45,7 +45,9 @@ import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
+import type { StreamList } from './core/inlet/index.ts'
 import {
+  type EnvNames,
   isEnvReadable,
   isSimpleMasterKey,
   type MasterKeys,
@@ -778,6 +780,8 @@ export function makeCheckDeps(
   environment: Config['environment'],
   busPrefix: string | undefined,
   env: AppOptions['env'],
+  /** As a node with this environment has them. `streams` left out: not known. */
+  allowed: { readonly secretEnv: EnvNames; readonly streams: StreamList | undefined },
 ): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
   return {
@@ -785,6 +789,8 @@ export function makeCheckDeps(
     readCode: (path, files) => code.read(path, files),
     environment,
     busPrefix,
+    streams: streamsOf(DEFAULT_TENANT, allowed.streams),
+    isEnvReadable: (name) => isEnvReadable(name, allowed.secretEnv),
     variables: hasVariable(env, environment),
     refusesLiterals: environment === 'PROD',
   }
