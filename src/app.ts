@@ -45,7 +45,9 @@ import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
+import type { StreamList } from './core/inlet/index.ts'
 import {
+  type EnvNames,
   isEnvReadable,
   isSimpleMasterKey,
   type MasterKeys,
@@ -68,7 +70,7 @@ import { makeAccess } from './engine/access/index.ts'
 import { makeIdempotency } from './engine/idempotency.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
 import { limitSecrets } from './engine/limited-secrets.ts'
-import { makeSealStore } from './engine/seal-store.ts'
+import { makeSealStore, rewrapRecords } from './engine/seal-store.ts'
 import { heldByApi } from './engine/subscriptions/index.ts'
 import {
   combineVaults,
@@ -256,7 +258,23 @@ export async function startApp(options: AppOptions): Promise<App> {
     const pauses = pause === null ? [] : [...pause.reasons, confirmSentence(pause)]
     const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
     if (hashicorp !== null) parts.push(hashicorp)
-    const secrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
+    const ownSecrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
+    const secrets: typeof ownSecrets = {
+      ...ownSecrets,
+      // Definitions with a credential in clear text are sealed too.
+      async rewrap(tenants) {
+        const wrapped = await ownSecrets.rewrap(tenants)
+        // Without an earlier key there is none that could open what the current one does not.
+        if (config.masterKeysOld.length === 0) return wrapped
+        const keyId = keys.current.id
+        const resealed = await rewrapRecords(behind, { seal, log, keyId }, tenants)
+        if (resealed.rewrapped > 0) log.info('seal.rewrapped', { count: resealed.rewrapped, keyId })
+        return {
+          rewrapped: wrapped.rewrapped + resealed.rewrapped,
+          unreadable: [...wrapped.unreadable, ...resealed.unreadable],
+        }
+      },
+    }
     const vault = combineVaults({
       env: makeEnvVault({ env: options.env, defaults, names: config.secretEnv, log }),
       file: makeFileVault({ folder: config.secretsFolder, ownFiles, clock, log }),
@@ -762,6 +780,8 @@ export function makeCheckDeps(
   environment: Config['environment'],
   busPrefix: string | undefined,
   env: AppOptions['env'],
+  /** As a node with this environment has them. `streams` left out: not known. */
+  allowed: { readonly secretEnv: EnvNames; readonly streams: StreamList | undefined },
 ): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
   return {
@@ -769,6 +789,8 @@ export function makeCheckDeps(
     readCode: (path, files) => code.read(path, files),
     environment,
     busPrefix,
+    streams: streamsOf(DEFAULT_TENANT, allowed.streams),
+    isEnvReadable: (name) => isEnvReadable(name, allowed.secretEnv),
     variables: hasVariable(env, environment),
     refusesLiterals: environment === 'PROD',
   }

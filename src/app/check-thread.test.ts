@@ -1,7 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { hashDocument } from '../core/definition/index.ts'
 import { AppError } from '../core/errors/index.ts'
-import type { CheckAnswers, CheckJob } from '../definitions/index.ts'
+import { parseJson } from '../core/json/index.ts'
+import { type CheckAnswers, type CheckJob, type CheckResults, runCheck } from '../definitions/index.ts'
 import { makeDefinitionWorld } from '../http/definitions.fixture.ts'
+import { errorOf, failureOf } from './check-message.ts'
 import { type CheckThread, makeCheckThread } from './check-thread.ts'
 
 const threads: CheckThread[] = []
@@ -76,6 +79,34 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
     expect(asked).toEqual([{ functions: ['known'], subscriptions: [] }])
     expect(found.findings.filter(({ severity }) => severity === 'error')).toEqual([])
     expect(found.documents).toMatchObject([{ kind: 'Route', do: { type: 'function', codeHash: 'sha256:1' } }])
+  })
+
+  test('numbers are the same digit for digit, in what is given and in what is found', async () => {
+    const { run } = shared
+    const one = job(
+      'kind: Route\nname: r\non: shop.paid\ndo:\n  http:\n    url: https://a.example/x\n    body: { amount: 1.000000000000000001, n: 12345678901234567890 }\n',
+    )
+    const answer = async () => NO_ANSWERS
+    const here = (await runCheck(one, answer)) as CheckResults['files']
+    const there = await run(one, answer)
+    expect(here.documents).toHaveLength(1)
+    expect(there.documents).toStrictEqual(here.documents)
+    expect(there.definitions).toStrictEqual(here.definitions)
+    expect(there.documents.map(hashDocument)).toEqual(here.documents.map(hashDocument))
+
+    const again = { ...one, beside: { ...one.beside, inForce: here.documents } }
+    expect(await run(again, answer)).toStrictEqual(await runCheck(again, answer))
+
+    const written = parseJson(
+      '{"name":"s","url":"https://a.example/x","events":["shop.paid"],"transform":{"v":1.000000000000000001,"n":12345678901234567890}}',
+    )
+    const subscription = { job: 'subscription', written, beside: one.beside } as const
+    expect(await run(subscription, answer)).toStrictEqual(await runCheck(subscription, answer))
+  })
+
+  test('an error with a code has it still', async () => {
+    const thrown = new AppError('conflict', 'as it was', { details: { at: 1 }, next: 'try again' })
+    expect(errorOf(structuredClone(failureOf(thrown)))).toStrictEqual(thrown)
   })
 
   test('a check that takes too long is ended, and the next one runs', async () => {

@@ -9,12 +9,13 @@ import { AppError, messageOf } from '../core/errors/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
 import type { CheckAnswers, CheckJob, CheckQuestions, CheckResult } from '../definitions/index.ts'
 import type { RunCheck } from '../http/index.ts'
+import { errorOf, type Failure, type Packed, pack, unpack } from './check-message.ts'
 
 export type FromThread =
   | { readonly says: 'ready' }
   | { readonly says: 'asks'; readonly questions: CheckQuestions }
   | { readonly says: 'found'; readonly result: CheckResult }
-  | { readonly says: 'failed'; readonly message: string }
+  | { readonly says: 'failed'; readonly failure: Failure }
 
 export type ToThread =
   | { readonly says: 'check'; readonly job: CheckJob }
@@ -105,16 +106,17 @@ function exchange(
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       then()
     }
-    const tell = (message: ToThread) => worker.postMessage(message)
+    const tell = (message: ToThread) => worker.postMessage(pack(message))
     const deadline = setTimeout(() => settle(() => reject(tooLong(timeoutMs))), timeoutMs)
-    const onMessage = (message: FromThread) => {
+    const onMessage = (packed: Packed) => {
+      const message = unpack(packed) as FromThread
       if (message.says === 'asks') {
         answer(message.questions).then(
           (answers) => tell({ says: 'answers', answers }),
           (error) => settle(() => reject(error)),
         )
       } else if (message.says === 'found') settle(() => resolve(message.result))
-      else if (message.says === 'failed') settle(() => reject(new Error(message.message)))
+      else if (message.says === 'failed') settle(() => reject(errorOf(message.failure)))
     }
     const onError = (error: unknown) => settle(() => reject(broken(error)))
     const onExit = () => onError(new Error('the thread ended'))

@@ -1,16 +1,18 @@
 // The entry of the thread that checks definitions: takes a job, asks what only the node knows, and sends what it found.
 
 import { parentPort } from 'node:worker_threads'
-import { assert, messageOf } from '../core/errors/index.ts'
+import { assert } from '../core/errors/index.ts'
 import { type CheckAnswers, runCheck } from '../definitions/index.ts'
+import { failureOf, type Packed, pack, unpack } from './check-message.ts'
 import type { FromThread, ToThread } from './check-thread.ts'
 
 assert(parentPort, 'check-worker.ts is the entry of a worker thread')
 const port = parentPort
-const send = (message: FromThread) => port.postMessage(message)
+const send = (message: FromThread) => port.postMessage(pack(message))
 let answered: (answers: CheckAnswers) => void = () => {}
 
-port.on('message', (message: ToThread) => {
+port.on('message', (packed: Packed) => {
+  const message = unpack(packed) as ToThread
   if (message.says === 'answers') {
     answered(message.answers)
     return
@@ -23,7 +25,7 @@ port.on('message', (message: ToThread) => {
     return answers
   }).then(
     (result) => send({ says: 'found', result }),
-    (error) => send({ says: 'failed', message: messageOf(error) }),
+    (error) => send({ says: 'failed', failure: failureOf(error) }),
   )
 })
 send({ says: 'ready' })

@@ -2,10 +2,9 @@
 // other file, and go the same way. What is special is where a finding points: a value does not remember its place, so
 // that it is looked for in the text.
 
-import { stringify } from 'yaml'
 import { parseDuration } from '../core/expression/index.ts'
 import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/function/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { isNumber, type JsonValue } from '../core/json/index.ts'
 import { parsePattern } from '../core/subject/index.ts'
 import { MINUTE } from '../core/time/index.ts'
 import { findInCode } from './code-places.ts'
@@ -13,6 +12,7 @@ import { documentNameFault } from './fields.ts'
 import { type Finding, type Remark, RULES, type RuleName } from './finding.ts'
 import type { ReadDocument } from './read.ts'
 import { OTHER_KINDS, SCHEMAS } from './schema.ts'
+import { writeYaml } from './show.ts'
 import { DEPTH_MAX, makeFinding, makeSourceText, type SourceText } from './source-text.ts'
 
 export interface KnownFunction {
@@ -87,7 +87,7 @@ function documentOf(source: SourceText, one: CodeExport): ReadDocument | Finding
   return {
     file: one.file,
     // What is shown of it, and can be copied, is the document; the code stays in its file.
-    text: stringify(value),
+    text: writeYaml(value),
     value,
     isWhole: true,
     locate: (remark) => placed(source, one, remark),
@@ -97,7 +97,7 @@ function documentOf(source: SourceText, one: CodeExport): ReadDocument | Finding
 /** A copy without members that are undefined: in YAML they would not be written. */
 function plain(value: unknown): JsonValue {
   if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value as JsonValue
+  if (typeof value !== 'object' || value === null || isNumber(value)) return value as JsonValue
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   return Object.fromEntries(members.map(([key, member]) => [key, plain(member)]))
 }

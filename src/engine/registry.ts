@@ -62,7 +62,7 @@ interface Bundle {
 
 /** A document that this node cannot compile: made by another version, or by a mistake of ours. */
 export interface Unusable {
-  readonly document: DefinitionDocument
+  readonly document: Pick<DefinitionDocument, 'kind' | 'name'>
   readonly error: string
 }
 
@@ -81,6 +81,8 @@ export interface Registry {
     }[],
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
+    /** In force as well, and nobody here can read what they say. */
+    unreadable?: readonly Unusable[],
   ): readonly Unusable[]
   /** Puts subscriptions of the API in force, beside what is there, with the status that each has. */
   putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
@@ -332,8 +334,8 @@ export function makeRegistry(deps: {
   }
 
   return {
-    put(tenant, documents, overrides) {
-      const unusable: Unusable[] = []
+    put(tenant, documents, overrides, unreadable = []) {
+      const unusable: Unusable[] = [...unreadable]
       for (const { document, isNewer } of documents) {
         if (isNewer === true) unusable.push({ document, error: NEWER_LANGUAGE })
       }
@@ -491,7 +493,7 @@ function refuseNewer({ version }: { readonly version: number }): void {
 }
 
 /** As its work names it. */
-function consumerOf({ kind, name }: DefinitionDocument): string {
+function consumerOf({ kind, name }: Unusable['document']): string {
   return `${kind.toLowerCase()}:${name}`
 }
 

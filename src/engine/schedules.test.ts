@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { parseJson } from '../core/json/index.ts'
 import { HOUR, MINUTE } from '../core/time/index.ts'
 import { StoreError } from '../ports/store.ts'
 import { CREATED, HTTP, makeHand, makeWorld, type NodeOptions, ROUTE, type World } from './world.fixture.ts'
@@ -222,6 +223,15 @@ describe('schedules', () => {
     expect(await firedIn(world)).toEqual([
       { report: 'daily', name: 'tick', slot: iso(first), zone: 'Europe/Berlin' },
     ])
+  })
+
+  test('a number in its exact digits is beside the time as it was written', async () => {
+    const { world, first } = await startWorld({
+      documents: [scheduled({ data: parseJson('1.000000000000000001') }), WANTING],
+    })
+    await world.pass(first - world.now())
+    const { items } = await world.reads.events({ cursor: null, limit: 1 })
+    expect((await world.reads.event(items[0]!.id))?.data).toContain('"data":1.000000000000000001')
   })
 
   test('nobody sends to it', async () => {

@@ -9,7 +9,7 @@ import { type DefinitionStatus, hashText } from '../core/definition/index.ts'
 import { AppError, messageOf } from '../core/errors/index.ts'
 import { ExpressionError } from '../core/expression/index.ts'
 import type { Ids, TenantId } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { isNumber, type JsonValue, stringifyJson } from '../core/json/index.ts'
 import {
   compileCron,
   decideSchedule,
@@ -388,7 +388,8 @@ export function besideSchedule(name: string, version: number, record: ScheduleRe
 function payloadOf({ document }: Source, slot: Instant, missed: number): JsonValue {
   const { name, schedule } = document
   const written = schedule?.data ?? null
-  const isObject = typeof written === 'object' && written !== null && !Array.isArray(written)
+  const isObject =
+    typeof written === 'object' && written !== null && !Array.isArray(written) && !isNumber(written)
   return {
     ...(isObject ? (written as Readonly<Record<string, JsonValue>>) : written !== null && { data: written }),
     name,

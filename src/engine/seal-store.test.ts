@@ -8,12 +8,12 @@ import { makeLocalSeal } from '../adapters/seal-local/index.ts'
 import { makeMemoryHarness } from '../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../adapters/store-sqlite/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
-import { makeMasterKeys } from '../core/secret/index.ts'
+import { makeMasterKeys, mayHoldLiteral } from '../core/secret/index.ts'
 import { isSealed } from '../core/sensitive/index.ts'
 import { storeConformance } from '../ports/store.conformance.ts'
 import type { Store } from '../ports/store.ts'
 import { type Kit, openKit, TENANT } from '../ports/store-conformance/kit.conformance.ts'
-import { makeSealStore } from './seal-store.ts'
+import { makeSealStore, rewrapRecords } from './seal-store.ts'
 
 const random = makeSystemRandom()
 const makeSeal = (fill: number, ...old: number[]) =>
@@ -155,6 +155,60 @@ describe('a store that seals', () => {
     expect(page.items.map((one) => one.body)).toEqual([body])
     const other = makeSealStore(kit.store, { seal: makeSeal(9), log })
     await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
+  })
+
+  test('[SE50] the text of a definition that is sealed is sealed with it, however it is written', async () => {
+    const kit = await open()
+    const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { "author\\x69zation": Bearer abc123 }' })
+    expect(mayHoldLiteral(text)).toBe(false)
+    const body = '{"headers":{"authorization":"Bearer abc123"}}'
+    await makeSealStore(kit.store, { seal, log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        { w: 'record.put', kind: 'authored', key: 'sha256:1', version: 1, body: text },
+        { w: 'record.put', kind: 'definition', key: 'sha256:1', version: 1, body },
+        { w: 'record.put', kind: 'authored', key: 'sha256:2', version: 1, body: text },
+      ],
+    })
+    const behind = kit.store.forTenant(TENANT)
+    expect(isSealed((await behind.record('authored', 'sha256:1'))?.body ?? '')).toBe(true)
+    expect((await behind.record('authored', 'sha256:2'))?.body).toBe(text)
+  })
+
+  test('[SE50] after a change of the master key such records are sealed with the new one, and the old one may go', async () => {
+    const kit = await open()
+    const body = '{"headers":{"authorization":"Bearer abc123"}}'
+    const kinds = ['definition', 'authored', 'subscription'] as const
+    const put = (kind: (typeof kinds)[number], key: string) =>
+      ({ w: 'record.put', kind, key, version: 7, body }) as const
+    await makeSealStore(kit.store, { seal, log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: kinds.map((kind) => put(kind, 'one')),
+    })
+    await makeSealStore(kit.store, { seal: makeSeal(9), log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [put('definition', 'lost')],
+    })
+    const keyId = makeMasterKeys(new Uint8Array(32).fill(2), []).current.id
+    const rewrap = () => rewrapRecords(kit.store, { seal: makeSeal(2, 1), log, keyId }, [TENANT])
+    const unreadable = [{ tenant: TENANT, name: 'definition/lost' }]
+    expect(await rewrap()).toEqual({ rewrapped: 3, unreadable })
+    expect(await rewrap()).toEqual({ rewrapped: 0, unreadable })
+
+    const after = makeSealStore(kit.store, { seal: makeSeal(2), log }).forTenant(TENANT)
+    for (const kind of kinds) {
+      expect(await after.record(kind, 'one')).toEqual({ version: 7, body })
+      expect((await kit.store.forTenant(TENANT).record(kind, 'one'))?.body).not.toContain('abc123')
+    }
+    // In a list one that does not open keeps nobody from the others.
+    const { items } = await after.records({ kind: 'definition', limit: 10, cursor: null })
+    expect(items.map((one) => [one.key, isSealed(one.body)])).toEqual([
+      ['lost', true],
+      ['one', false],
+    ])
   })
 
   test('[SE8] leaves other events and other headers as they are', async () => {

@@ -2,7 +2,7 @@
 // sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
 //
 // The same for records of definitions and subscriptions that may hold a credential in clear text: the text of the record is sealed, its
-// key stays. A record that does not open is an error: what it says is needed whole.
+// key stays. A record that does not open is an error for who asks for it by its key; in a list it is answered sealed.
 //
 // Everything else passes as it is, and costs one look: at the paths of an event that is appended, and at the first characters
 // of one that is read.
@@ -17,7 +17,16 @@ import { mayHoldLiteral } from '../core/secret/index.ts'
 import { compileSensitive, isSealed, splitSealed } from '../core/sensitive/index.ts'
 import type { Log } from '../ports/log.ts'
 import { type Seal, SealError, type SealPlace } from '../ports/seal.ts'
-import type { Commit, RecordKind, Store, TenantReads, Write } from '../ports/store.ts'
+import type {
+  Commit,
+  Guard,
+  Page,
+  RecordKind,
+  Store,
+  StoredRecord,
+  TenantReads,
+  Write,
+} from '../ports/store.ts'
 
 /** What is known of an event that does not open: all of it may be sensitive. */
 const EVERYTHING: readonly string[] = ['payload', 'header']
@@ -59,7 +68,7 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
       async records(query) {
         const page = await reads.records(query)
         if (!WRITTEN.has(query.kind)) return page
-        return { ...page, items: page.items.map((one) => openRecord(seal, tenant, query.kind, one.key, one)) }
+        return { ...page, items: page.items.map((one) => openListed(seal, tenant, query.kind, one)) }
       },
     }
   }
@@ -83,7 +92,7 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
         },
         async dump() {
           const dump = await reads.dump()
-          const records = dump.records.map((one) => openRecord(seal, one.tenant, one.kind, one.key, one))
+          const records = dump.records.map((one) => openListed(seal, one.tenant, one.kind, one))
           return { ...dump, records, events: openAll(dump.events) }
         },
       }
@@ -93,21 +102,28 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
 
 function sealCommit(seal: Seal, commit: Commit): Commit {
   const { tenant, writes } = commit
-  if (!writes.some((write) => isSensitive(write) || holdsLiteral(write))) return commit
+  const literals = new Set(writes.filter(holdsLiteral))
+  if (literals.size === 0 && !writes.some(isSensitive)) return commit
+  const definitions = new Set([...literals].flatMap(({ kind, key }) => (kind === 'definition' ? [key] : [])))
   return {
     ...commit,
     writes: writes.map((write) => {
       if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
-      if (!holdsLiteral(write)) return write
+      if (write.w !== 'record.put') return write
+      // The text says what its definition says, in whatever form.
+      const isText = write.kind === 'authored' && definitions.has(write.key)
+      if (!isText && !literals.has(write)) return write
       return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
     }),
   }
 }
 
+type RecordPut = Extract<Write, { w: 'record.put' }>
+
 /** Kinds whose records hold what users wrote. */
 const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'subscription'])
 
-function holdsLiteral(write: Write): write is Extract<Write, { w: 'record.put' }> {
+function holdsLiteral(write: Write): write is RecordPut {
   return write.w === 'record.put' && WRITTEN.has(write.kind) && mayHoldLiteral(write.body)
 }
 
@@ -130,6 +146,74 @@ function openRecord<Row extends { readonly body: string }>(
     const detail = `the ${kind} ${key} is encrypted and cannot be read: ${error.message}`
     throw new AppError('secret_unreadable', detail, { cause: error })
   }
+}
+
+/** One that does not open keeps nobody from the others. */
+function openListed<Row extends { readonly key: string; readonly body: string }>(
+  seal: Seal,
+  tenant: TenantId,
+  kind: RecordKind,
+  record: Row,
+): Row {
+  try {
+    return openRecord(seal, tenant, kind, record.key, record)
+  } catch (error) {
+    if (isUnreadable(error)) return record
+    throw error
+  }
+}
+
+/** Whether it is what a record that does not open throws. */
+export function isUnreadable(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'secret_unreadable'
+}
+
+const PAGE = 100
+
+/**
+ * Seals records that another master key has sealed with the current one, in the store behind. A record keeps its version: it says the
+ * same. What does not open is left as it is and named.
+ */
+export async function rewrapRecords(
+  behind: Pick<Store, 'commit' | 'forTenant'>,
+  deps: SealStoreDeps & { readonly keyId: string },
+  tenants: readonly TenantId[],
+): Promise<{
+  readonly rewrapped: number
+  readonly unreadable: readonly { readonly tenant: TenantId; readonly name: string }[]
+}> {
+  const { seal, keyId, log } = deps
+  let rewrapped = 0
+  const unreadable: { tenant: TenantId; name: string }[] = []
+  const rewrap = async (tenant: TenantId, kind: RecordKind, { key, version, body }: StoredRecord) => {
+    if (!isSealed(body) || splitSealed(body)?.keyId === keyId) return
+    const place = recordPlace(tenant, kind, key)
+    try {
+      const write: Write = {
+        ...{ w: 'record.put', kind, key, version },
+        body: seal.seal(place, seal.open(place, body).text, []),
+      }
+      const guards: Guard[] = [{ g: 'version', of: kind, key, version }]
+      // Refused: it was changed meanwhile, and sealed with the current key.
+      if ((await behind.commit({ tenant, guards, writes: [write] })).ok) rewrapped += 1
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      const { reason, message } = error
+      unreadable.push({ tenant, name: place.row })
+      log.error('seal.unreadable', { tenant, record: place.row, reason, message })
+    }
+  }
+  for (const tenant of tenants) {
+    for (const kind of WRITTEN) {
+      let cursor: string | null = null
+      do {
+        const page: Page<StoredRecord> = await behind.forTenant(tenant).records({ kind, cursor, limit: PAGE })
+        for (const record of page.items) await rewrap(tenant, kind, record)
+        cursor = page.nextCursor
+      } while (cursor !== null)
+    }
+  }
+  return { rewrapped, unreadable }
 }
 
 function isSensitive(write: Write): write is Extract<Write, { w: 'event.append' }> {

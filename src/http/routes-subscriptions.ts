@@ -7,6 +7,7 @@ import { AppError } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import { namedSecrets } from '../core/secret/index.ts'
 import { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../core/subscription/index.ts'
 import { DAY } from '../core/time/index.ts'
 import { type FieldFinding, patchSubscription, type WrittenSubscription } from '../definitions/index.ts'
@@ -143,7 +144,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, api: Api): void {
       refuseRenaming(params.name, body)
       refuseUnknown(body)
       const written = parseJson(before.written) as WrittenSubscription
-      const checked = await check(api, tenant, patchSubscription(written, body), before.document.url)
+      const checked = await check(api, tenant, patchSubscription(written, body), before.document)
       const given = { document: checked.document, written: stringifyJson(checked.written), base: before.hash }
       const { item, secret } = await api.subscriptions.patch(tenant, params.name, given, { actor })
       return { ...showSubscription(item, caller), secret, warnings: checked.warnings }
@@ -283,14 +284,21 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
   pause: 'pausing a subscription',
 }
 
-/** Checked as a definition is, and its address by the rules for what leaves. `vetted`: an address that is in force already. */
-async function check(api: Api, tenant: TenantId, written: WrittenSubscription, vetted: string | null = null) {
-  const namesSecret = isNamed(written.secret)
-  const beside = await readSurroundings(api, tenant, namesSecret)
+/** Checked as a definition is, and its address by the rules for what leaves. `before`: as it is in force already. */
+async function check(
+  api: Api,
+  tenant: TenantId,
+  written: WrittenSubscription,
+  before: SubscriptionDocument | null = null,
+) {
+  const namesSecret = isNamed(written.secret) || namedSecrets(written as JsonValue).length > 0
+  const known = await readSurroundings(api, tenant, namesSecret)
+  // What is deployed with it is no new credential in clear text.
+  const beside = before === null ? known : { ...known, inForce: [...known.inForce, before] }
   const checked = await checkFields(api, { job: 'subscription', written, beside })
   if (!checked.ok) throw refuseFindings('subscription_invalid', checked.findings)
   const { document, written: whole } = checked
-  const warning = document.url === vetted ? null : await vet(api, tenant, document)
+  const warning = document.url === before?.url ? null : await vet(api, tenant, document)
   const warnings: readonly Warning[] = warning === null ? checked.warnings : [...checked.warnings, warning]
   return { document, written: whole, warnings }
 }

@@ -317,3 +317,26 @@ test('[WH12] a test tells what came back, and needs an operator', async () => {
   )
   expect(world.faults).toEqual([])
 })
+
+test('[SE50] in PROD a change of one that has a credential in clear text already warns of it, and a new one is refused', async () => {
+  const about = { environment: 'DEV', version: '0.0.0', node: 'node-1', roles: [] }
+  const world = makeParts({ about })
+  expect((await create(world, { headers: { 'x-api-key': 'abc123' } })).status).toBe(201)
+  about.environment = 'PROD'
+  const changed = await world.patch('/webhooks/subscriptions/crm', { description: 'x' })
+  expect(changed).toMatchObject({ status: 200 })
+  expect(changed.body.warnings.map(({ field }: { field: string }) => field)).toContain('headers.x-api-key')
+  const another = await world.patch('/webhooks/subscriptions/crm', { headers: { 'x-api-key': 'def456' } })
+  expect(another).toMatchObject({ status: 422, body: { code: 'subscription_invalid' } })
+})
+
+test('a secret that is not set is named, wherever the subscription names it', async () => {
+  const world = makeParts()
+  for (const more of [
+    { headers: { 'x-api-key': "{{ secret('nowhere') }}" } },
+    { auth: { bearer: { ref: 'nowhere' } } },
+  ]) {
+    const made = await create(world, { name: `crm-${Object.keys(more)[0]}`, ...more })
+    expect(JSON.stringify(made.body.warnings ?? made.body)).toContain('nowhere')
+  }
+})

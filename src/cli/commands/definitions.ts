@@ -3,6 +3,7 @@
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { makeCheckDeps as MakeCheckDeps } from '../../app.ts'
 import { SETTINGS } from '../../config/index.ts'
 import type { DefinitionFile, Finding } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
@@ -123,7 +124,7 @@ async function readFiles(session: Session, given: string | undefined): Promise<F
   // Bundling takes a second: only where there is code.
   if ((await readCodeFiles(folder)).length === 0) return { files, functions: [], findings: [] }
   const { makeCheckDeps } = await import('../../app.ts')
-  const deps = makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env)
+  const deps = makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env, allowedIn(session))
   const loaded = await readable(folder, () => loadFolder(folder, deps))
   const texts = new Map<string, string[]>()
   const own = new Set(files.map(({ path }) => path))
@@ -177,7 +178,10 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   // Code is bundled and loaded as a node would do it.
   const { makeCheckDeps } = await import('../../app.ts')
   const loaded = await readable(folder, () =>
-    loadFolder(folder, makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env)),
+    loadFolder(
+      folder,
+      makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env, allowedIn(session)),
+    ),
   )
   const { definitions, findings, proofs, files } = loaded
   const ok = !hasErrors(findings)
@@ -198,6 +202,29 @@ function busPrefixOf({ env }: Session): string | undefined {
   const prefix = SETTINGS.natsPrefix.parse(text, { environment: 'DEV', dataFolder: '' })
   if (typeof prefix === 'string') return prefix
   throw usageError(`${SETTINGS.natsPrefix.env} cannot be ‘${text}’`, prefix.text)
+}
+
+/** What definitions may read of the environment and of the bus on a node that has this environment. */
+function allowedIn(session: Session): Parameters<typeof MakeCheckDeps>[3] {
+  const isSet = (name: string) => (session.env[name]?.trim() ?? '') !== ''
+  const context = { environment: environmentOf(session), dataFolder: '' }
+  const read = <Value>(setting: Listed<Value>): readonly Value[] | null => {
+    const text = isSet(setting.env) ? session.env[setting.env]?.trim() : setting.default?.(context)
+    if (text === null || text === undefined) return null
+    const list = setting.parse(text, context)
+    if (Array.isArray(list)) return list
+    throw usageError(`${setting.env} cannot be ‘${text}’`, (list as { readonly text: string }).text)
+  }
+  const { secretEnv, natsStreams, natsServers } = SETTINGS
+  const hasBus = isSet(natsServers.env) || isSet(natsStreams.env)
+  return { secretEnv: read(secretEnv), streams: hasBus ? read(natsStreams) : undefined }
+}
+
+type Context = { readonly environment: 'DEV' | 'QA' | 'PROD'; readonly dataFolder: string }
+interface Listed<Value> {
+  readonly env: string
+  readonly default?: (context: Context) => string | null
+  parse(text: string, context: Context): readonly Value[] | { readonly text: string }
 }
 
 // --- Plan and apply

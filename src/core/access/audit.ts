@@ -23,6 +23,7 @@ export const AUDIT_MESSAGES = {
     'credential.rotating',
     'credential.rotation-abandoned',
     'credential.rotation-resumed',
+    'seal.rewrapped',
     'seal.unreadable',
     'subscription.rotation-ended',
     'subscription.secret-generated',

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { parseJson } from '../json/index.ts'
 import { findLiterals, HIDDEN, hideLiterals, hideRequest, mayHoldLiteral } from './index.ts'
 
 const LITERALS: readonly (readonly [where: string, value: object, literal: string])[] = [
@@ -7,6 +8,12 @@ const LITERALS: readonly (readonly [where: string, value: object, literal: strin
   ['a header of a key', { headers: { 'x-api-key': 'abc123' } }, 'abc123'],
   ['a token of GitLab', { headers: { 'private-token': 'abc123' } }, 'abc123'],
   ['a part of a header', { headers: { authorization: 'Bearer abc{{ payload.x }}' } }, 'abc{{ payload.x }}'],
+  ['a bearer token in a header of any name', { headers: { 'x-auth': 'Bearer abc123' } }, 'abc123'],
+  ['a basic one', { headers: { 'x-custom': 'Basic abc123' } }, 'abc123'],
+  ['a key in a body', { body: { api_key: 'abc123def' } }, 'abc123def'],
+  ['a password deeper in a body', { do: { body: { user: { password: 'hunter22' } } } }, 'hunter22'],
+  ['a secret in data', { data: { client_secret: 'abc123def' } }, 'abc123def'],
+  ['a token in arguments', { with: { token: 'abc123def' } }, 'abc123def'],
   ['a user and password', { url: 'https://me:hunter2@a.example/x' }, 'me:hunter2'],
   ['a query', { url: 'https://a.example/x?v=1&token=abc123' }, 'abc123'],
   ['a query as a map', { query: { api_key: 'abc123' } }, 'abc123'],
@@ -38,11 +45,26 @@ describe('[SE50] a credential in clear text', () => {
     { url: 'https://a.example/{{ payload.id }}?token={{ vars.x }}&key=name' },
     { url: '{{ vars.self }}/x' },
     { body: { token: '{{ payload.token }}', text: 'a task-force and a risk-free sk-8' } },
+    { headers: { 'x-auth': "Bearer {{ secret('books') }}", accept: 'Basic' } },
+    { with: { token: 'payload.token', user: 'abc123' }, on: { token: 'abc123' } },
     { catalog: { example: { token: `ghp_${'a1'.repeat(18)}` } } },
     { auth: { bearer: { ref: 'books' } } },
   ])('%j holds none', (value) => {
     expect(findLiterals(value as never)).toEqual([])
     expect(hideLiterals(value as never)).toEqual(value)
+  })
+
+  test.each([
+    'headers:\n  authorization: >-\n    Bearer abc123\n',
+    'headers:\n  x-auth: |\n    Bearer abc123\n',
+  ])('%j is encrypted at rest', (text) => {
+    expect(mayHoldLiteral(text)).toBe(true)
+    expect(mayHoldLiteral(JSON.stringify({ path: 'a.yaml', text }))).toBe(true)
+  })
+
+  test('a number in its exact digits is left as it is', () => {
+    const value = parseJson('{"body":{"v":1.000000000000000001,"n":12345678901234567890}}')
+    expect(hideLiterals(value)).toStrictEqual(value)
   })
 
   test('of a request that is sent, all that stands in such places is hidden', () => {

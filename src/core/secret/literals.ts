@@ -3,7 +3,7 @@
 //
 // Invariant: every pattern here is linear in the length of the text.
 
-import type { JsonValue } from '../json/index.ts'
+import { isNumber, type JsonValue } from '../json/index.ts'
 
 type Step = string | number
 
@@ -43,12 +43,19 @@ const HEADER =
   /^(?:authorization|proxy-authorization|cookie|x-functions-key|ocp-apim-subscription-key|(?:[\w-]*[-_])?(?:api-?key|token|secret|password|auth-?key|access-?key))$/i
 /** The word before the credential itself. */
 const SCHEME = /^\s*(?:(?:bearer|basic|token|apikey|api-key|key|negotiate)\s+)?/i
+/** Whatever the header is called. */
+const SCHEMED = /^\s*(?:bearer|basic)\s+\S/i
 const PARAMETER =
   /^(?:access[-_]?token|auth[-_]?token|api[-_]?key|auth[-_]?key|token|secret|client[-_]?secret|password|passwd|pwd)$/i
 /** Names that mean other things too: a credential is longer than those. */
 const VAGUE_PARAMETER = /^(?:key|code|sig|signature|auth)$/i
 const VAGUE_LENGTH_MIN = 16
 const LENGTH_MIN = 3
+
+/** Fields below which stands what is sent. */
+const SENT = new Set<Step>(['body', 'data', 'with'])
+/** What is read from an event or beside it, where a field takes an expression. */
+const READ = /^\s*(?:payload|header|event|data|metadata|instance|steps|vars|actor|input|item|result)\s*[.[]/
 
 const ADDRESS = /^\s*https?:\/\//i
 const USER_INFO = /^\s*https?:\/\/([^/?#@\s]{0,1000})@/i
@@ -112,9 +119,12 @@ export function mayHoldLiteral(text: string): boolean {
   return false
 }
 
-/** The value is looked at and not taken: it may hold further fields. */
+/**
+ * The value is looked at and not taken: it may hold further fields. In YAML it may begin on the next line; within JSON the end of a line is
+ * two characters.
+ */
 const FIELD =
-  /([A-Za-z][\w-]{0,63})["']?\s{0,8}[:=](?=\s{0,8}(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512})))/g
+  /([A-Za-z][\w-]{0,63})["']?\s{0,8}[:=](?=\s{0,8}(?:[>|][-+\d]{0,2}(?:\\r)?(?:\\n|\s)\s{0,32})?(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512})))/g
 
 function walk(
   value: JsonValue,
@@ -122,7 +132,7 @@ function walk(
   visit: (path: readonly Step[], text: string) => string,
 ): JsonValue {
   if (typeof value === 'string') return visit(path, value)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isNumber(value)) return value
   if (Array.isArray(value)) return value.map((one, index) => walk(one, [...path, index], visit))
   return Object.fromEntries(
     Object.entries(value as { readonly [name: string]: JsonValue }).map(([name, one]) => [
@@ -138,11 +148,17 @@ function spansOf(path: readonly Step[], text: string): readonly Span[] {
   const name = String(path.at(-1) ?? '')
   const within = path.at(-2)
   const spans = [...shapesIn(masked)]
-  if (within === 'headers' && HEADER.test(name)) spans.push(...headerSpan(masked))
+  if (within === 'headers' && (HEADER.test(name) || SCHEMED.test(masked))) spans.push(...headerSpan(masked))
   if ((within === 'query' || within === 'params') && isLiteralParameter(name, masked))
     spans.push({ from: 0, to: text.length, what: 'a credential in a query' })
+  if (PARAMETER.test(name) && isLiteral(masked) && !READ.test(masked) && path.slice(0, -1).some(isSent))
+    spans.push({ from: 0, to: text.length, what: 'a credential in what is sent' })
   if (ADDRESS.test(text) || /url$/i.test(name)) spans.push(...addressSpans(masked))
   return merge(spans)
+}
+
+function isSent(step: Step): boolean {
+  return SENT.has(step)
 }
 
 function shapesIn(text: string): readonly Span[] {

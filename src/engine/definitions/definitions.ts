@@ -40,11 +40,11 @@ import {
   putDocument,
   putPulse,
   readAuthored,
-  readDocument,
   readHead,
   readKept,
   readPulse,
   readVersion,
+  tryDocument,
 } from './records.ts'
 import type {
   Applied,
@@ -103,6 +103,8 @@ export function makeDefinitions(deps: {
   const listeners = new Set<(change: DefinitionsChange) => void>()
   /** Hashes of documents that say more than this version understands. */
   const newer = new Set<string>()
+  /** Why documents do not open here, by tenant and hash. */
+  const unreadable = new Map<string, string>()
   /** Whether it was told already that a document cannot be used. */
   const told = new Set<string>()
   let turn: Promise<unknown> = Promise.resolve()
@@ -122,10 +124,16 @@ export function makeDefinitions(deps: {
     given: ReadonlyMap<string, DefinitionDocument>,
   ) => {
     const known = new Map(given)
+    for (const hash of given.keys()) unreadable.delete(`${tenant} ${hash}`)
     for (const { hash, document } of forces.get(tenant)?.items.values() ?? []) known.set(hash, document)
     const missing = entries.filter(({ hash }) => !known.has(hash))
-    const found = await readMany(missing, ({ hash }) => readDocument(reads, hash))
+    const found = await readMany(missing, ({ hash }) => tryDocument(reads, hash))
     for (const [{ hash, kind, name }, stored] of found) {
+      if (stored !== null && 'unreadable' in stored) {
+        unreadable.set(`${tenant} ${hash}`, stored.unreadable)
+        continue
+      }
+      unreadable.delete(`${tenant} ${hash}`)
       if (stored?.isNewer === true) newer.add(hash)
       if (stored !== null) known.set(hash, stored.document)
       else log.error('definitions.missing', { tenant, kind, name, hash })
@@ -161,7 +169,11 @@ export function makeDefinitions(deps: {
       hash,
       isNewer: newer.has(hash),
     }))
-    const unusable = registry.put(tenant, put, overrides)
+    const sealed = kept.bundle.documents.flatMap(({ kind, name, hash }) => {
+      const error = documents.has(hash) ? undefined : unreadable.get(`${tenant} ${hash}`)
+      return error === undefined ? [] : [{ document: { kind, name }, hash, error }]
+    })
+    const unusable = registry.put(tenant, put, overrides, sealed)
     for (const { document, error } of unusable) {
       const definition = definitionId(document)
       const id = `${tenant}/${items.get(definition)?.hash ?? definition}`
@@ -286,6 +298,15 @@ export function makeDefinitions(deps: {
     }
   }
 
+  const refuseUnreadable = (tenant: TenantId, entries: readonly BundleEntry[]) => {
+    for (const entry of entries) {
+      const why = unreadable.get(`${tenant} ${entry.hash}`)
+      if (why === undefined) continue
+      const detail = `${definitionId(entry)} cannot be put in force: ${why}`
+      throw new AppError('definitions_invalid', detail, { details: { definitions: [definitionId(entry)] } })
+    }
+  }
+
   const refuseBeyondLimits = (tenant: TenantId, entries: readonly Entry[], { bundle }: Kept) => {
     if (entries.length > bundle.documents.length) holdToLimit('definitions', entries.length, limits)
     const countOf = (all: readonly { readonly kind: string }[]) =>
@@ -334,7 +355,10 @@ export function makeDefinitions(deps: {
     })
     await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
-    const stored = new Set(kept.bundle.documents.map(({ hash }) => hash))
+    // What does not open is stored again.
+    const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
+    const isHealed = [...given.keys()].some(isLost)
+    const stored = new Set(kept.bundle.documents.flatMap(({ hash }) => (isLost(hash) ? [] : [hash])))
     const fresh = [...given]
       .filter(([hash]) => !stored.has(hash))
       .map(([, document]) => putDocument(document))
@@ -343,7 +367,7 @@ export function makeDefinitions(deps: {
     const rolledBack = request.managedBy === 'folder' ? [] : kept.bundle.rolledBack
     if (!isSame)
       return enact(tenant, kept, { entries, changes, folder, rolledBack, warnings }, given, request)
-    if (folder.join('\n') !== kept.bundle.folder.join('\n')) {
+    if (isHealed || folder.join('\n') !== kept.bundle.folder.join('\n')) {
       await enactFolder(tenant, kept, folder, given)
     } else if (forces.get(tenant)?.pulse !== kept.pulse) {
       await putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
@@ -373,8 +397,8 @@ export function makeDefinitions(deps: {
   }
 
   const showBefore = async (reads: TenantReads, entry: BundleEntry): Promise<NewDefinition | null> => {
-    const stored = await readDocument(reads, entry.hash)
-    return stored === null
+    const stored = await tryDocument(reads, entry.hash)
+    return stored === null || 'unreadable' in stored
       ? null
       : { document: stored.document, authored: await readAuthored(reads, entry.hash) }
   }
@@ -469,6 +493,10 @@ export function makeDefinitions(deps: {
         await refuseLostCode(tenant, target.documents, changes)
         const documents = await documentsOf(reads, tenant, target.documents, new Map())
         const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
+        refuseUnreadable(
+          tenant,
+          target.documents.filter(({ hash }) => !inForce.has(hash)),
+        )
         refuseUnusable(
           target.documents.flatMap(({ hash }) => (inForce.has(hash) ? [] : (documents.get(hash) ?? []))),
         )

@@ -27,7 +27,7 @@ export async function readMany<Key, Value>(
   return found
 }
 
-/** Nothing refers to these yet: they need not come at once. */
+/** Nothing refers to these yet: they need not come at once. A definition and its text, of one key, do: they are sealed together. */
 export async function saveRecords(store: Store, tenant: TenantId, writes: readonly Write[]): Promise<void> {
   let part: Write[] = []
   let bytes = 0
@@ -36,10 +36,15 @@ export async function saveRecords(store: Store, tenant: TenantId, writes: readon
     part = []
     bytes = 0
   }
-  for (const write of writes) {
+  const keyOf = (write: Write | undefined) => (write?.w === 'record.put' ? write.key : null)
+  const inOrder = [...writes].sort((a, b) =>
+    (keyOf(a) ?? '') < (keyOf(b) ?? '') ? -1 : keyOf(a) === keyOf(b) ? 0 : 1,
+  )
+  for (const write of inOrder) {
+    const isFull = part.length >= RECORDS_PER_COMMIT || bytes >= BYTES_PER_COMMIT
+    if (isFull && keyOf(part.at(-1)) !== keyOf(write)) await flush()
     part.push(write)
     bytes += write.w === 'record.put' ? write.body.length : 0
-    if (part.length >= RECORDS_PER_COMMIT || bytes >= BYTES_PER_COMMIT) await flush()
   }
   await flush()
 }

@@ -18,6 +18,7 @@ import {
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { TenantReads, Write } from '../../ports/store.ts'
+import { isUnreadable } from '../seal-store.ts'
 
 export interface BundleEntry extends Entry {
   /** The bundle's version that brought this hash; when, and by whom. */
@@ -143,8 +144,12 @@ function parseBundle(body: string): BundleRecord {
   return { ...record, folder: record.folder ?? folder(), rolledBack: record.rolledBack ?? [] }
 }
 
+/** null also where it does not open: it is shown, and nothing depends on it. */
 export async function readAuthored(reads: TenantReads, hash: string): Promise<Authored | null> {
-  const record = await reads.record('authored', hash)
+  const record = await reads.record('authored', hash).catch((error: unknown) => {
+    if (isUnreadable(error)) return null
+    throw error
+  })
   return record === null ? null : (parseJson(record.body) as unknown as Authored)
 }
 
@@ -154,7 +159,18 @@ export interface StoredDocument {
   readonly isNewer: boolean
 }
 
-export async function readDocument(reads: TenantReads, hash: string): Promise<StoredDocument | null> {
+/** As `readDocument`, but what does not open is answered with why. */
+export function tryDocument(
+  reads: TenantReads,
+  hash: string,
+): Promise<StoredDocument | null | { readonly unreadable: string }> {
+  return readDocument(reads, hash).catch((error: unknown) => {
+    if (isUnreadable(error)) return { unreadable: error.message }
+    throw error
+  })
+}
+
+async function readDocument(reads: TenantReads, hash: string): Promise<StoredDocument | null> {
   const record = await reads.record('definition', hash)
   if (record === null) return null
   const document = parseJson(record.body) as unknown as DefinitionDocument

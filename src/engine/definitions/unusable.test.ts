@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
 import type { PublishDraft } from '../../core/cloudevent/index.ts'
 import { type DefinitionDocument, hashDocument, LANGUAGE, languageOf } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/ids/index.ts'
@@ -128,6 +129,48 @@ describe('beside a newer version', () => {
     expect(told.map(({ fields }) => fields)).toMatchObject([
       { definition: 'Route/book', error: expect.stringContaining('newer version') },
     ])
+  })
+
+  test('[ND24] one that does not open keeps no other from being in force, and works again once it is applied again', async () => {
+    const world = makeHookWorld()
+    const headers = { authorization: 'Bearer abc123' }
+    const secretive = { ...ROUTE, do: { ...ROUTE.do, headers } } as DefinitionDocument
+    const first = await world.node({ name: 'a', documents: [], config: SHARED })
+    await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, secretive)))
+    await world.got(first.engine.definitions.apply(DEFAULT_TENANT, api(SOURCE)))
+    await world.create(first, { headers })
+    first.crash()
+    await world.pass(1 * MINUTE)
+
+    const second = await world.node({ name: 'b', documents: [], seal: makeCountingSeal(2), config: SHARED })
+    await world.got(second.engine.definitions.load())
+    const namesOf = async (tenant: TenantId) =>
+      (await world.got(second.engine.definitions.list(tenant))).map(({ name }) => name)
+    expect(await namesOf(OTHER)).toEqual(['shop'])
+    expect(await namesOf(DEFAULT_TENANT)).toEqual(['shop'])
+    const told = second.log.messages.filter(({ name }) => name.endsWith('.unusable'))
+    expect(told.map(({ name, fields }) => ({ name, ...fields }))).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({
+          name: 'definitions.unusable',
+          definition: 'Route/book',
+          error: expect.stringContaining('cannot be read'),
+        }),
+        expect.objectContaining({ name: 'subscription.unusable', subscription: 'crm' }),
+      ]),
+    )
+    // What the route wants is not known here: no event may pass it by.
+    expect(await world.refusal(sent(second))).toBe('source_unusable')
+    expect(await world.refusal(second.engine.subscriptions.find(DEFAULT_TENANT, 'crm'))).toBe(
+      'unknown_subscription',
+    )
+
+    await world.got(second.engine.definitions.apply(OTHER, api(secretive)))
+    expect((await namesOf(OTHER)).toSorted()).toEqual(['book', 'shop'])
+    await world.got(sent(second))
+    const third = await world.node({ name: 'c', documents: [], seal: makeCountingSeal(2), config: SHARED })
+    await world.got(third.engine.definitions.load())
+    expect(third.log.messages.filter(({ name }) => name === 'definitions.unusable')).toEqual([])
   })
 
   test('[ND22] such a node publishes nothing for its tenant, and says so of each event', async () => {

@@ -32,6 +32,8 @@ import {
   readPulse,
   readSubscription,
   readSubscriptions,
+  trySubscription,
+  UNREADABLE,
 } from './records.ts'
 
 /** What a change comes to. */
@@ -75,11 +77,15 @@ export interface Book {
 interface Tenant {
   pulse: Pulse
   kept: Map<string, Kept>
+  /** Names of those that do not open here. */
+  unreadable: Set<string>
   isRead: boolean
   turn: Promise<unknown>
 }
 
 const RACES_MAX = 20
+const SEALED =
+  'what is stored of it is encrypted and cannot be read: it was altered, or its master key is not here'
 
 export function makeBook(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
@@ -98,7 +104,13 @@ export function makeBook(
   const tenantOf = (name: TenantId): Tenant => {
     const known = tenants.get(name)
     if (known !== undefined) return known
-    const made: Tenant = { pulse: NO_PULSE, kept: new Map(), isRead: false, turn: Promise.resolve() }
+    const made: Tenant = {
+      pulse: NO_PULSE,
+      kept: new Map(),
+      unreadable: new Set(),
+      isRead: false,
+      turn: Promise.resolve(),
+    }
     tenants.set(name, made)
     return made
   }
@@ -146,7 +158,17 @@ export function makeBook(
     }
   }
 
-  const learn = (tenant: TenantId, book: Tenant, name: string, after: Kept | null) => {
+  const learn = (tenant: TenantId, book: Tenant, name: string, after: Kept | typeof UNREADABLE | null) => {
+    if (after === UNREADABLE) {
+      if (book.unreadable.has(name)) return
+      book.unreadable.add(name)
+      book.kept.delete(name)
+      registry.dropSubscription(tenant, name)
+      registry.setSubscriptionUsable(tenant, name, false)
+      log.error('subscription.unusable', { tenant, subscription: name, error: SEALED })
+      return
+    }
+    if (book.unreadable.delete(name)) registry.setSubscriptionUsable(tenant, name, true)
     const before = book.kept.get(name) ?? null
     if (before?.version === after?.version) return
     if (after === null) book.kept.delete(name)
@@ -162,10 +184,11 @@ export function makeBook(
     const names = book.isRead ? changedSince(book.pulse, pulse) : null
     if (names === null) {
       const all = await readSubscriptions(reads, book.kept)
-      for (const name of book.kept.keys()) if (!all.has(name)) learn(tenant, book, name, null)
+      for (const name of [...book.kept.keys(), ...book.unreadable])
+        if (!all.has(name)) learn(tenant, book, name, null)
       for (const [name, kept] of all) learn(tenant, book, name, kept)
     } else {
-      for (const name of names) learn(tenant, book, name, await readSubscription(reads, name))
+      for (const name of names) learn(tenant, book, name, await trySubscription(reads, name))
     }
     const isFirst = !book.isRead
     book.pulse = pulse

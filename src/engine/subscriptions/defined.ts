@@ -13,6 +13,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Guard, Store } from '../../ports/store.ts'
 import type { DefinedSubscriptions } from '../definitions/index.ts'
 import type { Registry } from '../registry.ts'
+import { isUnreadable } from '../seal-store.ts'
 import { type Book, saidStatus } from './book.ts'
 import { freshRecord, guardOf, readSubscription } from './records.ts'
 import type { SigningSecrets } from './secrets.ts'
@@ -95,7 +96,12 @@ export function makeDefinedSubscriptions(deps: {
       await book.prepare(tenant)
       for (const document of documents) {
         const place = `${tenant}/${document.name}`
-        const isMine = await ensureRecord(tenant, document)
+        const isMine = await ensureRecord(tenant, document).catch((error: unknown) => {
+          // The book has said so; the rest of the definitions must not wait for it.
+          if (isUnreadable(error)) return null
+          throw error
+        })
+        if (isMine === null) continue
         if (document.secret !== null || looked.get(place) === document.signing) continue
         try {
           if (await ensureSecret(tenant, document, isMine)) looked.set(place, document.signing)

@@ -1,7 +1,7 @@
 // Which names subscriptions of the API have: asked before definitions bring some.
 
-import type { SubscriptionRecord } from '../../core/subscription/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
+import { trySubscription, UNREADABLE } from './records.ts'
 
 /** Of a subscription that definitions have, only what happened to it is kept. */
 export async function heldByApi(
@@ -10,8 +10,9 @@ export async function heldByApi(
 ): Promise<ReadonlySet<string>> {
   const held = new Set<string>()
   for (const name of names) {
-    const found = await reads.record('subscription', name)
-    if (found !== null && (JSON.parse(found.body) as SubscriptionRecord).document !== null) held.add(name)
+    const found = await trySubscription(reads, name)
+    // Of one that does not open nobody here can tell; whoever takes its name for another is refused then.
+    if (found !== null && found !== UNREADABLE && found.record.document !== null) held.add(name)
   }
   return held
 }

@@ -3,6 +3,8 @@
 //
 // The pulse is a record of the kind by which a start finds its tenants: one may have subscriptions and no definitions.
 
+import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { isSealed } from '../../core/sensitive/index.ts'
 import {
   FRESH_SUBSCRIPTION,
   type SubscriptionRecord,
@@ -10,6 +12,7 @@ import {
 } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
+import { isUnreadable } from '../seal-store.ts'
 
 export interface Kept {
   readonly record: SubscriptionRecord
@@ -70,12 +73,27 @@ export async function readSubscription(
   return found === null ? null : { record: parse(found.body), version: found.version }
 }
 
+/** What is kept of one does not open here. */
+export const UNREADABLE = 'unreadable'
+
+export async function trySubscription(
+  reads: Pick<TenantReads, 'record'>,
+  name: string,
+): Promise<Kept | typeof UNREADABLE | null> {
+  try {
+    return await readSubscription(reads, name)
+  } catch (error) {
+    if (isUnreadable(error)) return UNREADABLE
+    throw error
+  }
+}
+
 /** All of them, by name; those of which `known` has the version already are not read again. */
 export async function readSubscriptions(
   reads: Pick<TenantReads, 'records'>,
   known: ReadonlyMap<string, Kept>,
-): Promise<ReadonlyMap<string, Kept>> {
-  const all = new Map<string, Kept>()
+): Promise<ReadonlyMap<string, Kept | typeof UNREADABLE>> {
+  const all = new Map<string, Kept | typeof UNREADABLE>()
   let cursor: string | null = null
   do {
     const page: Awaited<ReturnType<TenantReads['records']>> = await reads.records({
@@ -85,7 +103,8 @@ export async function readSubscriptions(
     })
     for (const { key, version, body } of page.items) {
       const before = known.get(key)
-      all.set(key, before?.version === version ? before : { record: parse(body), version })
+      if (isSealed(body)) all.set(key, UNREADABLE)
+      else all.set(key, before?.version === version ? before : { record: parse(body), version })
     }
     cursor = page.nextCursor
   } while (cursor !== null)
@@ -97,7 +116,8 @@ export function guardOf(name: string, version: number): Guard {
 }
 
 export function putSubscription(name: string, { record, version }: Kept): Write {
-  return { w: 'record.put', kind: 'subscription', key: name, version, body: JSON.stringify(record) }
+  const body = stringifyJson(record as unknown as JsonValue)
+  return { w: 'record.put', kind: 'subscription', key: name, version, body }
 }
 
 export function deleteSubscription(name: string): Write {
@@ -174,6 +194,7 @@ export async function readRemovals(
   return page.items.map(({ key }) => key.slice(REMOVAL_PREFIX.length))
 }
 
+/** With every number as it was written: a transform may hold some that a double would change. */
 function parse(body: string): SubscriptionRecord {
-  return JSON.parse(body) as SubscriptionRecord
+  return parseJson(body) as unknown as SubscriptionRecord
 }

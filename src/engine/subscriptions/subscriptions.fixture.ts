@@ -2,6 +2,7 @@
 
 import type { SubscriptionDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
 import { RETRY_PROFILES } from '../../core/retry/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
@@ -80,7 +81,7 @@ export function makeHookWorld(): HookWorld {
     },
     async create(node, document = {}) {
       const made = { ...HOOK, ...document }
-      const given = { document: made, written: JSON.stringify(document) }
+      const given = { document: made, written: stringifyJson(document as unknown as JsonValue) }
       return (await got(node.engine.subscriptions.create(DEFAULT_TENANT, given, ADA))).secret
     },
     async pay(node) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { parseJson } from '../../core/json/index.ts'
 import { answered, SOURCE } from '../world.fixture.ts'
 import { ADA, DOCUMENTS, HOOK, makeHookWorld } from './subscriptions.fixture.ts'
 
@@ -45,6 +46,19 @@ describe('made through the API', () => {
     await world.pass(5_000)
     await world.pay(one)
     expect(world.calls).toHaveLength(2)
+  })
+
+  test('[SU4] numbers in it are kept digit for digit', async () => {
+    const world = makeHookWorld()
+    const one = await world.node({ documents: DOCUMENTS })
+    const transform = parseJson('{"v":1.000000000000000001,"n":12345678901234567890}')
+    await world.create(one, { transform })
+    const two = await world.node({ name: 'two', documents: DOCUMENTS })
+    const item = await world.got(two.engine.subscriptions.find(T, 'crm'))
+    expect(item.document.transform).toStrictEqual(transform)
+    expect(item.hash).toBe(hashDocument({ ...HOOK, transform }))
+    await world.pay(two)
+    expect(world.calls[0]?.request.body).toContain('"v":1.000000000000000001,"n":12345678901234567890')
   })
 
   test('[SU28] what cannot be compiled is neither made nor put in the place of another', async () => {

@@ -1,0 +1,79 @@
+// What passes between the node and the thread that checks definitions. A copy from thread to thread keeps no classes: numbers in their
+// exact digits and errors with a code travel beside, and are made again on the other side.
+
+import { AppError, type ErrorCode, messageOf } from '../core/errors/index.ts'
+import { isNumeral, Numeral } from '../core/json/index.ts'
+
+/** The copy keeps which objects are the same: those in `numerals` are the ones in `message`, wherever they stand. */
+export interface Packed {
+  readonly message: unknown
+  readonly numerals: readonly { readonly text: string }[]
+}
+
+export function pack(message: unknown): Packed {
+  const numerals: Numeral[] = []
+  visit(message, (member) => {
+    if (!isNumeral(member)) return false
+    numerals.push(member)
+    return true
+  })
+  return { message, numerals }
+}
+
+/** Of a copy that no other holds: it is changed in place. */
+export function unpack({ message, numerals }: Packed): unknown {
+  if (numerals.length === 0) return message
+  const made = new Map<unknown, Numeral>(numerals.map((one) => [one, new Numeral(one.text)]))
+  visit(message, (member, put) => {
+    const numeral = made.get(member)
+    if (numeral === undefined) return false
+    put(numeral)
+    return true
+  })
+  return message
+}
+
+type Put = (value: unknown) => void
+
+/** Every member at any depth, each object once; `take` says whether it is done with the member. */
+function visit(root: unknown, take: (member: unknown, put: Put) => boolean): void {
+  const seen = new Set<unknown>([root])
+  const open: unknown[] = [root]
+  const look = (member: unknown, put: Put) => {
+    if (typeof member !== 'object' || member === null || take(member, put) || seen.has(member)) return
+    seen.add(member)
+    open.push(member)
+  }
+  for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
+    if (parent instanceof Map) {
+      const map = parent
+      for (const [key, member] of map) look(member, (value) => map.set(key, value))
+    } else if (!(parent instanceof Set)) {
+      const members = parent as Record<string, unknown>
+      for (const key of Object.keys(members)) {
+        look(members[key], (value) => {
+          members[key] = value
+        })
+      }
+    }
+  }
+}
+
+/** An error as data. */
+export interface Failure {
+  readonly message: string
+  /** null: no code of ours. */
+  readonly code: ErrorCode | null
+  readonly details: Readonly<Record<string, unknown>>
+  readonly next: string
+}
+
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof AppError)) return { message: messageOf(error), code: null, details: {}, next: '' }
+  const { message, code, details, next } = error
+  return { message, code, details, next }
+}
+
+export function errorOf({ message, code, details, next }: Failure): Error {
+  return code === null ? new Error(message) : new AppError(code, message, { details, next })
+}
