@@ -11,10 +11,10 @@ import { compileExpression, ExpressionError } from '../../core/expression/index.
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
-import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
+import { keyOfGeneration, type LedgerEntry, type LedgerProof } from '../../core/ledger/index.ts'
 import { fingerprintOf, makeRedact } from '../../core/secret/index.ts'
 import { MINUTE, SECOND } from '../../core/time/index.ts'
-import type { Write } from '../../ports/store.ts'
+import type { Guard, Write } from '../../ports/store.ts'
 import type { DoorAnswer } from '../connections/index.ts'
 import { SETTLE_MARGIN_MS } from '../decisions.ts'
 import type { EngineConfig } from '../deps.ts'
@@ -35,6 +35,11 @@ import type { CredentialDeps } from './deps.ts'
 import { unreadable, vaultNameOf } from './values.ts'
 import { type Account, configOf, traceOf } from './verify.ts'
 
+export interface ReserveEnd {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
 export type Made =
   /** It waits in the vault. `ref`: what it is called at the vendor. */
   | { readonly is: 'made'; readonly ref: string | null }
@@ -43,6 +48,8 @@ export type Made =
       readonly class: FailureClass
       readonly error: string
       readonly retryAfterMs: number | null
+      /** Ends the reserve in the commit that counts the attempt; null: this run has none. */
+      readonly end: ReserveEnd | null
     }
   /** It may have been made, and nobody has its value. */
   | { readonly is: 'lost'; readonly why: string }
@@ -123,6 +130,18 @@ export function makeAtVendor(
     return ok ? { is: 'lost', why: LOST } : { is: 'stale' }
   }
 
+  /** A crash left the reserve behind: the call may have been made, and counts as one. */
+  const interrupted = (key: string, entry: LedgerEntry): Made => ({
+    is: 'failed',
+    class: 'transient',
+    error: 'the node stopped between reserve and answer; the call may have been made',
+    retryAfterMs: null,
+    end: {
+      guards: [ledgerGuard(entry)],
+      writes: [settleLedger(key, 'unknown', 'crash', null, null)],
+    },
+  })
+
   const mayRepeat = ({ abilities, document }: CompiledOperation, entry: LedgerEntry): boolean => {
     if (document.idempotency === 'idempotent') return true
     const { keyTtlMs, timeoutMs } = abilities
@@ -131,20 +150,12 @@ export function makeAtVendor(
 
   const send = (
     item: Item,
-    account: Account,
+    { connection, tenant }: Account,
     operation: CompiledOperation,
-    key: string,
-    input: JsonValue,
+    request: ReturnType<CompiledOperation['render']>,
     sendBy: number,
   ) => {
-    const { connection, tenant } = account
     const { endpoint, buckets } = operation.document
-    const request = operation.render({
-      input,
-      config: configOf(connection, vars) as JsonValue,
-      key,
-      vars: vars as JsonValue,
-    })
     return deps.door().send({
       tenant,
       connection: connection?.name ?? '',
@@ -180,24 +191,32 @@ export function makeAtVendor(
     if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
       return doubt(item, key, entry)
+    if (entry?.state === 'reserved') return interrupted(key, entry)
+    // Before the reserve: a request that cannot be made leaves no doubt behind.
+    const request = operation.render({
+      input,
+      config: configOf(account.connection, vars) as JsonValue,
+      key: keyOfGeneration(key, 1),
+      vars: vars as JsonValue,
+    })
     const reserved = await reserve(item, key, operation, entry)
     if (reserved.is !== 'reserved') return reserved
-    const { sendBy } = reserved
-    const answer = await send(item, account, operation, keyOfGeneration(key, 1), input, sendBy)
+    const answer = await send(item, account, operation, request, reserved.sendBy)
     const { outcome, problem } = answer
-    if (problem !== null) {
-      await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
-      return { is: 'failed', ...problem, retryAfterMs: null }
-    }
+    const endWith = (to: 'released' | 'unknown', proof: LedgerProof): ReserveEnd => ({
+      guards: [reserveGuard(item, key)],
+      writes: [settleLedger(key, to, proof, null, null)],
+    })
+    if (problem !== null)
+      return { is: 'failed', ...problem, retryAfterMs: null, end: endWith('released', 'never-sent') }
     const judged = decisions.classifyCall(factsOf(outcome, clock.now()), operation.policy)
     const verdict = outcome.kind === 'response' ? operation.refine(parseResponse(outcome), judged) : judged
     if (verdict.as === 'failed') {
-      const isMaybe = verdict.effect === 'maybe'
-      const to = isMaybe ? 'unknown' : 'released'
-      await settle(item, key, settleLedger(key, to, isMaybe ? 'no-answer' : 'not-applied', null, null))
+      const end =
+        verdict.effect === 'maybe' ? endWith('unknown', 'no-answer') : endWith('released', 'not-applied')
       // What it says may quote what it was about to give.
       const error = `${operation.document.name}: ${errorText(outcome)}`
-      return { is: 'failed', class: verdict.class, error, retryAfterMs: verdict.retryAfterMs }
+      return { is: 'failed', class: verdict.class, error, retryAfterMs: verdict.retryAfterMs, end }
     }
     if (outcome.kind !== 'response') return { is: 'lost', why: LOST }
     const made = await keep(operation, outcome)
@@ -275,7 +294,8 @@ export function makeAtVendor(
         )
       } catch (error) {
         if (error instanceof ExpressionError) return hopeless(describe(error))
-        if (error instanceof AppError) return { is: 'failed', ...unreadable(error), retryAfterMs: null }
+        if (error instanceof AppError)
+          return { is: 'failed', ...unreadable(error), retryAfterMs: null, end: null }
         throw error
       }
     },
@@ -308,5 +328,5 @@ function refOf(
 }
 
 function hopeless(error: string): Made {
-  return { is: 'failed', class: 'config', error, retryAfterMs: null }
+  return { is: 'failed', class: 'config', error, retryAfterMs: null, end: null }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { OperationDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeHand } from '../world.fixture.ts'
@@ -541,6 +542,44 @@ describe('crashes', () => {
       }
     }
   }, 60_000)
+
+  /** The vendor makes no secret, and the node stops after this commit of the rotation. */
+  const refuseWith = async (stopAt: number, outcome: HttpOutcome, operation: Partial<OperationDocument>) => {
+    const { operations } = MAKES_KEYS
+    const createKey = { ...(operations.createKey as OperationDocument), ...operation }
+    const provider = { ...MAKES_KEYS, operations: { ...operations, createKey } }
+    const { vendor, world, node } = await start({ provider })
+    world.script = (request) => (request.method === 'POST' ? outcome : vendor.script(request))
+    await rotate(world, node)
+    node.stopAt(stopAt, false)
+    await world.pass(node, 60_000)
+    const isStopped = node.isStopped()
+    const next = isStopped ? await world.node() : node
+    await world.run(world.store.reclaim(10))
+    await world.pass(next, 60_000)
+    const ended = (await rotationWork(world)).map(({ state, attempts }) => [state, attempts])
+    return { asked: world.sent.filter(({ method }) => method === 'POST').length, ended, isStopped }
+  }
+
+  test.each([
+    ['refused', answered(503), {}, [['parked', expect.any(Number)]]],
+    ['lost, and may be repeated', answered(502), { idempotency: 'idempotent' }, null],
+  ] as const)(
+    '[N6] [CD14] after any commit count each call: %s',
+    async (_what, outcome, operation, parked) => {
+      let stops = 0
+      for (let commit = 1; ; commit += 1) {
+        const { asked, ended, isStopped } = await refuseWith(commit, outcome, operation)
+        if (!isStopped) break
+        stops += 1
+        // Of a reserve that was left behind a person is asked, where the call may not be repeated.
+        expect([[['dead', 3]], parked], `commit ${commit}`).toContainEqual(ended)
+        expect(asked, `commit ${commit}`).toBeLessThanOrEqual(3)
+      }
+      expect(stops).toBeGreaterThanOrEqual(6)
+    },
+    60_000,
+  )
 })
 
 test('[CD17] under calls without end no call fails', async () => {

@@ -13,7 +13,7 @@ import { RETRY_PROFILES } from '../../core/retry/index.ts'
 import { type NewRun, RUN_ATTEMPTS_MAX, runIdOf } from '../../core/run/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../core/work/index.ts'
-import type { Guard, Write } from '../../ports/store.ts'
+import type { Write } from '../../ports/store.ts'
 import type { EventPlan } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
@@ -22,7 +22,7 @@ import { countersOf, ledgerGuard, settleLedger } from '../outcome.ts'
 import type { Decision, Settlement } from '../settle.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin.ts'
 import { type Change, type CredentialBook, isClosed, type Kept } from './book.ts'
-import type { AtVendor } from './create.ts'
+import type { AtVendor, ReserveEnd } from './create.ts'
 import type { CredentialDeps } from './deps.ts'
 import { unreadable, type Values, vaultNameOf } from './values.ts'
 import type { Account, Verified, Verify } from './verify.ts'
@@ -45,6 +45,8 @@ interface Failed {
   readonly verified: Verified | null
   /** The pending version that did not do. */
   readonly pending: number | null
+  /** Of the call that failed. */
+  readonly end: ReserveEnd | null
 }
 
 interface About {
@@ -136,12 +138,12 @@ export function makeRotations(
     const { tenant, credential, provider } = account
     const current = await values.read(tenant, credential, 'current', kept.state)
     if (!current.ok && current.code !== 'credential_missing_value')
-      return failed(about, { ...current, retryAfterMs: null, verified: null, pending: null })
+      return failed(about, { ...NO_TRY, ...current })
     if (current.ok && current.version !== rotation.from) return verifyCurrent(about, current)
     const pending = await values.read(tenant, credential, 'pending', kept.state)
     if (pending.ok && !wasRefused(kept.state, pending)) return verifyPending(about, pending)
     if (!pending.ok && pending.code !== 'credential_missing_value')
-      return failed(about, { ...pending, retryAfterMs: null, verified: null, pending: null })
+      return failed(about, { ...NO_TRY, ...pending })
     if (provider.rotation === null || vaultNameOf(credential) === null || account.connection === null)
       return waitForPerson(about, kept, null)
     const made = await vendor.create(item, account, rotation.token)
@@ -158,7 +160,12 @@ export function makeRotations(
       case 'failed':
         // What was refused cannot make the next one: work waits for it, so that a person is asked at once.
         if (made.class === 'auth' && isClosed(kept.state))
-          return waitForPerson(about, kept, 'the secret that was refused could not make the next one')
+          return waitForPerson(
+            about,
+            kept,
+            'the secret that was refused could not make the next one',
+            made.end,
+          )
         return failed(about, { ...made, verified: null, pending: null })
       case 'lost':
         return waitForPerson(about, kept, made.why)
@@ -195,7 +202,7 @@ export function makeRotations(
     }))
     const verified = await deps.verify(item, account, 'pending')
     if (verified.failure !== null)
-      return failed(about, { ...verified.failure, verified, pending: value.version })
+      return failed(about, { ...verified.failure, verified, pending: value.version, end: null })
     const secret = vaultNameOf(credential)
     assert(secret !== null, 'what is pending is in the vault')
     try {
@@ -207,7 +214,7 @@ export function makeRotations(
       if (!(error instanceof AppError)) throw error
       // Somebody was quicker, or gave another value meanwhile: it is looked at again.
       if (error.code === 'conflict' || error.code === 'not_found') return aside(item, error.message)
-      return failed(about, { ...unreadable(error), retryAfterMs: null, verified, pending: null })
+      return failed(about, { ...NO_TRY, ...unreadable(error), verified })
     }
   }
 
@@ -215,7 +222,7 @@ export function makeRotations(
   const verifyCurrent = async (about: About, value: Candidate): Promise<void> => {
     const { item, account } = about
     const verified = await deps.verify(item, account, 'current')
-    if (verified.failure !== null) return failed(about, { ...verified.failure, verified, pending: null })
+    if (verified.failure !== null) return failed(about, { ...NO_TRY, ...verified.failure, verified })
     await finish(about, { version: value.version, fingerprint: value.fingerprint }, verified)
   }
 
@@ -274,7 +281,7 @@ export function makeRotations(
     { work }: Item,
     { token, made }: Rotation,
     current: Candidate | null,
-  ): Promise<{ readonly guards: readonly Guard[]; readonly writes: readonly Write[] }> => {
+  ): Promise<ReserveEnd> => {
     const key = `rotation:${token}`
     const entry = await store.forTenant(work.tenant).ledger(key)
     if (entry?.state !== 'reserved' || entry.work !== work.id) return { guards: [], writes: [] }
@@ -309,6 +316,7 @@ export function makeRotations(
     { item, account, rotation }: About,
     kept: Kept,
     why: string | null,
+    end: ReserveEnd | null = null,
   ): Promise<void> => {
     const { credential } = account
     const { secret, name } = credential
@@ -328,8 +336,8 @@ export function makeRotations(
           to: 'parked',
           counters: countersOf(item),
           note: { ...EMPTY_NOTE, class: 'auth', lastError: error },
-          guards: [],
-          writes: [],
+          guards: end?.guards ?? [],
+          writes: end?.writes ?? [],
           attempt: null,
         },
         plan: null,
@@ -372,8 +380,8 @@ export function makeRotations(
         lastError: failure.error,
         httpStatus: failure.verified?.httpStatus ?? null,
       },
-      guards: [],
-      writes: run,
+      guards: failure.end?.guards ?? [],
+      writes: [...run, ...(failure.end?.writes ?? [])],
       attempt: attemptOf(failure.verified, counters.attempts, 'again', failure.class, failure.error),
     })
     if (!settlement.ok) return
@@ -393,7 +401,7 @@ export function makeRotations(
     const { class: failureClass, error, verified } = failure
     const account = accountOf(tenant, name)
     const run = account === null ? [] : await runRow(item, account, verified, 'dead-lettered', attempts)
-    const left = await endReserve(item, rotation, null)
+    const left = failure.end ?? (await endReserve(item, rotation, null))
     const settlement = await settleWith(
       item,
       name,
@@ -515,6 +523,7 @@ export function makeRotations(
         return revokeFailed(item, name, {
           class: 'unknown',
           error: 'whether the former secret was ended is not known',
+          end: null,
         })
       case 'failed':
         return revokeFailed(item, name, made)
@@ -524,15 +533,15 @@ export function makeRotations(
   const revokeFailed = async (
     item: Item,
     name: string,
-    { class: failureClass, error }: { readonly class: FailureClass; readonly error: string },
+    { class: failureClass, error, end }: Pick<Failed, 'class' | 'error' | 'end'>,
   ): Promise<void> => {
     const attempts = item.work.attempts + 1
     const isLast = attempts >= RETRY_PROFILES.ROTATION.attempts || failureClass === 'unknown'
     const base = {
       counters: { ...countersOf(item), attempts },
       note: { ...EMPTY_NOTE, class: failureClass, lastError: error },
-      guards: [],
-      writes: [],
+      guards: end?.guards ?? [],
+      writes: end?.writes ?? [],
       attempt: attemptOf(null, attempts, isLast ? 'dead' : 'again', failureClass, error),
     }
     const delayMs = RETRY_PROFILES.ROTATION.delaysMs[attempts - 1] ?? SECOND
@@ -637,7 +646,7 @@ export function makeRotations(
   return { run }
 }
 
-const NO_TRY = { retryAfterMs: null, verified: null, pending: null } as const
+const NO_TRY = { retryAfterMs: null, verified: null, pending: null, end: null } as const
 
 function failedData(
   { work, event }: Item,
