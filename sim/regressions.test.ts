@@ -119,6 +119,16 @@ test('a replayed letter may be in a batch that waits for a decision (seed 901406
   expect(violations).toEqual([])
 })
 
+test('[CX1] a function sends nothing where the first test failed while it waited for tokens (seed 2002940)', async () => {
+  const { violations } = await simulate({ seed: 2_002_940, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test('[N6] a rotation counts the call whose node stopped after the reserve had ended (seed 2000882)', async () => {
+  const { violations } = await simulate({ seed: 2_000_882, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -58,7 +58,7 @@ export function makeConnectionCalls(
   deps: {
     readonly time: StoreTime
     readonly lookups: Lookups
-    readonly book: Pick<Book, 'gate'>
+    readonly book: Pick<Book, 'gate' | 'isTry'>
     readonly door: Pick<Door, 'send'>
     readonly entrance: Pick<Entrance, 'leave'>
     readonly credentials: Pick<Credentials, 'refused'>
@@ -98,6 +98,16 @@ export function makeConnectionCalls(
     const isOther = provider !== null && provider !== found.account.provider.name
     if (!isOther) return null
     return `connection_provider: the connection ${connection} is to ${found.account.provider.name}, and the operation is of ${provider}; name another connection`
+  }
+
+  /**
+   * Why the call waits; null: it may be made. The entrance lets in what is refused, and by now another document may be deployed, which
+   * waits for its first test.
+   */
+  const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
+    const gate = book.gate(work.tenant, connection)
+    const isClosed = gate.is === 'closed' && !book.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
+    return isClosed ? gate.why : null
   }
 
   const makeThrough = (call: InternalCall, named: Named): Through => {
@@ -238,6 +248,8 @@ export function makeConnectionCalls(
           const refusal = refusalOf(call, named)
           if (state !== undefined) state.refusal = refusal
           if (!taken.ok || refusal !== null) return taken
+          const closed = closedFor(call, named)
+          if (closed !== null) return { ok: false, delayMs: SHORT_WAIT_MS, why: closed }
           const provider = providerOf(call, named.connection)?.name ?? ''
           const { connection, operation } = named
           const write = await runs.begin(item, key, { connection, provider, operation })

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
 import type { ConnectionDocument, RouteDocument } from '../../core/definition/index.ts'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { accept, answered, CREATED, LOST, ROUTE, SOURCE, workOf } from '../world.fixture.ts'
 import {
@@ -164,6 +165,23 @@ describe('a function on a connection', () => {
     await world.pass(5_000)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
     expect(world.sent).toHaveLength(2)
+  })
+
+  test('[CX2] a second try is not made on a connection that was retired meanwhile', async () => {
+    const world = makeShop(() => answered(401))
+    const { node, credentials } = await start(world, booking)
+    credentials.refused = async () => {
+      await node.engine.integrations.retire(DEFAULT_TENANT, 'shop', { by: 'ops', reason: 'over' })
+      return { is: 'again' }
+    }
+    const eventId = await accept(world, node)
+    await world.pass(1_000)
+    expect(world.sent).toHaveLength(1)
+    expect(await workOf(world, eventId)).toMatchObject({
+      state: 'dead',
+      lastError: expect.stringContaining('connection_retired: '),
+    })
+    expect(await world.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'released' })
   })
 
   test('[CX6] a limit is waited for', async () => {

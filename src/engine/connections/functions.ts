@@ -15,6 +15,7 @@ import type { OperationDocument } from '../../core/definition/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { CallVerdict } from '../../core/failure/index.ts'
 import { findJsonFault } from '../../core/function/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import { copyPlain, type JsonValue } from '../../core/json/index.ts'
 import { keyOfGeneration } from '../../core/ledger/index.ts'
 import type { Vars } from '../../core/route/index.ts'
@@ -158,10 +159,14 @@ export function makeFunctionConnections(
     if (next !== null) runs.beside(item, next.id, next)
   }
 
-  const find = (run: FunctionRun, connection: string, operation: string) => {
-    const { tenant } = run.call.item.work
+  const throwIfRefused = (tenant: TenantId, connection: string) => {
     const gate = entrance.gate(tenant, connection)
     if (gate.is === 'refused') throw terminal(`${gate.code}: ${gate.why}`)
+  }
+
+  const find = (run: FunctionRun, connection: string, operation: string) => {
+    const { tenant } = run.call.item.work
+    throwIfRefused(tenant, connection)
     const found = lookups.find(tenant, connection)
     if (!found.ok) throw terminal(`${found.code}: ${found.why}`)
     const { provider } = found.account
@@ -210,6 +215,9 @@ export function makeFunctionConnections(
     for (let tries = 1; ; tries += 1) {
       const preparing = entrance.prepare(tenant, where)
       if (preparing !== null) await preparing
+      const row = await beginRun(run, account, name, callName, key)
+      // The entrance lets in what is refused, so that a route's call ends when it runs. Nothing else would end this one.
+      throwIfRefused(tenant, connection)
       const closed = entrance.enter(tenant, where, hold)
       if (closed !== null) {
         const delayMs = Math.max(SHORT_WAIT_MS, (closed.untilAt ?? 0) - time.now())
@@ -217,7 +225,6 @@ export function makeFunctionConnections(
       }
       if (isAct) effect.acts += 1
       const startedAt = time.now()
-      const row = await beginRun(run, account, name, callName, key)
       const answer = await door.send({
         tenant,
         connection,
