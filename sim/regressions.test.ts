@@ -129,6 +129,11 @@ test('[N6] a rotation counts the call whose node stopped after the reserve had e
   expect(violations).toEqual([])
 })
 
+test('[N12] a rotation whose item a person cancelled ends though its secret comes after all (seed 2005309)', async () => {
+  const { violations } = await simulate({ seed: 2_005_309, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationDocument } from '../../core/definition/index.ts'
 import { AppError } from '../../core/errors/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeHand } from '../world.fixture.ts'
 import {
@@ -343,28 +344,41 @@ describe('a rotation', () => {
     }
   })
 
-  test('[CD16] whose item a person cancels is over: the prior one stays', async () => {
-    const { world, node } = await start()
-    await call(world, node)
-    await rotate(world, node)
-    await world.pass(node, 1_000)
+  /** As a person does. */
+  const cancelWork = async (world: KeepingWorld) => {
     const [parked] = await rotationWork(world)
-    const note = {
-      key: null,
-      class: null,
-      lastError: null,
-      effectRef: null,
-      httpStatus: null,
-      durationMs: null,
-    }
     const counters = { attempts: 0, waits: 0, losses: 0 }
     await world.run(
       world.store.commit({
         tenant: TENANT,
         guards: [],
-        writes: [{ w: 'work.settle', work: parked!.id, to: 'cancelled', counters, note }],
+        writes: [{ w: 'work.settle', work: parked!.id, to: 'cancelled', counters, note: EMPTY_NOTE }],
       }),
     )
+  }
+
+  test('[CD16] whose item a person cancels is over when the value comes after all, which is used', async () => {
+    const { vendor, world, node } = await start()
+    await call(world, node)
+    vendor.good.delete('key-1')
+    await refuse(world, node)
+    await world.pass(node, 1_000)
+    await cancelWork(world)
+    vendor.good.add('key-9')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
+    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.pass(node, 1_000)
+    expect(await world.state()).toMatchObject({ status: 'active', rotation: null, current: { version: 2 } })
+    expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
+    expect(await call(world, node)).toBe(200)
+  })
+
+  test('[CD16] whose item a person cancels is over: the prior one stays', async () => {
+    const { world, node } = await start()
+    await call(world, node)
+    await rotate(world, node)
+    await world.pass(node, 1_000)
+    await cancelWork(world)
     node.keeping.start()
     await world.pass(node, 6_000)
     expect(await world.state()).toMatchObject({

@@ -5,7 +5,7 @@ import { type CredentialState, nextRotationAt } from '../../core/credential/inde
 import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import { EMPTY_NOTE, type WorkState } from '../../core/work/index.ts'
 import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin.ts'
 import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
@@ -23,7 +23,7 @@ const LOOK_MS = 5 * SECOND
 const LOOK_FOR_VALUES_EVERY = 12
 const BY = 'millrace'
 const AFRESH = { attempts: 0, waits: 0, losses: 0 }
-const OVER: readonly string[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
+const OVER: readonly WorkState[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
 
 export function makeWaiting(
   deps: CredentialDeps & {
@@ -42,15 +42,16 @@ export function makeWaiting(
   let turns = 0
   let active: Promise<void> = Promise.resolve()
 
-  /** Puts the parked item back to work, with what is known of the credential, in one commit. */
-  const resume = async (tenant: TenantId, name: string): Promise<void> => {
+  /** Puts the parked item back to work, with what is known of the credential, in one commit. False: its item is over. */
+  const resume = async (tenant: TenantId, name: string): Promise<boolean> => {
     const kept = await book.read(tenant, name)
     const { rotation } = kept.state
-    if (rotation === null) return
+    if (rotation === null) return true
     const reads = store.forTenant(tenant)
     const work = await reads.work(rotation.workId)
     const event = work === null ? null : await reads.event(work.eventId)
-    if (work?.state !== 'parked' || event === null) return
+    if (isOver(work)) return false
+    if (work?.state !== 'parked' || event === null) return true
     const change = book.plan(tenant, name, kept, [{ type: 'resumed', at: time.now(), token: rotation.token }])
     const settlement = await settler.settleUnheld(
       { work, event },
@@ -68,24 +69,25 @@ export function makeWaiting(
       },
       { g: 'work', work: work.id, state: 'parked', epoch: work.epoch },
     )
-    if (!settlement.ok) return
+    if (!settlement.ok) return true
     change?.kept()
     log.info('credential.rotation-resumed', { tenant, credential: name, work: work.id })
     deps.wake()
+    return true
   }
 
-  /** A person cancelled its item, or discarded it: nothing will end the rotation but this. */
-  const endAbandoned = async (tenant: TenantId, name: string): Promise<void> => {
+  /** A person cancelled its item, or discarded it: nothing will end the rotation but this. False: its item is not over. */
+  const endAbandoned = async (tenant: TenantId, name: string): Promise<boolean> => {
     const { state } = await book.read(tenant, name)
     const { rotation } = state
-    if (rotation === null) return
-    const work = await store.forTenant(tenant).work(rotation.workId)
-    if (work !== null && !OVER.includes(work.state)) return
+    if (rotation === null) return true
+    if (!isOver(await store.forTenant(tenant).work(rotation.workId))) return false
     const { token } = rotation
     const error = 'its work item was ended before the rotation was'
     await book.change(tenant, name, () => ({ type: 'failed', at: time.now(), token, error, pending: null }))
     log.warn('credential.rotation-abandoned', { tenant, credential: name, work: rotation.workId })
     deps.wake()
+    return true
   }
 
   const look: Waiting['look'] = async (tenant, name, by) => {
@@ -105,9 +107,9 @@ export function makeWaiting(
       )
     if (rotation !== null) {
       const isThere = isNew || (current.ok && current.version !== rotation.from)
-      if (state.status === 'waiting' && isThere) await resume(tenant, name)
-      else await endAbandoned(tenant, name)
-      return
+      if (state.status === 'waiting' && isThere && (await resume(tenant, name))) return
+      // What was given after its item was ended is for a rotation of its own.
+      if (!(await endAbandoned(tenant, name))) return
     }
     if (isNew && pending.ok) {
       const cause = () => `supplied:${pending.fingerprint}`
@@ -175,4 +177,8 @@ export function makeWaiting(
       await active
     },
   }
+}
+
+function isOver(work: { readonly state: WorkState } | null): boolean {
+  return work === null || OVER.includes(work.state)
 }
