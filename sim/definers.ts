@@ -143,9 +143,11 @@ export function makeDefiners(deps: {
       })
     },
     applying: (life, applied) => during(life, applied),
-    claimAsked(life, request) {
+    claimAsked(life, { slots }) {
       for (const [consumer, status] of told.get(life) ?? []) {
-        if (status === 'active' || !request.slots.some((slot) => slot.consumer === consumer)) continue
+        // Another tenant may have a consumer of the same name.
+        const isAsked = slots.some((slot) => slot.tenant === DEFAULT_TENANT && slot.consumer === consumer)
+        if (status === 'active' || !isAsked) continue
         book.violate('DV13', `${life.name} claims work of ${consumer}, which is ${status}`)
       }
     },

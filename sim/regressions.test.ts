@@ -134,6 +134,11 @@ test('[N12] a rotation whose item a person cancelled ends though its secret come
   expect(violations).toEqual([])
 })
 
+test('[DV13] a route that is disabled says nothing of one of the same name of another tenant (seed 3000019)', async () => {
+  const { violations } = await simulate({ seed: 3_000_019, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])
