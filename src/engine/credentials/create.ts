@@ -11,9 +11,9 @@ import { compileExpression, ExpressionError } from '../../core/expression/index.
 import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
-import { keyOfGeneration, type LedgerEntry, type LedgerProof } from '../../core/ledger/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
 import { fingerprintOf, makeRedact } from '../../core/secret/index.ts'
-import { MINUTE, SECOND } from '../../core/time/index.ts'
+import { type Instant, MINUTE, SECOND } from '../../core/time/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { DoorAnswer } from '../connections/index.ts'
 import { SETTLE_MARGIN_MS } from '../decisions.ts'
@@ -94,8 +94,12 @@ export function makeAtVendor(
     )
     if (!result.ok && !isOwn(item, result)) return { is: 'stale' }
     const sendBy = askedAt + config.sendWithinMs
-    if (clock.monotonic() <= sendBy && lease.holds(item.owner)) return { is: 'reserved', sendBy }
-    await settle(item, key, settleLedger(key, 'released', 'never-sent', null, null))
+    const isLate =
+      clock.monotonic() > sendBy ||
+      !lease.holds(item.owner) ||
+      (entry?.state === 'unknown' && !mayRepeat(operation, entry, result.at))
+    if (!isLate) return { is: 'reserved', sendBy }
+    await settle(item, key, settleNothing(key, operation, entry, 'never-sent'))
     return { is: 'aside', why: 'the reserve took too long; nothing was sent' }
   }
 
@@ -142,10 +146,25 @@ export function makeAtVendor(
     },
   })
 
-  const mayRepeat = ({ abilities, document }: CompiledOperation, entry: LedgerEntry): boolean => {
+  /** This call had no effect. That says nothing of an earlier one which it repeats: the outcome of that stays unknown. */
+  const settleNothing = (
+    key: string,
+    { policy }: CompiledOperation,
+    entry: LedgerEntry | null,
+    proof: 'never-sent' | 'not-applied',
+  ): Write =>
+    entry?.state === 'unknown' && !policy.idempotent
+      ? settleLedger(key, 'unknown', 'no-answer', null, null)
+      : settleLedger(key, 'released', proof, null, null)
+
+  const mayRepeat = (
+    { abilities, document }: CompiledOperation,
+    entry: LedgerEntry,
+    at: Instant = time.now(),
+  ): boolean => {
     if (document.idempotency === 'idempotent') return true
     const { keyTtlMs, timeoutMs } = abilities
-    return keyTtlMs !== null && deps.time.now() + config.sendWithinMs + timeoutMs < entry.createdAt + keyTtlMs
+    return keyTtlMs !== null && at + config.sendWithinMs + timeoutMs < entry.createdAt + keyTtlMs
   }
 
   const send = (
@@ -203,17 +222,19 @@ export function makeAtVendor(
     if (reserved.is !== 'reserved') return reserved
     const answer = await send(item, account, operation, request, reserved.sendBy)
     const { outcome, problem } = answer
-    const endWith = (to: 'released' | 'unknown', proof: LedgerProof): ReserveEnd => ({
-      guards: [reserveGuard(item, key)],
-      writes: [settleLedger(key, to, proof, null, null)],
-    })
-    if (problem !== null)
-      return { is: 'failed', ...problem, retryAfterMs: null, end: endWith('released', 'never-sent') }
+    const endWith = (write: Write): ReserveEnd => ({ guards: [reserveGuard(item, key)], writes: [write] })
+    if (problem !== null) {
+      const end = endWith(settleNothing(key, operation, entry, 'never-sent'))
+      return { is: 'failed', ...problem, retryAfterMs: null, end }
+    }
     const judged = decisions.classifyCall(factsOf(outcome, clock.now()), operation.policy)
     const verdict = outcome.kind === 'response' ? operation.refine(parseResponse(outcome), judged) : judged
     if (verdict.as === 'failed') {
-      const end =
-        verdict.effect === 'maybe' ? endWith('unknown', 'no-answer') : endWith('released', 'not-applied')
+      const end = endWith(
+        verdict.effect === 'maybe'
+          ? settleLedger(key, 'unknown', 'no-answer', null, null)
+          : settleNothing(key, operation, entry, 'not-applied'),
+      )
       // What it says may quote what it was about to give.
       const error = `${operation.document.name}: ${errorText(outcome)}`
       return { is: 'failed', class: verdict.class, error, retryAfterMs: verdict.retryAfterMs, end }

@@ -557,6 +557,22 @@ describe('crashes', () => {
     }
   }, 60_000)
 
+  test('[CD13] [N3] a repeat that had no effect says nothing of the call that it repeats', async () => {
+    const outcomes = [answered(502), answered(503), answered(429)]
+    const { operations } = MAKES_KEYS
+    const native = { idempotency: 'native', keyTtlMs: 60_000, keyHeader: 'idempotency-key' } as const
+    const createKey = { ...(operations.createKey as OperationDocument), ...native }
+    const provider = { ...MAKES_KEYS, operations: { ...operations, createKey } }
+    const { vendor, world, node } = await start({ provider })
+    world.script = (request) =>
+      request.method === 'POST' ? (outcomes.shift() ?? answered(503)) : vendor.script(request)
+    await rotate(world, node)
+    await world.pass(node, 60_000)
+    expect(outcomes).toEqual([])
+    const { ledger } = await world.run(world.store.system('verification').dump())
+    expect(ledger).toMatchObject([{ state: 'unknown' }])
+  })
+
   /** The vendor makes no secret, and the node stops after this commit of the rotation. */
   const refuseWith = async (stopAt: number, outcome: HttpOutcome, operation: Partial<OperationDocument>) => {
     const { operations } = MAKES_KEYS
