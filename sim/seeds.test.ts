@@ -14,8 +14,8 @@ const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
-/** With connections. */
-const CONNECTIONS = [1, 18, 20, 23]
+/** With connections. In the last an operator retires one. */
+const CONNECTIONS = [1, 18, 20, 23, 38]
 /** With several nodes; a run takes longer. */
 const FLEETS = [1, 2]
 /** With a bus. */
