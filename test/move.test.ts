@@ -5,6 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { makeMemoryLog } from '../src/adapters/log-memory/index.ts'
+import { makeSystemRandom } from '../src/adapters/random-system/index.ts'
+import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
 import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
 import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
 import { layMark } from '../src/adapters/store-postgres/move-mark.ts'
@@ -12,7 +15,9 @@ import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
 import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
 import { moveStore } from '../src/app/move.ts'
 import { ARCHIVE_TABLES, type ArchiveTable } from '../src/core/archive/index.ts'
-import type { NodeId } from '../src/core/ids/index.ts'
+import type { NodeId, TenantId } from '../src/core/ids/index.ts'
+import { makeHmacKeys } from '../src/engine/hmac-keys.ts'
+import { makeSealStore } from '../src/engine/seal-store.ts'
 import type { ArchiveTarget } from '../src/ports/archive.ts'
 import type { Store, Write } from '../src/ports/store.ts'
 import { openKit, START } from '../src/ports/store-conformance/kit.conformance.ts'
@@ -144,6 +149,20 @@ describe('a store that was moved', () => {
     await database.drop()
     await file.remove()
   }, 60_000)
+
+  test('[HK8] has the key of `hmac`, as it was encrypted: digests stay the same', async () => {
+    const file = await makeSqliteFile()
+    const seal = { seal: makeCountingSeal(), log: makeMemoryLog() }
+    const tenant = 'default' as TenantId
+    const keys = makeHmacKeys({ store: makeSealStore(file.harness.store, seal), random: makeSystemRandom() })
+    const before = await keys.ensure(tenant)
+    await file.harness.close()
+    const database = await postgres.makeDatabase()
+    expect((await move(file.file, database.url)).isMoved).toBe(true)
+    await using store = await openPostgresStore({ connection: database.url })
+    const after = await makeHmacKeys({ store: makeSealStore(store, seal) }).load(tenant)
+    expect(after?.('["ada"]')).toBe(before('["ada"]'))
+  })
 
   test('[MV3] is read page after page, whatever the memory is cleaned of meanwhile', async () => {
     const file = await makeSqliteFile()

@@ -533,3 +533,54 @@ describe('through the API', () => {
     expect(patchIntegration(GIVEN, { config: {} })).toEqual({ ...GIVEN, config: {} })
   })
 })
+
+describe('hmac', () => {
+  const messages = (text: string) =>
+    compile(text).findings.map(({ rule, line, message }) => ({ rule, line, message }))
+  const refused = (line: number) => [
+    { rule: 'F20', line, message: expect.stringContaining('`hmac` cannot be used here') },
+  ]
+
+  test('[HK7] is refused in providers, connections, credentials and what a sender signs', () => {
+    const operation = PROVIDER.replace(
+      '    path: /book\n',
+      "    path: /book\n    body: { id: '{{ hmac(input.id) }}' }\n",
+    )
+    expect(messages(operation)).toEqual(refused(13))
+    const connection = PROVIDER.replace(
+      'config: { region: eu }',
+      'config: { region: "{{ hmac(vars.region) }}" }',
+    )
+    expect(messages(connection)).toEqual(refused(33))
+    const source = [
+      'kind: Source',
+      'name: shop',
+      'subject: shop.paid',
+      'verify:',
+      '  scheme: hmac',
+      '  secret: { ref: shop }',
+      '  header: x-signature',
+      '  signed: "{{ hmac(body) }}"',
+    ].join('\n')
+    expect(messages(source)).toEqual(refused(8))
+  })
+
+  test('[HK7] may be named in prose, and is checked without a key elsewhere', () => {
+    expect(
+      compile(PROVIDER.replace('name: acme\n', 'name: acme\ndescription: signs by hmac (SHA-256)\n'))
+        .findings,
+    ).toEqual([])
+    const route = [
+      'kind: Route',
+      'name: book',
+      'on: shop.paid',
+      'where: hmac(payload.email) != hash(payload.email)',
+      'key: "\'BOOK:\' + hmac(payload.email)"',
+      'do: { emit: shop.booked, data: { customer: "{{ hmac(payload.email) }}" } }',
+    ].join('\n')
+    expect(compile(route).findings).toEqual([])
+    expect(messages(route.replace('hmac(payload.email)"', 'hmac()"'))).toMatchObject([
+      { rule: 'F20', line: 5, message: expect.stringContaining('takes 1 to 16 arguments') },
+    ])
+  })
+})

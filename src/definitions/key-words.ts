@@ -211,18 +211,22 @@ export function changeOf({ path }: FormulaRead): Change {
   return DELIVERY_NAMES.has(lastName(path)) ? 'probably' : null
 }
 
+function isDigested({ through }: FormulaRead): boolean {
+  return through.includes('hash') || through.includes('hmac')
+}
+
 /** Whether it tells one version of an object from the next. */
 export function isVersionPart(read: FormulaRead): boolean {
-  const { path, through } = read
+  const { path } = read
   if (/^event\.(?:id|dedupKey|payloadHash|occurredAt)$/.test(path)) return true
-  if (through.includes('hash') && lastName(path) !== 'id') return true
+  if (isDigested(read) && lastName(path) !== 'id') return true
   return wordsOf(afterRoot(path)).some((word) => VERSION_WORDS.has(word))
 }
 
 /** Whether it differs between versions of one object, so that what is made once would be made again. */
 export function isChangingPart(read: FormulaRead): boolean {
-  const { path, through } = read
-  if (path === 'event.payloadHash' || (path === 'payload' && through.includes('hash'))) return true
+  const { path } = read
+  if (path === 'event.payloadHash' || (path === 'payload' && isDigested(read))) return true
   return wordsOf(afterRoot(path)).some((word) => VERSION_WORDS.has(word) && !LASTING.has(word))
 }
 

@@ -10,6 +10,7 @@ import { checkCatalog } from './catalog.ts'
 import { checkConnection, checkCredential } from './connections.ts'
 import type { Remark } from './finding.ts'
 import { checkGuards } from './guards.ts'
+import { checkKeyless } from './keyless.ts'
 import { checkKey } from './keys.ts'
 import { checkBesideNats, checkNats, checkStream } from './nats.ts'
 import { checkProfileName, checkProfileSort } from './profiles.ts'
@@ -58,11 +59,11 @@ export function checkRelations(kind: Kind, value: Fields, around: Surroundings):
     case 'Subscription':
       return checkSubscriptionFields(value, around)
     case 'Provider':
-      return checkProvider(value, around)
+      return [...checkProvider(value, around), ...checkKeyless(value, [])]
     case 'Connection':
-      return checkConnection(value, around)
+      return [...checkConnection(value, around), ...checkKeyless(value, [])]
     case 'Credential':
-      return checkCredential(value, around)
+      return [...checkCredential(value, around), ...checkKeyless(value, [])]
     case 'Profile':
       return [...checkProfileSort(value), ...checkRetry(value.retry, around)]
   }
@@ -114,6 +115,7 @@ function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
   return [
     ...checkSecrets(verify.secret, around, ['verify', 'secret'], 'senders get 503'),
     ...checkSignedBody(verify),
+    ...checkKeyless(verify.signed, ['verify', 'signed']),
     ...checkTimestamp(verify),
   ]
 }

@@ -199,7 +199,7 @@ export function makeEngine(
       if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
     },
   })
-  const registry = makeRegistry({ store, providers: config.providers })
+  const registry = makeRegistry({ store, providers: config.providers, random })
   /** null: this node is alone. */
   const others = config.isShared
     ? makeNodeWakes({

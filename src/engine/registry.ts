@@ -16,6 +16,7 @@ import type {
 } from '../core/definition/index.ts'
 import { definitionId, hashDocument, LANGUAGE } from '../core/definition/index.ts'
 import { AppError, messageOf, unreachable } from '../core/errors/index.ts'
+import { type Keyed, mayUseHmac } from '../core/expression/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { parseJson } from '../core/json/index.ts'
 import { compileRoute as compileRouteFresh, type Route } from '../core/route/index.ts'
@@ -38,7 +39,9 @@ import {
   parseStepName,
   type Workflow,
 } from '../core/workflow/index.ts'
+import type { Random } from '../ports/random.ts'
 import type { Store } from '../ports/store.ts'
+import { type HmacKeys, makeHmacKeys } from './hmac-keys.ts'
 import { makeSubscriptionsInForce, subscriptionOf } from './subscriptions-in-force.ts'
 
 /** A document that others name. */
@@ -67,6 +70,10 @@ export interface Unusable {
 }
 
 export interface Registry {
+  /** The keys of `hmac`. Who deploys what may call it loads the tenant's key first. */
+  readonly hmacKeys: HmacKeys
+  /** Throws `secret_unreadable` where it calls `hmac`, and the key was not loaded. */
+  compileSubscription(tenant: TenantId, document: SubscriptionDocument): Subscription
   /**
    * Puts documents in force that are stored already; what is not among them is no longer in force. What cannot be compiled is not in
    * force either, and is answered: it must not keep the rest, or other tenants, from being so.
@@ -181,11 +188,22 @@ function once<Document extends object, Compiled>(
   }
 }
 
-const compileSource = once(compileSourceFresh)
-const compileRoute = once(compileRouteFresh)
+/** The same where a key takes part: then it depends on the tenant, too, and is compiled for each. */
+function onceUnlessKeyed<Document extends object, Compiled>(
+  compile: (document: Document, keyed: Keyed) => Compiled,
+): (document: Document, keyed?: Keyed) => Compiled {
+  const keyless = once((document: Document) => compile(document, {}))
+  return (document, keyed = {}) => (keyed.hmac === undefined ? keyless(document) : compile(document, keyed))
+}
+
+const compileSource = onceUnlessKeyed(compileSourceFresh)
+const compileRoute = onceUnlessKeyed(compileRouteFresh)
 const headersReadBy = once(headersReadByFresh)
-const compileWorkflow = once(compileWorkflowFresh)
-const compileSubscription = once((document: SubscriptionDocument) => compileSubscriptionFresh(document))
+const compileWorkflow = onceUnlessKeyed(compileWorkflowFresh)
+const compileSubscription = onceUnlessKeyed((document: SubscriptionDocument, keyed) =>
+  compileSubscriptionFresh(document, document.status, keyed),
+)
+const usesHmac = once((document: DefinitionDocument) => mayUseHmac(document))
 
 /** `fire/3/book` runs as `fire/book`. */
 function partOf(step: string): string {
@@ -206,7 +224,21 @@ export function makeRegistry(deps: {
   readonly store: Store
   /** That come with Millrace: their names are taken. */
   readonly providers?: readonly ProviderDocument[]
+  /** Left out: this process makes no keys of `hmac`. */
+  readonly random?: Random
 }): Registry {
+  const hmacKeys = makeHmacKeys(deps)
+  /** What a document is compiled with. Throws `secret_unreadable`: no job may go on without the key, or with another. */
+  const keyedFor = (tenant: TenantId, document: DefinitionDocument): Keyed => {
+    if (!usesHmac(document)) return {}
+    const hmac = hmacKeys.known(tenant)
+    if (hmac !== null) return { hmac }
+    throw new AppError('secret_unreadable', hmacKeys.problem(tenant) ?? 'the key of `hmac` was not loaded')
+  }
+  const loadKeyed = async (tenant: TenantId, document: DefinitionDocument): Promise<Keyed> => {
+    if (usesHmac(document)) await hmacKeys.load(tenant)
+    return keyedFor(tenant, document)
+  }
   const builtIn = new Map(
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
   )
@@ -257,8 +289,11 @@ export function makeRegistry(deps: {
     if (record === null) return null
     refuseNewer(record)
     const document = parseJson(record.body) as unknown as RouteDocument | SubscriptionDocument
+    const keyed = await loadKeyed(tenant, document)
     const route =
-      document.kind === 'Subscription' ? compileSubscription(document).route : compileRoute(document)
+      document.kind === 'Subscription'
+        ? compileSubscription(document, keyed).route
+        : compileRoute(document, keyed)
     remember(tenant, route)
     return route
   }
@@ -269,7 +304,8 @@ export function makeRegistry(deps: {
     const record = await deps.store.forTenant(tenant).record('definition', hash)
     if (record === null) return null
     refuseNewer(record)
-    const workflow = compileWorkflow(parseJson(record.body) as unknown as WorkflowDocument)
+    const document = parseJson(record.body) as unknown as WorkflowDocument
+    const workflow = compileWorkflow(document, await loadKeyed(tenant, document))
     rememberWorkflow(tenant, workflow)
     return workflow
   }
@@ -297,7 +333,10 @@ export function makeRegistry(deps: {
       if (document.kind !== 'Subscription') continue
       const known = subscriptions.find(tenant, document.name)
       if (known?.hash === hash) defined.push(known)
-      else usable(document, unusable, () => defined.push(compileSubscription(document)))
+      else
+        usable(document, unusable, () =>
+          defined.push(compileSubscription(document, keyedFor(tenant, document))),
+        )
     }
     subscriptions.putDefined(tenant, defined)
   }
@@ -334,13 +373,17 @@ export function makeRegistry(deps: {
   }
 
   return {
+    hmacKeys,
+    compileSubscription: (tenant, document) => compileSubscription(document, keyedFor(tenant, document)),
     put(tenant, documents, overrides, unreadable = []) {
       const unusable: Unusable[] = [...unreadable]
       for (const { document, isNewer } of documents) {
         if (isNewer === true) unusable.push({ document, error: NEWER_LANGUAGE })
       }
       const ours = documents.filter(({ isNewer }) => isNewer !== true)
-      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable)
+      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable, (one) =>
+        keyedFor(tenant, one),
+      )
       bundles.set(tenant, bundle)
       headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
       headers.delete(tenant)
@@ -510,6 +553,7 @@ function compileBundle(
   overrides: ReadonlyMap<string, DefinitionStatus>,
   before: Bundle | undefined,
   unusable: Unusable[],
+  keyedFor: (document: DefinitionDocument) => Keyed,
 ): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
@@ -526,15 +570,15 @@ function compileBundle(
     usable(document, unusable, () => {
       if (document.kind === 'Workflow') {
         const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
-        const workflow = known?.hash === hash ? known : compileWorkflow(document)
+        const workflow = known?.hash === hash ? known : compileWorkflow(document, keyedFor(document))
         workflows.set(workflow.consumer, withStatus(workflow, status))
       } else if (document.kind === 'Source') {
         const known = before?.sources.get(document.name)
-        const source = known?.hash === hash ? known : compileSource(document)
+        const source = known?.hash === hash ? known : compileSource(document, keyedFor(document))
         sources.set(document.name, source.status === status ? source : { ...source, status })
       } else {
         const known = before?.routes.get(`route:${document.name}`)
-        const route = known?.hash === hash ? known : compileRoute(document)
+        const route = known?.hash === hash ? known : compileRoute(document, keyedFor(document))
         routes.set(route.consumer, route.status === status ? route : { ...route, status })
       }
     })

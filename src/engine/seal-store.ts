@@ -1,6 +1,8 @@
 // A store that keeps sensitive events sealed: the payload and the body as a whole, and the headers if one of them is
 // sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
 //
+// The key of `hmac` is encrypted always: a record of it in clear text is refused, because no node wrote it.
+//
 // The same for records of definitions and subscriptions that may hold a credential in clear text: the text of the record is sealed, its
 // key stays. A record that does not open is an error for who asks for it by its key; in a list it is answered sealed.
 //
@@ -92,7 +94,9 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
         },
         async dump() {
           const dump = await reads.dump()
-          const records = dump.records.map((one) => openListed(seal, one.tenant, one.kind, one))
+          const records = dump.records.map((one) =>
+            WRITTEN.has(one.kind) ? openListed(seal, one.tenant, one.kind, one) : one,
+          )
           return { ...dump, records, events: openAll(dump.events) }
         },
       }
@@ -102,7 +106,7 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
 
 function sealCommit(seal: Seal, commit: Commit): Commit {
   const { tenant, writes } = commit
-  const literals = new Set(writes.filter(holdsLiteral))
+  const literals = new Set(writes.filter(mustBeSealed))
   if (literals.size === 0 && !writes.some(isSensitive)) return commit
   const definitions = new Set([...literals].flatMap(({ kind, key }) => (kind === 'definition' ? [key] : [])))
   return {
@@ -123,8 +127,12 @@ type RecordPut = Extract<Write, { w: 'record.put' }>
 /** Kinds whose records hold what users wrote. */
 const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'subscription'])
 
-function holdsLiteral(write: Write): write is RecordPut {
-  return write.w === 'record.put' && WRITTEN.has(write.kind) && mayHoldLiteral(write.body)
+/** Kinds whose records are a secret as a whole. */
+const SECRET: ReadonlySet<RecordKind> = new Set(['hmac'])
+
+function mustBeSealed(write: Write): write is RecordPut {
+  if (write.w !== 'record.put') return false
+  return SECRET.has(write.kind) || (WRITTEN.has(write.kind) && mayHoldLiteral(write.body))
 }
 
 function recordPlace(tenant: TenantId, kind: RecordKind, key: string): SealPlace {
@@ -138,7 +146,7 @@ function openRecord<Row extends { readonly body: string }>(
   key: string,
   record: Row,
 ): Row {
-  if (!WRITTEN.has(kind) || !isSealed(record.body)) return record
+  if (!SECRET.has(kind) && (!WRITTEN.has(kind) || !isSealed(record.body))) return record
   try {
     return { ...record, body: seal.open(recordPlace(tenant, kind, key), record.body).text }
   } catch (error) {
@@ -204,7 +212,7 @@ export async function rewrapRecords(
     }
   }
   for (const tenant of tenants) {
-    for (const kind of WRITTEN) {
+    for (const kind of [...WRITTEN, ...SECRET]) {
       let cursor: string | null = null
       do {
         const page: Page<StoredRecord> = await behind.forTenant(tenant).records({ kind, cursor, limit: PAGE })

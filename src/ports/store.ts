@@ -90,6 +90,7 @@ export type RecordKind =
   | 'health'
   | 'relay'
   | 'edit'
+  | 'hmac'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =

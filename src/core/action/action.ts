@@ -2,7 +2,13 @@
 
 import type { ActionDocument } from '../definition/index.ts'
 import { unreachable } from '../errors/index.ts'
-import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { compileHttpAction, type HttpAction, must } from './http.ts'
 import {
@@ -42,12 +48,12 @@ export type Action =
   | AgentAction
   | OperationAction
 
-export function compileAction(document: ActionDocument): Action {
+export function compileAction(document: ActionDocument, keyed: Keyed = {}): Action {
   switch (document.type) {
     case 'http':
-      return compileHttpAction(document)
+      return compileHttpAction(document, keyed)
     case 'function': {
-      const shape = document.with === null ? null : must(compileShape(document.with)).shape
+      const shape = document.with === null ? null : must(compileShape(document.with, keyed)).shape
       return {
         type: 'function',
         name: document.name,
@@ -58,8 +64,8 @@ export function compileAction(document: ActionDocument): Action {
       }
     }
     case 'emit': {
-      const subject = must(compileTemplate(document.subject)).template
-      const data = must(compileShape(document.data)).shape
+      const subject = must(compileTemplate(document.subject, keyed)).template
+      const data = must(compileShape(document.data, keyed)).shape
       return {
         type: 'emit',
         render(scope) {
@@ -70,17 +76,17 @@ export function compileAction(document: ActionDocument): Action {
       }
     }
     case 'upsert':
-      return compileUpsertAction(document)
+      return compileUpsertAction(document, keyed)
     case 'start':
-      return compileStartAction(document)
+      return compileStartAction(document, keyed)
     case 'schedule':
-      return compileScheduleAction(document)
+      return compileScheduleAction(document, keyed)
     case 'unschedule':
-      return compileUnscheduleAction(document)
+      return compileUnscheduleAction(document, keyed)
     case 'agent':
-      return compileAgentAction(document)
+      return compileAgentAction(document, keyed)
     case 'operation':
-      return compileOperationAction(document)
+      return compileOperationAction(document, keyed)
     default:
       return unreachable(document)
   }

@@ -2,13 +2,23 @@
 // no answer, and neither is a «no» that comes of fields that the answer does not have (a page that asks to sign in, an error with status
 // 200). 404 needs no form.
 
-import { askedFields, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  askedFields,
+  compileExpression,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import { isNumeral, type JsonValue } from '../json/index.ts'
 import { must, type ParsedResponse } from './parts.ts'
 
 /** Gives a function that throws ExpressionError where there is no clear answer. `at` names the formula. */
-export function compileFound(text: string, at: string): (scope: Scope, response: ParsedResponse) => boolean {
-  const { expression } = must(compileExpression(text))
+export function compileFound(
+  text: string,
+  at: string,
+  keyed: Keyed,
+): (scope: Scope, response: ParsedResponse) => boolean {
+  const { expression } = must(compileExpression(text, keyed))
   const { fields, isMap, isList } = askedFields(text, 'result.body')
 
   /** The formula came to the body, and the body has not what it read there. */

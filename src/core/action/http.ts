@@ -1,7 +1,14 @@
 // An http action, compiled: from a definition and a scope to a request, and from a response to facts.
 
 import { type AuthDocument, type HttpActionDocument, hashText } from '../definition/index.ts'
-import { compileShape, compileTemplate, ExpressionError, type Scope, secretsIn } from '../expression/index.ts'
+import {
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+  secretsIn,
+} from '../expression/index.ts'
 import type { CallPolicy } from '../failure/index.ts'
 import { isNumber, isStorable, type JsonValue, parseJson, stringifyJson } from '../json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
@@ -39,9 +46,9 @@ export interface HttpAction {
 /** What a header can carry of a key, whatever the key is: vendors cut or refuse the rest. */
 const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
-export function compileHttpAction(document: HttpActionDocument): HttpAction {
+export function compileHttpAction(document: HttpActionDocument, keyed: Keyed): HttpAction {
   const { auth, probe } = document
-  const request = compileRequest(document.method, document.url, document.headers, document.body, auth)
+  const request = compileRequest(document.method, document.url, document.headers, document.body, auth, keyed)
   return {
     type: 'http',
     policy: { idempotent: document.idempotent, classify: document.classify },
@@ -56,7 +63,7 @@ export function compileHttpAction(document: HttpActionDocument): HttpAction {
       const rendered = request.render(scope)
       return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
     },
-    probe: probe === null ? null : compileProbe(probe, auth),
+    probe: probe === null ? null : compileProbe(probe, auth, keyed),
   }
 }
 
@@ -67,10 +74,11 @@ export function keyForHeader(key: string): string {
 function compileProbe(
   probe: NonNullable<HttpActionDocument['probe']>,
   auth: AuthDocument | undefined,
+  keyed: Keyed,
 ): NonNullable<HttpAction['probe']> {
   const { method, url, headers } = probe
-  const { render, secrets } = compileRequest(method, url, headers, null, probe.auth ?? auth)
-  return { secrets, render, found: compileFound(probe.found, 'probe.found') }
+  const { render, secrets } = compileRequest(method, url, headers, null, probe.auth ?? auth, keyed)
+  return { secrets, render, found: compileFound(probe.found, 'probe.found', keyed) }
 }
 
 export interface CompiledRequest {
@@ -84,13 +92,16 @@ export function compileRequest(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: JsonValue,
-  auth?: AuthDocument,
+  auth: AuthDocument | undefined,
+  keyed: Keyed,
 ): CompiledRequest {
-  const urlTemplate = must(compileTemplate(url, REQUEST)).template
+  // What a request is made of may hold secrets.
+  const options = { ...keyed, secrets: true }
+  const urlTemplate = must(compileTemplate(url, options)).template
   const headerTemplates = Object.entries(headers).map(
-    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text, REQUEST)).template] as const,
+    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text, options)).template] as const,
   )
-  const shape = body === null ? null : must(compileShape(body, REQUEST)).shape
+  const shape = body === null ? null : must(compileShape(body, options)).shape
   const proof = auth === undefined ? null : compileAuth(auth)
   const secrets: readonly SecretUse[] = [
     ...(proof === null ? [] : [proof.use]),
@@ -119,9 +130,6 @@ export function compileRequest(
     render: (scope) => (secretsIn(scope) === null ? markForShow(renderAll(scope)) : renderAll(scope)),
   }
 }
-
-/** What a request is made of may hold secrets. */
-const REQUEST = { secrets: true }
 
 /** As it stands in a request. Throws ExpressionError. */
 export function headerText(name: string, value: JsonValue): string {

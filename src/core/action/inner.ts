@@ -12,6 +12,7 @@ import {
   compileShape,
   compileTemplate,
   ExpressionError,
+  type Keyed,
   type Scope,
   secretsIn,
   type Template,
@@ -62,8 +63,8 @@ export interface AgentAction {
   }
 }
 
-export function compileStartAction(document: StartActionDocument): StartAction {
-  const shape = must(compileShape(document.with)).shape
+export function compileStartAction(document: StartActionDocument, keyed: Keyed = {}): StartAction {
+  const shape = must(compileShape(document.with, keyed)).shape
   return {
     type: 'start',
     workflow: document.workflow,
@@ -72,10 +73,10 @@ export function compileStartAction(document: StartActionDocument): StartAction {
   }
 }
 
-export function compileScheduleAction(document: ScheduleActionDocument): ScheduleAction {
-  const name = must(compileTemplate(document.name)).template
-  const subject = must(compileTemplate(document.emit)).template
-  const data = must(compileShape(document.data)).shape
+export function compileScheduleAction(document: ScheduleActionDocument, keyed: Keyed = {}): ScheduleAction {
+  const name = must(compileTemplate(document.name, keyed)).template
+  const subject = must(compileTemplate(document.emit, keyed)).template
+  const data = must(compileShape(document.data, keyed)).shape
   const { cron, zone } = document
   return {
     type: 'schedule',
@@ -89,8 +90,8 @@ export function compileScheduleAction(document: ScheduleActionDocument): Schedul
   }
 }
 
-export function compileUnscheduleAction(document: UnscheduleActionDocument): UnscheduleAction {
-  const name = must(compileTemplate(document.name)).template
+export function compileUnscheduleAction(document: UnscheduleActionDocument, keyed: Keyed = {}): UnscheduleAction {
+  const name = must(compileTemplate(document.name, keyed)).template
   return { type: 'unschedule', render: (scope) => renderName(name, scope, 'unschedule') }
 }
 
@@ -108,13 +109,13 @@ function renderName(template: Template, scope: Scope, path: string): string {
   return text
 }
 
-export function compileAgentAction(document: AgentActionDocument): AgentAction {
+export function compileAgentAction(document: AgentActionDocument, keyed: Keyed = {}): AgentAction {
   const { agent } = document
-  const given = must(compileShape(document.with)).shape
+  const given = must(compileShape(document.with, keyed)).shape
   const base = agent.baseUrl.replace(/\/+$/, '')
-  const request = compileRequest('POST', base, agent.headers, null, authOf(agent))
-  const system = agent.system === null ? null : must(compileTemplate(agent.system)).template
-  const user = must(compileTemplate(agent.user)).template
+  const request = compileRequest('POST', base, agent.headers, null, authOf(agent), keyed)
+  const system = agent.system === null ? null : must(compileTemplate(agent.system, keyed)).template
+  const user = must(compileTemplate(agent.user, keyed)).template
   return {
     type: 'agent',
     document: agent,

@@ -7,6 +7,7 @@ import {
   compileShape,
   compileTemplate,
   ExpressionError,
+  type Keyed,
   type Scope,
   type Template,
 } from '../expression/index.ts'
@@ -63,9 +64,9 @@ export interface OperationAction extends Omit<CompiledOperation, 'document'> {
   input(scope: Scope): JsonValue
 }
 
-export function compileOperationAction(document: OperationActionDocument): OperationAction {
+export function compileOperationAction(document: OperationActionDocument, keyed: Keyed): OperationAction {
   const { provider, connection, operation } = document
-  const given = must(compileShape(document.with)).shape
+  const given = must(compileShape(document.with, keyed)).shape
   const timeoutMs = document.timeoutMs ?? operation.timeoutMs
   const classify = { ...operation.classify, ...document.classify }
   const { document: _, ...compiled } = compileOperation({ ...operation, timeoutMs, classify })
@@ -150,7 +151,7 @@ function compileLookup(
   lookup: NonNullable<OperationDocument['lookup']>,
 ): NonNullable<CompiledOperation['lookup']> {
   const request = compilePath(lookup, null, 'json')
-  const found = compileFound(lookup.found, 'lookup.found')
+  const found = compileFound(lookup.found, 'lookup.found', KEYLESS)
   const id = lookup.id === null ? null : must(compileExpression(lookup.id)).expression
   return {
     render: (scope) => request(scopeOf(scope)),
@@ -178,6 +179,8 @@ export function compilePath(
     whole === null ? path : '/',
     named,
     encoding === 'json' ? body : null,
+    undefined,
+    KEYLESS,
   )
   const names = Object.entries(query).map(
     ([name, text]) => [name, must(compileTemplate(text)).template] as const,
@@ -207,6 +210,8 @@ export function compilePath(
 }
 
 const ANY = '*'
+/** A provider is written for every tenant: `hmac` is refused in it. A route computes the digest and gives it as input. */
+const KEYLESS: Keyed = {}
 /** What may stand in a path as it is (RFC 3986), its steps included. */
 const PATH = /^\/(?!\/)[\w.~!$&'()*+,;=:@%/-]*$/
 const DOT_STEP = /(?:^|\/)(?:\.|%2e){1,2}(?=\/|$)/i

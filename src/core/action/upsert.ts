@@ -9,6 +9,7 @@ import {
   compileExpression,
   compileTemplate,
   ExpressionError,
+  type Keyed,
   type Scope,
   typeOf,
 } from '../expression/index.ts'
@@ -52,15 +53,16 @@ export interface UpsertAction {
   readonly update: UpsertCall | null
 }
 
-export function compileUpsertAction(document: UpsertActionDocument): UpsertAction {
+export function compileUpsertAction(document: UpsertActionDocument, keyed: Keyed): UpsertAction {
   const { classify, timeoutMs, auth } = document
   const base = document.baseUrl.replace(/\/+$/, '')
-  const extRef = must(compileTemplate(document.extRef)).template
-  const find = compileRequest(document.find.method, base + document.find.path, document.headers, null, auth)
-  const found = must(compileExpression(document.find.found)).expression
-  const id = document.find.id === null ? null : must(compileExpression(document.find.id)).expression
+  const extRef = must(compileTemplate(document.extRef, keyed)).template
+  const { find: sought, headers } = document
+  const find = compileRequest(sought.method, base + sought.path, headers, null, auth, keyed)
+  const found = must(compileExpression(sought.found, keyed)).expression
+  const id = sought.id === null ? null : must(compileExpression(sought.id, keyed)).expression
   const compileCall = (call: UpsertCallDocument): UpsertCall & { readonly secrets: readonly SecretUse[] } => {
-    const request = compileRequest(call.method, base + call.path, document.headers, call.body, auth)
+    const request = compileRequest(call.method, base + call.path, headers, call.body, auth, keyed)
     return {
       policy: { idempotent: call.idempotent, classify },
       keyTtlMs: call.keyTtlMs,

@@ -4,7 +4,7 @@
 
 import { must } from '../action/index.ts'
 import type { RouteDocument } from '../definition/index.ts'
-import { compileExpression, ExpressionError } from '../expression/index.ts'
+import { compileExpression, ExpressionError, type Keyed } from '../expression/index.ts'
 import { refusalWords } from '../failure/index.ts'
 import { isNumber, type JsonValue, stringifyJson } from '../json/index.ts'
 
@@ -23,11 +23,11 @@ export interface BatchRules {
   tell(keys: readonly string[], said: unknown): readonly MemberOutcome[]
 }
 
-export function compileBatch(document: NonNullable<RouteDocument['batch']>): BatchRules {
+export function compileBatch(document: NonNullable<RouteDocument['batch']>, keyed: Keyed = {}): BatchRules {
   const { size, maxWaitMs } = document
-  const results = compiled(document.results)
-  const key = compiled(document.item?.key)
-  const ok = compiled(document.item?.ok)
+  const results = compiled(document.results, keyed)
+  const key = compiled(document.item?.key, keyed)
+  const ok = compiled(document.item?.ok, keyed)
   if (results === null || key === null || ok === null) {
     return { size, maxWaitMs, isPartial: false, tell: (keys) => keys.map(() => DONE) }
   }
@@ -57,8 +57,8 @@ export function compileBatch(document: NonNullable<RouteDocument['batch']>): Bat
 
 const DONE: MemberOutcome = { as: 'done', result: undefined }
 
-function compiled(text: string | undefined) {
-  return text === undefined ? null : must(compileExpression(text)).expression
+function compiled(text: string | undefined, keyed: Keyed) {
+  return text === undefined ? null : must(compileExpression(text, keyed)).expression
 }
 
 /** A result that cannot be read says nothing of anybody. */

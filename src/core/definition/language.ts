@@ -5,15 +5,20 @@
 //
 // A document is stored with the lowest number that has all of what it says, so that nodes of the former version go on with the rest.
 
+import { mayUseHmac } from '../expression/index.ts'
 import { type JsonValue, stringifyJson } from '../json/index.ts'
 import { actionsOf } from './code-hashes.ts'
 import type { DefinitionDocument } from './definition-document.ts'
 import type { ActionDocument } from './documents.ts'
 
-export const LANGUAGE = 2
+export const LANGUAGE = 3
 
-/** 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them. */
+/**
+ * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
+ * 3: `hmac(…)` in expressions.
+ */
 export function languageOf(document: DefinitionDocument): number {
+  if (mayUseHmac(document)) return 3
   return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
 }
 

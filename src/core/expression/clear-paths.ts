@@ -1,5 +1,5 @@
 // core/expression/clear-paths.ts — the paths whose values reach the result of a text as they are. What is only compared,
-// counted or asked for, and what goes through `hash`, does not.
+// counted or asked for, and what goes through `hash` or `hmac`, does not.
 
 import { childrenOf, type Node, staticPath } from './ast.ts'
 import { Fault } from './errors.ts'
@@ -7,7 +7,17 @@ import { compileProgram } from './expression.ts'
 import { splitTemplate } from './template.ts'
 
 /** Functions whose result says nothing of the text that they are given. */
-const CONSUMING = new Set(['hash', 'size', 'type', 'contains', 'startsWith', 'endsWith', 'matches', 're'])
+const CONSUMING = new Set([
+  'hash',
+  'hmac',
+  'size',
+  'type',
+  'contains',
+  'startsWith',
+  'endsWith',
+  'matches',
+  're',
+])
 
 /** Empty for a text that does not compile. */
 export function clearPaths(text: string, as: 'expression' | 'template'): readonly string[] {

@@ -7,6 +7,7 @@ import { charge, type Evaluate } from './frame.ts'
 import type { CallSite, FunctionEntry } from './function-entry.ts'
 import { FUNCTIONS } from './functions.ts'
 import { compilePattern, type Pattern, patternCost } from './helpers.ts'
+import { hmacWith } from './hmac.ts'
 import { misplacedSecret } from './secret-call.ts'
 import { isMissing, typeError } from './values.ts'
 
@@ -38,7 +39,7 @@ export function buildCall(node: Call, env: Env): Evaluate {
   if (node.name === 're' && pattern?.kind === 'literal' && typeof pattern.value === 'string') {
     return buildFixedPattern(evaluates[0] as Evaluate, literalPattern(pattern, pattern.value), site)
   }
-  return buildArguments(entry, evaluates, site)
+  return buildArguments(node.name === 'hmac' ? hmacWith(env.hmac) : entry, evaluates, site)
 }
 
 function buildArguments(entry: FunctionEntry, evaluates: readonly Evaluate[], site: CallSite): Evaluate {

@@ -2,6 +2,7 @@
 
 import { type Node, staticPath } from './ast.ts'
 import type { Evaluate } from './frame.ts'
+import type { Hmac } from './hmac.ts'
 
 export interface Env {
   readonly text: string
@@ -23,6 +24,8 @@ export interface Env {
   multiplies: boolean
   /** Part of a request, where a secret may stand. */
   readonly isRequest: boolean
+  /** Undefined: the text is compiled without a key. */
+  readonly hmac: Hmac | undefined
 }
 
 /** The static path of an operand, for errors; undefined for computed values. */

@@ -15,7 +15,7 @@ export interface LocatedProblem extends ExpressionProblem {
   readonly path: readonly (string | number)[]
 }
 
-export type ExpressionErrorCode = 'steps' | 'type' | 'bounds' | 'regex' | 'zero' | 'missing' | 'url'
+export type ExpressionErrorCode = 'steps' | 'type' | 'bounds' | 'regex' | 'zero' | 'missing' | 'url' | 'key'
 
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'

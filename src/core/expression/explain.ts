@@ -7,6 +7,7 @@ import { ExpressionError, Fault } from './errors.ts'
 import { compileProgram } from './expression.ts'
 import { makeTest } from './filter.ts'
 import type { Scope } from './frame.ts'
+import type { Keyed } from './hmac.ts'
 import { makePath } from './path.ts'
 import { isObject } from './values.ts'
 
@@ -30,15 +31,17 @@ export function explainCondition(
   condition: JsonValue,
   scope: Scope,
   shown: Scope = scope,
+  keyed: Keyed = {},
 ): readonly ConditionPart[] {
   const parts: ConditionPart[] = []
-  walk(condition, '', { scope, shown }, parts)
+  walk(condition, '', { scope, shown, keyed }, parts)
   return parts
 }
 
 interface Sight {
   readonly scope: Scope
   readonly shown: Scope
+  readonly keyed: Keyed
 }
 
 function walk(condition: JsonValue, before: string, sight: Sight, parts: ConditionPart[]): void {
@@ -75,7 +78,7 @@ function conjuncts(text: string): readonly string[] {
 
 function explainText(text: string, before: string, sight: Sight): ConditionPart {
   const part = cut(`${before}${text}`)
-  const program = attempt(() => compileProgram(text))
+  const program = attempt(() => compileProgram(text, sight.keyed))
   if (program === null) return { part, holds: false }
   try {
     const holds = program.run(sight.scope) === true
@@ -96,7 +99,7 @@ function operands(text: string, node: Node): readonly string[] | null {
 
 function seen(texts: readonly string[], sight: Sight): string {
   const values = texts.slice(0, SEEN_MAX).flatMap((text) => {
-    const program = attempt(() => compileProgram(text))
+    const program = attempt(() => compileProgram(text, sight.keyed))
     return program === null ? [] : [`${cut(text)} = ${show(program.run, sight)}`]
   })
   return values.join(', ')

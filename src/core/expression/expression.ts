@@ -7,10 +7,11 @@ import { build } from './compile.ts'
 import type { Env } from './env.ts'
 import { type ExpressionProblem, Fault } from './errors.ts'
 import { checkResult, type Frame, type Scope, STEPS_MAX } from './frame.ts'
+import type { Keyed } from './hmac.ts'
 import { parseExpression } from './parser.ts'
 import { evaluateSecret, readSecretCall } from './secret-call.ts'
 
-export interface CompileOptions {
+export interface CompileOptions extends Keyed {
   /** Names in scope; without them every root is accepted. */
   readonly roots?: readonly string[]
   readonly steps?: number
@@ -61,6 +62,7 @@ export function compileProgram(text: string, options: CompileOptions = {}): Prog
     depth: 0,
     multiplies: false,
     isRequest: options.secrets === true,
+    hmac: options.hmac,
   }
   const secret = env.isRequest ? readSecretCall(node) : null
   const evaluate = secret === null ? build(node, env) : evaluateSecret(secret)

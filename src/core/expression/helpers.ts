@@ -6,6 +6,7 @@ import { canonicalJson, isNumber, type JsonValue } from '../json/index.ts'
 import { ExpressionError } from './errors.ts'
 import { charge, chargeText, chargeValue } from './frame.ts'
 import type { FunctionEntry, FunctionTable } from './function-entry.ts'
+import { hmacWith } from './hmac.ts'
 import { needText } from './text-functions.ts'
 import { isMissing, toText, typeError } from './values.ts'
 
@@ -138,4 +139,4 @@ const token: FunctionEntry = {
   },
 }
 
-export const HELPERS: FunctionTable = { re, hash, extRef, token }
+export const HELPERS: FunctionTable = { re, hash, hmac: hmacWith(undefined), extRef, token }

@@ -7,7 +7,7 @@
 // ordered lane up, unless the route says `skip`.
 
 import type { RouteDocument } from '../definition/index.ts'
-import { compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import { compileExpression, ExpressionError, type Keyed, type Scope } from '../expression/index.ts'
 import { isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import type { Lane, SettledState } from '../work/index.ts'
 import type { DebouncePolicy } from './debounce.ts'
@@ -28,12 +28,12 @@ export interface RouteLane {
 type LaneDocument = Pick<RouteDocument, 'order' | 'concurrency' | 'debounce'>
 
 /** null: its items have no order and wait for none of their own. */
-export function compileLane(document: LaneDocument): RouteLane | null {
+export function compileLane(document: LaneDocument, keyed: Keyed = {}): RouteLane | null {
   const { order, debounce } = document
   const choice = choose(document)
   if (choice === null) return null
-  const by = compiled(choice.by)
-  const version = order?.version === undefined ? null : compiled(order.version)
+  const by = compiled(choice.by, keyed)
+  const version = order?.version === undefined ? null : compiled(order.version, keyed)
   return {
     of: (scope) => ({ key: laneKey(by(scope), choice.path), width: choice.width }),
     version: version === null ? null : (scope) => versionText(version(scope)),
@@ -50,8 +50,8 @@ function choose({ order, concurrency, debounce }: LaneDocument) {
   return { by: concurrency.by, path: 'concurrency.by', width: concurrency.limit }
 }
 
-function compiled(text: string): (scope: Scope) => JsonValue {
-  const result = compileExpression(text)
+function compiled(text: string, keyed: Keyed): (scope: Scope) => JsonValue {
+  const result = compileExpression(text, keyed)
   // What is in force was checked when it was applied.
   if (!result.ok) throw new Error(`assertion failed: a stored formula compiles: ${result.problem.message}`)
   return (scope) => result.expression.evaluate(scope)

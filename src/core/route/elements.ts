@@ -2,7 +2,7 @@
 
 import { must } from '../action/index.ts'
 import type { RouteDocument } from '../definition/index.ts'
-import { compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import { compileExpression, ExpressionError, type Keyed, type Scope } from '../expression/index.ts'
 import { isNumeral, type JsonValue } from '../json/index.ts'
 
 export interface Elements {
@@ -15,8 +15,8 @@ export interface Elements {
   at(scope: Scope, index: number): JsonValue
 }
 
-export function compileElements({ of, as, max }: NonNullable<RouteDocument['each']>): Elements {
-  const { expression } = must(compileExpression(of))
+export function compileElements({ of, as, max }: NonNullable<RouteDocument['each']>, keyed: Keyed): Elements {
+  const { expression } = must(compileExpression(of, keyed))
   const listOf = (scope: Scope): readonly JsonValue[] => {
     const value = expression.evaluate(scope)
     if (Array.isArray(value)) return value

@@ -141,7 +141,7 @@ describe('a route', () => {
   })
 
   test('is known by its name as a consumer and by its content as a version', () => {
-    const [one, same, other] = [ROUTE, { ...ROUTE }, { ...ROUTE, key: null }].map(compileRoute)
+    const [one, same, other] = [ROUTE, { ...ROUTE }, { ...ROUTE, key: null }].map((one) => compileRoute(one))
     expect(one?.consumer).toBe('route:book')
     expect(one?.hash).toBe(same?.hash)
     expect(one?.hash).not.toBe(other?.hash)

@@ -4,7 +4,13 @@ import { type Action, compileAction, must, OWN_KEY_PREFIX } from '../action/inde
 import { type BatchRules, batchScope, compileBatch } from '../batch/index.ts'
 import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definition/index.ts'
 import type { Envelope } from '../event/index.ts'
-import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  compileCondition,
+  compileExpression,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import { isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import { compileLane, type RouteLane } from '../lane/index.ts'
 import { compileElements, type Elements } from './elements.ts'
@@ -83,21 +89,22 @@ function envelopeOf(event: Envelope): Envelope {
   }
 }
 
-export function compileRoute(document: RouteDocument): Route {
+/** Without a key, `hmac` in it cannot be evaluated. */
+export function compileRoute(document: RouteDocument, keyed: Keyed = {}): Route {
   const condition =
-    document.where === null ? null : must(compileCondition(document.where as string)).condition
-  const key = document.key === null ? null : must(compileExpression(document.key)).expression
+    document.where === null ? null : must(compileCondition(document.where as string, keyed)).condition
+  const key = document.key === null ? null : must(compileExpression(document.key, keyed)).expression
   const span = document.retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
   return {
     document,
     hash: hashDocument(document),
     status: document.status,
     consumer: `route:${document.name}`,
-    action: compileAction(document.do),
+    action: compileAction(document.do, keyed),
     expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),
-    each: document.each === undefined ? null : compileElements(document.each),
-    lane: compileLane(document),
-    batch: document.batch === undefined ? null : compileBatch(document.batch),
+    each: document.each === undefined ? null : compileElements(document.each, keyed),
+    lane: compileLane(document, keyed),
+    batch: document.batch === undefined ? null : compileBatch(document.batch, keyed),
     isImmediate: isImmediate(document),
     wants: (scope) => condition === null || condition.test(scope),
     keyOf(scope, element = null) {

@@ -7,6 +7,7 @@ import {
   compileShape,
   compileTemplate,
   ExpressionError,
+  type Keyed,
   type Scope,
 } from '../expression/index.ts'
 import { isStorable, type JsonValue } from '../json/index.ts'
@@ -29,11 +30,11 @@ export interface Dispatch {
   select(scope: Scope): readonly Dispatched[]
 }
 
-export function compileDispatch(document: DispatchDocument): Dispatch {
+export function compileDispatch(document: DispatchDocument, keyed: Keyed = {}): Dispatch {
   const rules = document.rules.map(({ when, emit, data }) => ({
-    when: when === null ? null : must(compileCondition(when as string)).condition,
-    emit: must(compileTemplate(emit)).template,
-    data: must(compileShape(data)).shape,
+    when: when === null ? null : must(compileCondition(when as string, keyed)).condition,
+    emit: must(compileTemplate(emit, keyed)).template,
+    data: must(compileShape(data, keyed)).shape,
   }))
   return {
     otherwise: document.otherwise,

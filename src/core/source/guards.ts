@@ -3,7 +3,7 @@
 
 import { must } from '../action/index.ts'
 import type { AnswerDocument, HandshakeDocument, SourceDocument } from '../definition/index.ts'
-import { compileCondition, compileShape, type Scope } from '../expression/index.ts'
+import { compileCondition, compileShape, type Keyed, type Scope } from '../expression/index.ts'
 import { type BucketPolicy, compileAllowlist, type Networks } from '../guard/index.ts'
 import { stringifyJson } from '../json/index.ts'
 import { MINUTE } from '../time/index.ts'
@@ -31,25 +31,28 @@ export interface Guards {
   readonly respond: ((scope: Scope) => Answer) | null
 }
 
-export function compileGuards(document: SourceDocument): Guards {
+export function compileGuards(document: SourceDocument, keyed: Keyed): Guards {
   const { allow, rateLimit, handshake, respond } = document
   return {
     allows: allow === undefined ? null : compileAllowlist(allow),
     rate:
       rateLimit === undefined ? null : { capacity: rateLimit.burst, refillMs: MINUTE / rateLimit.perMinute },
-    handshake: handshake === undefined ? null : compileHandshake(handshake),
-    respond: respond === undefined ? null : compileAnswer(respond),
+    handshake: handshake === undefined ? null : compileHandshake(handshake, keyed),
+    respond: respond === undefined ? null : compileAnswer(respond, keyed),
   }
 }
 
-function compileHandshake(document: HandshakeDocument): Handshake {
-  const when = must(compileCondition(document.when)).condition
-  const answer = compileAnswer(document)
+function compileHandshake(document: HandshakeDocument, keyed: Keyed): Handshake {
+  const when = must(compileCondition(document.when, keyed)).condition
+  const answer = compileAnswer(document, keyed)
   return { method: document.method, answer: (scope) => (when.test(scope) ? answer(scope) : null) }
 }
 
-function compileAnswer({ status, contentType, body }: AnswerDocument): (scope: Scope) => Answer {
-  const shape = must(compileShape(body)).shape
+function compileAnswer(
+  { status, contentType, body }: AnswerDocument,
+  keyed: Keyed,
+): (scope: Scope) => Answer {
+  const shape = must(compileShape(body, keyed)).shape
   return (scope) => {
     const value = shape.render(scope)
     const text = value === undefined ? '' : typeof value === 'string' ? value : stringifyJson(value)

@@ -3,7 +3,13 @@
 import { must } from '../action/index.ts'
 import { compilePayloadCheck } from '../catalog/index.ts'
 import { type DefinitionStatus, hashDocument, type SourceDocument } from '../definition/index.ts'
-import { compileExpression, compileTemplate, type Expression, type Scope } from '../expression/index.ts'
+import {
+  compileExpression,
+  compileTemplate,
+  type Expression,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import { isNumber, isNumeral, isStorable, type JsonValue } from '../json/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import { type Instant, isCalendarDate, parseInstant } from '../time/index.ts'
@@ -48,16 +54,19 @@ export interface Source {
   }): { readonly ok: true; readonly names: EventNames } | { readonly ok: false; readonly problem: string }
 }
 
-export function compileSource(document: SourceDocument): Source {
-  const subject = must(compileTemplate(document.subject)).template
+/** Without a key, `hmac` in it cannot be evaluated. */
+export function compileSource(document: SourceDocument, keyed: Keyed = {}): Source {
+  const subject = must(compileTemplate(document.subject, keyed)).template
   const pick = (text: string | null): Expression | null =>
-    text === null ? null : must(compileExpression(text)).expression
+    text === null ? null : must(compileExpression(text, keyed)).expression
   const id = pick(document.event.id)
   const objectId = pick(document.event.objectId)
   const occurredAt = pick(document.event.occurredAt)
   const dedupBy = pick(document.dedup.by)
   const objectType =
-    document.event.objectType === null ? null : must(compileTemplate(document.event.objectType)).template
+    document.event.objectType === null
+      ? null
+      : must(compileTemplate(document.event.objectType, keyed)).template
   const subjectProblem = makeSubjectCheck()
   const mismatch = compilePayloadCheck(document)
   return {
@@ -68,8 +77,8 @@ export function compileSource(document: SourceDocument): Source {
     signsBody: signsBody(document.verify),
     secretHeaders: secretHeadersOf(document.verify),
     vendorHandshake: handshakeOf(document.verify),
-    guards: compileGuards(document),
-    dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch),
+    guards: compileGuards(document, keyed),
+    dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch, keyed),
     ...(mismatch === null ? {} : { mismatch }),
     name({ header, payload, tenant, payloadHash, usualKey }) {
       const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }

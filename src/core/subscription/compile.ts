@@ -6,7 +6,13 @@
 import { compileAuth, headerText, must, type SecretUse, usesOf } from '../action/index.ts'
 import { type CanonicalSubject, isCanonicalSource } from '../canonical/index.ts'
 import { authHeaderOf, hashDocument, type SubscriptionDocument } from '../definition/index.ts'
-import { compileShape, compileTemplate, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import { stringifyJson } from '../json/index.ts'
 import { compileRoute, type Route } from '../route/index.ts'
 import { isSealed, parsePayload, redact } from '../sensitive/index.ts'
@@ -23,15 +29,20 @@ const TEST_SUBJECT: CanonicalSubject = 'webhook.test'
 export function compileSubscription(
   document: SubscriptionDocument,
   status: SubscriptionStatus = document.status,
+  keyed: Keyed = {},
 ): Subscription {
   const hash = hashDocument(document)
-  const [address, body, headers] = [addressOf(document.url), compileBody(document), compileHeaders(document)]
+  const [address, body, headers] = [
+    addressOf(document.url, keyed),
+    compileBody(document, keyed),
+    compileHeaders(document, keyed),
+  ]
   return {
     document,
     hash,
     consumer: SUBSCRIPTION_PREFIX + document.name,
     status,
-    route: compileMatching(document, hash, status),
+    route: compileMatching(document, hash, status, keyed),
     secrets: [...address.secrets, ...headers.secrets, ...body.secrets],
     urlOf: address.render,
     bodyOf: body.render,
@@ -53,29 +64,37 @@ function routeStatus(status: SubscriptionStatus): Route['status'] {
   return status === 'failing' ? 'active' : status
 }
 
-function compileMatching(document: SubscriptionDocument, hash: string, status: SubscriptionStatus): Route {
+function compileMatching(
+  document: SubscriptionDocument,
+  hash: string,
+  status: SubscriptionStatus,
+  keyed: Keyed,
+): Route {
   const { name, description, on, where, retry, maxWaitMs, deadLetter, rateLimit, concurrency, order } =
     document
-  const route = compileRoute({
-    kind: 'Route',
-    name,
-    description,
-    on,
-    where,
-    status: routeStatus(status),
-    key: null,
-    uniqueness: 'operation',
-    retry,
-    maxWaitMs,
-    deadLetter,
-    // What an endpoint bears is found out by its window, which never stops trying.
-    circuit: 'off',
-    // Never done: deliveries are made by the subscription.
-    do: { type: 'emit', subject: 'webhook.delivered', data: null },
-    ...(rateLimit !== undefined && { rateLimit }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(order !== undefined && { order }),
-  })
+  const route = compileRoute(
+    {
+      kind: 'Route',
+      name,
+      description,
+      on,
+      where,
+      status: routeStatus(status),
+      key: null,
+      uniqueness: 'operation',
+      retry,
+      maxWaitMs,
+      deadLetter,
+      // What an endpoint bears is found out by its window, which never stops trying.
+      circuit: 'off',
+      // Never done: deliveries are made by the subscription.
+      do: { type: 'emit', subject: 'webhook.delivered', data: null },
+      ...(rateLimit !== undefined && { rateLimit }),
+      ...(concurrency !== undefined && { concurrency }),
+      ...(order !== undefined && { order }),
+    },
+    keyed,
+  )
   return {
     ...route,
     hash,
@@ -86,11 +105,11 @@ function compileMatching(document: SubscriptionDocument, hash: string, status: S
 
 /** Where to, of a text that may be a template over `vars`. */
 export function compileAddress(text: string): Subscription['urlOf'] {
-  return addressOf(text).render
+  return addressOf(text, {}).render
 }
 
-function addressOf(text: string): Part<Subscription['urlOf']> {
-  const { template } = must(compileTemplate(text, REQUEST))
+function addressOf(text: string, keyed: Keyed): Part<Subscription['urlOf']> {
+  const { template } = must(compileTemplate(text, { ...REQUEST, ...keyed }))
   if (template.isConstant) return { secrets: [], render: () => text }
   const render = (scope: Scope) => {
     const url = template.render(scope, 'url')
@@ -108,10 +127,13 @@ interface Part<Render> {
   readonly render: Render
 }
 
-function compileBody({ transform, sensitive }: SubscriptionDocument): Part<Subscription['bodyOf']> {
+function compileBody(
+  { transform, sensitive }: SubscriptionDocument,
+  keyed: Keyed,
+): Part<Subscription['bodyOf']> {
   if (transform === undefined)
     return { secrets: [], render: (event) => usualBody(event, sensitive === 'send') }
-  const { shape } = must(compileShape(transform, REQUEST))
+  const { shape } = must(compileShape(transform, { ...REQUEST, ...keyed }))
   const render: Subscription['bodyOf'] = (event, scope) => {
     // Our own test has nothing of what a transform is made for: it shows whether the endpoint takes what we send and sign.
     if (isTestEvent(event)) return usualBody(event, true)
@@ -140,17 +162,17 @@ function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
   return stringifyJson(redact(parsePayload(data), sensitive))
 }
 
-function compileHeaders({
-  headers,
-  auth,
-}: Pick<SubscriptionDocument, 'headers' | 'auth'>): Part<Subscription['headersOf']> {
+function compileHeaders(
+  { headers, auth }: Pick<SubscriptionDocument, 'headers' | 'auth'>,
+  keyed: Keyed,
+): Part<Subscription['headersOf']> {
   const proof = auth === undefined || isReservedHeader(authHeaderOf(auth)) ? null : compileAuth(auth)
   const templates = Object.entries(headers)
     // Refused where it is written; here it must not come through either.
     .filter(([name]) => !isReservedHeader(name))
     .map(([name, text]) => ({
       name: name.toLowerCase(),
-      template: must(compileTemplate(text, REQUEST)).template,
+      template: must(compileTemplate(text, { ...REQUEST, ...keyed })).template,
     }))
   const render = (scope: Scope): Readonly<Record<string, string>> => {
     const rendered: Record<string, string> = {}

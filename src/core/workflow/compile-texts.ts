@@ -2,7 +2,7 @@
 
 import { must } from '../action/index.ts'
 import { compileSchema } from '../catalog/index.ts'
-import { compileExpression, type Scope } from '../expression/index.ts'
+import { compileExpression, type Keyed, type Scope } from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import type { Assignment } from './types.ts'
 
@@ -11,10 +11,11 @@ const NOTHING: readonly Assignment[] = []
 /** Target → expression. All are computed before any is applied. */
 export function compileAssignments(
   texts: Readonly<Record<string, string>>,
+  keyed: Keyed,
 ): (scope: Scope) => readonly Assignment[] {
   const compiled = Object.entries(texts).map(([path, text]) => ({
     path,
-    expression: must(compileExpression(text)).expression,
+    expression: must(compileExpression(text, keyed)).expression,
   }))
   if (compiled.length === 0) return () => NOTHING
   return (scope) => {

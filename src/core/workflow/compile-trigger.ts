@@ -2,7 +2,7 @@
 
 import { must } from '../action/index.ts'
 import { RETENTION_MS, type TriggerDocument, type WorkflowDocument } from '../definition/index.ts'
-import { compileExpression, type Scope } from '../expression/index.ts'
+import { compileExpression, type Keyed, type Scope } from '../expression/index.ts'
 import type { RouteLane } from '../lane/index.ts'
 import { RETRY_PROFILES } from '../retry/index.ts'
 import { compileRoute, type Route } from '../route/index.ts'
@@ -12,10 +12,15 @@ import type { Trigger } from './types.ts'
 
 type KeysOf = Trigger['keysOf']
 
-export function compileTrigger(workflow: WorkflowDocument, hash: string, document: TriggerDocument): Trigger {
+export function compileTrigger(
+  workflow: WorkflowDocument,
+  hash: string,
+  document: TriggerDocument,
+  keyed: Keyed,
+): Trigger {
   const keys = Object.entries(document.correlate).map(([name, text]) => ({
     name,
-    expression: must(compileExpression(text)).expression,
+    expression: must(compileExpression(text, keyed)).expression,
   }))
   const keysOf: KeysOf = (scope) =>
     keys.map(({ name, expression }) => ({
@@ -24,9 +29,12 @@ export function compileTrigger(workflow: WorkflowDocument, hash: string, documen
     }))
   return {
     document,
-    route: document.on === undefined ? null : compileMatching(workflow, hash, document, document.on, keysOf),
+    route:
+      document.on === undefined
+        ? null
+        : compileMatching(workflow, hash, document, document.on, { keysOf, keyed }),
     keysOf,
-    map: compileAssignments(document.map),
+    map: compileAssignments(document.map, keyed),
     inputFault: compileFault(document.manual?.input, 'input'),
   }
 }
@@ -36,24 +44,27 @@ function compileMatching(
   hash: string,
   { id, where, action, correlate, bufferMs }: TriggerDocument,
   on: readonly string[],
-  keysOf: KeysOf,
+  { keysOf, keyed }: { readonly keysOf: KeysOf; readonly keyed: Keyed },
 ): Route {
-  const route = compileRoute({
-    kind: 'Route',
-    name: `${workflow.name}/trigger/${id}`,
-    description: workflow.description,
-    on,
-    where,
-    status: workflow.status,
-    key: null,
-    uniqueness: 'operation',
-    retry: RETRY_PROFILES.STANDARD,
-    // Over a rate limit events wait, and updates wait for their instance: neither may run out of time for it.
-    maxWaitMs: RETENTION_MS + bufferMs,
-    deadLetter: workflow.deadLetter,
-    // Never done: what a trigger does is decided by the workflow.
-    do: { type: 'emit', subject: `workflow.${workflow.name}.triggered`, data: null },
-  })
+  const route = compileRoute(
+    {
+      kind: 'Route',
+      name: `${workflow.name}/trigger/${id}`,
+      description: workflow.description,
+      on,
+      where,
+      status: workflow.status,
+      key: null,
+      uniqueness: 'operation',
+      retry: RETRY_PROFILES.STANDARD,
+      // Over a rate limit events wait, and updates wait for their instance: neither may run out of time for it.
+      maxWaitMs: RETENTION_MS + bufferMs,
+      deadLetter: workflow.deadLetter,
+      // Never done: what a trigger does is decided by the workflow.
+      do: { type: 'emit', subject: `workflow.${workflow.name}.triggered`, data: null },
+    },
+    keyed,
+  )
   const isOrdered = action !== 'create' && Object.keys(correlate).length > 0
   return {
     ...route,

@@ -9,7 +9,13 @@ import {
   type TransitionDocument,
   type WorkflowDocument,
 } from '../definition/index.ts'
-import { compileCondition, compileExpression, ExpressionError, type Scope } from '../expression/index.ts'
+import {
+  compileCondition,
+  compileExpression,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
 import type { JsonValue } from '../json/index.ts'
 import { RETRY_PROFILES } from '../retry/index.ts'
 import { compileRoute, type Route } from '../route/index.ts'
@@ -21,7 +27,8 @@ import { partName } from './names.ts'
 import { stepKey } from './scope.ts'
 import type { Transition, Workflow } from './types.ts'
 
-export function compileWorkflow(document: WorkflowDocument): Workflow {
+/** Without a key, `hmac` in it cannot be evaluated. */
+export function compileWorkflow(document: WorkflowDocument, keyed: Keyed = {}): Workflow {
   const hash = hashDocument(document)
   const consumer = `workflow:${document.name}`
   const fires = new Set(document.triggers.flatMap(({ fire }) => (fire === undefined ? [] : [fire])))
@@ -35,7 +42,8 @@ export function compileWorkflow(document: WorkflowDocument): Workflow {
       .filter(({ type, name }) => type === 'final' || (type === 'error' && !left.has(name)))
       .map(({ name }) => name),
   )
-  const lock = document.lock === undefined ? null : must(compileExpression(document.lock.by)).expression
+  const lock =
+    document.lock === undefined ? null : must(compileExpression(document.lock.by, keyed)).expression
   return {
     document,
     hash,
@@ -45,11 +53,12 @@ export function compileWorkflow(document: WorkflowDocument): Workflow {
     transitions: new Map(
       document.transitions.map((one) => [
         one.name,
-        compileTransition(one, fires.has(one.name), timed.has(one.name)),
+        compileTransition(one, fires.has(one.name), timed.has(one.name), keyed),
       ]),
     ),
-    triggers: document.triggers.map((trigger) => compileTrigger(document, hash, trigger)),
-    parts: compileParts(document, hash),
+    triggers: document.triggers.map((trigger) => compileTrigger(document, hash, trigger, keyed)),
+    keyed,
+    parts: compileParts(document, hash, keyed),
     lockOf: (scope) => (lock === null ? null : keyText(lock.evaluate(scope), 'lock.by', 'the lock')),
     dataFault: compileFault(document.data, 'data'),
     isEnd: (place) => ends.has(place),
@@ -57,10 +66,16 @@ export function compileWorkflow(document: WorkflowDocument): Workflow {
   }
 }
 
-function compileTransition(document: TransitionDocument, isFired: boolean, isTimed: boolean): Transition {
-  const when = compileWhen(document.when)
-  const notBy = document.notBy === undefined ? null : must(compileExpression(document.notBy)).expression
-  const branches = document.choose?.map(({ when: text, to }) => ({ holds: compileWhen(text), to }))
+function compileTransition(
+  document: TransitionDocument,
+  isFired: boolean,
+  isTimed: boolean,
+  keyed: Keyed,
+): Transition {
+  const when = compileWhen(document.when, keyed)
+  const notBy =
+    document.notBy === undefined ? null : must(compileExpression(document.notBy, keyed)).expression
+  const branches = document.choose?.map(({ when: text, to }) => ({ holds: compileWhen(text, keyed), to }))
   return {
     document,
     isAutomatic: document.on === 'auto' && !isFired && !isTimed,
@@ -70,7 +85,7 @@ function compileTransition(document: TransitionDocument, isFired: boolean, isTim
     when,
     targets: (scope) =>
       branches === undefined ? document.to : (branches.find(({ holds }) => holds(scope))?.to ?? null),
-    out: compileAssignments(document.out),
+    out: compileAssignments(document.out, keyed),
     notBy: (scope) => notBy?.evaluate(scope) ?? null,
     inputFault: compileFault(document.input, 'input'),
   }
@@ -78,16 +93,16 @@ function compileTransition(document: TransitionDocument, isFired: boolean, isTim
 
 const always = () => true
 
-function compileWhen(condition: JsonValue): (scope: Scope) => boolean {
+function compileWhen(condition: JsonValue, keyed: Keyed): (scope: Scope) => boolean {
   if (condition === null) return always
-  const compiled = must(compileCondition(condition)).condition
+  const compiled = must(compileCondition(condition, keyed)).condition
   return (scope) => compiled.test(scope)
 }
 
-function compileParts(document: WorkflowDocument, hash: string): ReadonlyMap<string, Route> {
+function compileParts(document: WorkflowDocument, hash: string, keyed: Keyed): ReadonlyMap<string, Route> {
   const parts = new Map<string, Route>()
-  const add = (part: string, action: ActionDocument | undefined, how: StepPolicy) => {
-    if (action !== undefined) parts.set(part, compileStep(document, hash, part, action, how))
+  const add = (part: string, action: ActionDocument | undefined, how: Omit<StepPolicy, 'keyed'>) => {
+    if (action !== undefined) parts.set(part, compileStep(document, hash, part, action, { ...how, keyed }))
   }
   for (const { name, do: action, undo, key, retry, maxWaitMs } of document.transitions) {
     add(partName('fire', name), action, { key, retry, maxWaitMs })
@@ -104,6 +119,7 @@ interface StepPolicy {
   readonly key: string | null
   readonly retry: RetryPolicy
   readonly maxWaitMs: number
+  readonly keyed: Keyed
 }
 
 function compileStep(
@@ -111,24 +127,27 @@ function compileStep(
   hash: string,
   part: string,
   action: ActionDocument,
-  { key, retry, maxWaitMs }: StepPolicy,
+  { key, retry, maxWaitMs, keyed }: StepPolicy,
 ): Route {
-  const route = compileRoute({
-    kind: 'Route',
-    name: `${document.name}/${part}`,
-    description: document.description,
-    on: [],
-    where: null,
-    status: document.status,
-    key,
-    uniqueness: 'operation',
-    retry,
-    maxWaitMs,
-    deadLetter: document.deadLetter,
-    // A circuit pauses a consumer; a case whose step fails is stopped by itself, and the others are not its affair.
-    circuit: 'off',
-    do: action,
-  })
+  const route = compileRoute(
+    {
+      kind: 'Route',
+      name: `${document.name}/${part}`,
+      description: document.description,
+      on: [],
+      where: null,
+      status: document.status,
+      key,
+      uniqueness: 'operation',
+      retry,
+      maxWaitMs,
+      deadLetter: document.deadLetter,
+      // A circuit pauses a consumer; a case whose step fails is stopped by itself, and the others are not its affair.
+      circuit: 'off',
+      do: action,
+    },
+    keyed,
+  )
   return {
     ...route,
     hash,

@@ -50,7 +50,7 @@ function plan(from: Workflow, to: Workflow, instance: Instance, scope: Scope): P
   const fault = findUncovered(from, to, instance, placeOf)
   if (fault !== null) return fault
   try {
-    const assigned = computeChanges(instance, changesOf(from, instance, scope, rule?.data ?? []))
+    const assigned = computeChanges(instance, changesOf({ from, to }, instance, scope, rule?.data ?? []))
     checkSchema({ workflow: to }, assigned.data)
     return { placeOf, marking: movedMarking(instance, placeOf), assigned }
   } catch (error) {
@@ -116,7 +116,7 @@ function movedMarking({ marking }: Instance, placeOf: PlaceOf): Readonly<Record<
 
 /** In the order written; expressions see the data as it was. */
 function changesOf(
-  from: Workflow,
+  { from, to }: { readonly from: Workflow; readonly to: Workflow },
   instance: Instance,
   base: Scope,
   rules: MigrationDocument['data'],
@@ -142,7 +142,7 @@ function changesOf(
     else if ('default' in rule) {
       if (read(whole(rule.default)) === undefined) add({ path: whole(rule.default), value: rule.value })
     } else {
-      const value = must(compileExpression(rule.value)).expression.read(scope)
+      const value = must(compileExpression(rule.value, to.keyed)).expression.read(scope)
       if (value !== undefined) add({ path: whole(rule.set), value })
     }
   }

@@ -9,7 +9,7 @@ import type {
   TriggerDocument,
   WorkflowDocument,
 } from '../definition/index.ts'
-import type { Scope } from '../expression/index.ts'
+import type { Keyed, Scope } from '../expression/index.ts'
 import type { EventId, InstanceId, WorkId } from '../ids/index.ts'
 import type { DataChange, HistoryEntry, Instance, InstanceState, Marking } from '../instance/index.ts'
 import type { JsonValue } from '../json/index.ts'
@@ -66,6 +66,8 @@ export interface Workflow {
   readonly triggers: readonly Trigger[]
   /** What steps run as, by `partName`: their hash and consumer are the workflow's. */
   readonly parts: ReadonlyMap<string, Route>
+  /** What its texts were compiled with: for those that are compiled only when they are needed. */
+  readonly keyed: Keyed
   /** Over the instance; null: it has none. Throws ExpressionError. */
   lockOf(scope: Scope): string | null
   /** What is wrong with the data by its schema; null: nothing. */

@@ -44,7 +44,7 @@ export function rulesOf(
     ...stateRules(instance),
     modeRule(transition, actor !== null),
     ...tokenRules(workflow, instance, transition),
-    ...whenRules(transition, scope, seen),
+    ...whenRules(transition, scope, seen, workflow),
     ...(actor === null ? [] : notByRules(transition, scope, actor)),
   ]
 }
@@ -96,7 +96,12 @@ function placeRule(
   return { rule: 'tokens', holds: isAutomatic ? free >= needed : there >= needed, message }
 }
 
-function whenRules({ document, when }: Transition, scope: Scope, seen: Scope): readonly Rule[] {
+function whenRules(
+  { document, when }: Transition,
+  scope: Scope,
+  seen: Scope,
+  { keyed }: Workflow,
+): readonly Rule[] {
   if (document.when === null) return []
   let holds = false
   let trouble = ''
@@ -106,7 +111,7 @@ function whenRules({ document, when }: Transition, scope: Scope, seen: Scope): r
     if (!(error instanceof ExpressionError)) throw error
     trouble = ` cannot be decided: ${error.message}`
   }
-  const parts = explainCondition(document.when, scope, seen)
+  const parts = explainCondition(document.when, scope, seen, keyed)
   const told = parts.map(
     (part) => `${part.part} is ${part.holds}${part.saw === undefined ? '' : ` (${part.saw})`}`,
   )

@@ -22,6 +22,7 @@ import {
   type SubscriptionDocument,
 } from '../../core/definition/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
+import { mayUseHmac } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { Code } from '../../ports/code.ts'
@@ -68,9 +69,18 @@ interface Force {
   readonly items: ReadonlyMap<string, DefinitionItem>
   /** Kind and name of what the folder has. */
   readonly folder: ReadonlySet<string>
+  /** Some of them call `hmac`, and its key is missing or does not open. */
+  readonly lacksKey: boolean
 }
 
-const EMPTY: Force = { pulse: 0, version: 0, hash: '', items: new Map(), folder: new Set() }
+const EMPTY: Force = {
+  pulse: 0,
+  version: 0,
+  hash: '',
+  items: new Map(),
+  folder: new Set(),
+  lacksKey: false,
+}
 /** What is to be in force. */
 interface Next {
   readonly entries: readonly Entry[]
@@ -150,6 +160,10 @@ export function makeDefinitions(deps: {
       kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
     )
     await deps.subscriptions?.prepare(tenant, subscriptions)
+    // What needs it and does not get it is unusable, and its jobs wait.
+    const lacksKey =
+      kept.bundle.documents.some(({ hash }) => mayUseHmac(documents.get(hash))) &&
+      (await registry.hmacKeys.load(tenant)) === null
     const items = new Map<string, DefinitionItem>()
     const overrides = new Map<string, DefinitionStatus>()
     for (const entry of kept.bundle.documents) {
@@ -180,7 +194,7 @@ export function makeDefinitions(deps: {
       if (!told.has(id)) log.error('definitions.unusable', { tenant, definition, error })
       told.add(id)
     }
-    forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder) })
+    forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder), lacksKey })
     deps.subscriptions?.put(tenant, subscriptions)
     deps.wake()
     const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashesOf(document)))]
@@ -194,10 +208,22 @@ export function makeDefinitions(deps: {
     return forces.get(tenant) as Force
   }
 
+  /** Before the first definition that calls `hmac` is deployed, its key is in the store: no node finds the one without the other. */
+  const ensureKey = async (tenant: TenantId, { bundle }: Kept, fresh: readonly DefinitionDocument[]) => {
+    if (!fresh.some(mayUseHmac)) return
+    const deployed = await documentsOf(store.forTenant(tenant), tenant, bundle.documents, new Map())
+    // Its loss must not pass for a tenant that never had one.
+    if (bundle.documents.some(({ hash }) => mayUseHmac(deployed.get(hash))))
+      await registry.hmacKeys.load(tenant)
+    await registry.hmacKeys.ensure(tenant)
+  }
+
   const refresh = async (tenant: TenantId): Promise<Force> => {
     const pulse = await readPulse(store.forTenant(tenant))
     const known = forces.get(tenant)
-    if (known !== undefined && known.pulse === pulse) return known
+    // A key that was missing or did not open may do so by now: another node encrypts it again with the current master key.
+    const hasKeyAgain = known?.lacksKey === true && (await registry.hmacKeys.load(tenant)) !== null
+    if (known !== undefined && known.pulse === pulse && !hasKeyAgain) return known
     if (known === undefined && pulse === 0) return EMPTY
     return inTurn(() => loadTenant(tenant))
   }
@@ -345,15 +371,17 @@ export function makeDefinitions(deps: {
     refuseBeyondLimits(tenant, entries, kept)
     const folder = folderAfter(kept, request)
     const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
-    refuseUnusable(
-      request.definitions.flatMap(({ document }) => (inForce.has(hashDocument(document)) ? [] : [document])),
+    const changed = request.definitions.flatMap(({ document }) =>
+      inForce.has(hashDocument(document)) ? [] : [document],
     )
+    refuseUnusable(changed)
     const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
     // Before anything is written: a refusal must leave nothing behind.
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
       refuses: true,
     })
     await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
+    await ensureKey(tenant, kept, changed)
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     // What does not open is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
@@ -391,6 +419,12 @@ export function makeDefinitions(deps: {
       const isThere = await Promise.all(hashes.map((codeHash) => deps.code.prepare(codeHash)))
       if (isThere.includes(false)) lost.push(definitionId(entry))
     }
+    const needsKey = wanted.some(({ hash }) => mayUseHmac(documents.get(hash)))
+    if (needsKey && (await registry.hmacKeys.load(tenant)) === null)
+      throw new AppError(
+        'secret_unreadable',
+        registry.hmacKeys.problem(tenant) ?? 'the key of `hmac` cannot be used',
+      )
     if (lost.length === 0) return
     const detail = `the code that ${lost.join(', ')} had then cannot be loaded by this node`
     throw new AppError('conflict', detail, { details: { definitions: lost } })

@@ -12,7 +12,11 @@ import {
   compileTemplate,
   ExpressionError,
   explainCondition,
+  type Hmac,
+  type Keyed,
+  mayUseHmac,
   type Scope,
+  SHOWN_HMAC,
 } from '../../core/expression/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
@@ -153,12 +157,17 @@ export function makeInspect(deps: {
 }): Inspect {
   const { store, registry, definitions } = deps
 
-  const routeOf = (tenant: TenantId, asked: string | RouteDocument): Route => {
-    if (typeof asked !== 'string') return compileRoute(asked)
+  const routeOf = (tenant: TenantId, asked: string | RouteDocument, hmac: Hmac): Route => {
+    if (typeof asked !== 'string') return compileRoute(asked, { hmac })
     const route = registry.route(tenant, `route:${asked}`)
     if (route === null) throw new AppError('not_found', `there is no route ${asked} in force`)
-    return route
+    if (hmac !== SHOWN_HMAC || !mayUseHmac(route.document)) return route
+    return { ...compileRoute(route.document, { hmac }), status: route.status }
   }
+
+  /** Digests of what readers choose themselves would let them guess at others: those are for who may see what is sensitive. */
+  const hmacFor = async (tenant: TenantId, isAllowed: boolean): Promise<Hmac> =>
+    (isAllowed ? await registry.hmacKeys.peek(tenant) : null) ?? SHOWN_HMAC
 
   /** The last word about the event itself: what was matched has nothing to say. */
   const explainIntake = (tenant: TenantId, item: WorkRow | undefined): readonly ExplainedConsumer[] => {
@@ -173,12 +182,14 @@ export function makeInspect(deps: {
   return {
     async tryRoute(tenant, asked, event, reader = NOBODY) {
       await definitions.refresh(tenant)
-      const route = routeOf(tenant, asked)
+      const isStored = typeof asked === 'string' && typeof event === 'string'
+      const hmac = await hmacFor(tenant, isStored || reader.seesSensitive)
+      const route = routeOf(tenant, asked, hmac)
       const looked = await lookAt(deps, tenant, event, reader)
       const { scope, shown } = looked
       const { document, hash, status } = route
       const subjectFits = fits(route, looked.event.subject)
-      const why = document.where === null ? [] : explainCondition(document.where, scope, shown)
+      const why = document.where === null ? [] : explainCondition(document.where, scope, shown, { hmac })
       const nothing = { elements: null, lane: null, key: null, action: null, ledger: null, problem: null }
       const base = { route: { name: document.name, hash, status }, subjectFits, why, ...nothing }
       let at: Problem['at'] = 'where'
@@ -212,7 +223,9 @@ export function makeInspect(deps: {
       const isOwn = ({ consumer, element }: WorkRow) =>
         consumer === route.consumer && element === (elements === null ? null : 0)
       const own = work.findLast(isOwn) ?? null
-      const ledger = await judgeLedger(reads, route, key, { own, before: own }, deps.now())
+      // A key that is only shown is in no ledger.
+      const isForShow = hmac === SHOWN_HMAC && mayUseHmac(document)
+      const ledger = isForShow ? null : await judgeLedger(reads, route, key, { own, before: own }, deps.now())
       const found = { ...base, matched: true, elements }
       if (shown === scope) return { ...found, lane, key, action, ledger }
       const shownKey = keyFor(route, key, looked)
@@ -224,6 +237,7 @@ export function makeInspect(deps: {
       await definitions.refresh(tenant)
       const looked = await lookAt(deps, tenant, id, reader)
       const { event, scope, shown } = looked
+      const keyed = { hmac: registry.hmacKeys.known(tenant) ?? SHOWN_HMAC }
       const items = await store.forTenant(tenant).workOfEvent(id)
       const routed = items.filter(({ kind }) => kind === 'route')
       const work = new Map(routed.map((one) => [one.consumer, one.id]))
@@ -244,7 +258,7 @@ export function makeInspect(deps: {
         const base = { kind: 'route', name, status: route.status, patterns, workId } as const
         const verdict = verdicts.get(route)
         if (verdict === undefined) return { ...base, verdict: 'subject', why: [] }
-        const why = where === null ? [] : explainCondition(where, scope, shown)
+        const why = where === null ? [] : explainCondition(where, scope, shown, keyed)
         return { ...base, verdict: verdict === 'matched' && workId === null ? without(route) : verdict, why }
       })
       const triggered = new Map(
@@ -266,7 +280,7 @@ export function makeInspect(deps: {
           ...explainIntake(tenant, intake),
           ...consumers,
           ...cases,
-          ...explainSubscriptions(registry.subscriptions(tenant), looked, items),
+          ...explainSubscriptions(registry.subscriptions(tenant), looked, items, keyed),
           ...gone,
         ],
       }
@@ -275,12 +289,13 @@ export function makeInspect(deps: {
     async compute(tenant, text, as, event, reader = NOBODY) {
       // Any formula may be asked: over more than the reader may see, it would tell it bit by bit.
       const { shown: scope } = await lookAt(deps, tenant, event, reader)
+      const hmac = await hmacFor(tenant, reader.seesSensitive)
       const compiled =
         as === 'condition'
-          ? compileCondition(text, { roots: PICK_ROOTS })
+          ? compileCondition(text, { roots: PICK_ROOTS, hmac })
           : as === 'pick'
-            ? compileExpression(text, { roots: PICK_ROOTS })
-            : compileTemplate(text, { roots: SEND_ROOTS })
+            ? compileExpression(text, { roots: PICK_ROOTS, hmac })
+            : compileTemplate(text, { roots: SEND_ROOTS, hmac })
       if (!compiled.ok) {
         const { message, offset } = compiled.problem
         return { ok: false, message, at: offset }
@@ -362,7 +377,7 @@ const CLOSENESS: readonly ExplainedConsumer['verdict'][] = ['subject', 'conditio
 
 /** One line per workflow: what its triggers say of the event, by the one that comes closest. */
 function explainWorkflow(
-  { document, status, triggers }: Workflow,
+  { document, status, triggers, keyed }: Workflow,
   subject: string,
   { scope, shown }: Pick<LookedAt, 'scope' | 'shown'>,
   workId: WorkId | null,
@@ -385,7 +400,7 @@ function explainWorkflow(
             ? 'would-match'
             : best,
       patterns: [...new Set(routes.flatMap(({ document: { on } }) => on))],
-      why: best === 'subject' || where === null ? [] : explainCondition(where, scope, shown),
+      why: best === 'subject' || where === null ? [] : explainCondition(where, scope, shown, keyed),
       workId,
     },
   ]
@@ -399,6 +414,7 @@ function explainSubscriptions(
   subscriptions: readonly Subscription[],
   { event, sensitive, scope, shown }: LookedAt,
   items: readonly WorkRow[],
+  keyed: Keyed,
 ): readonly ExplainedConsumer[] {
   const work = new Map(
     items.flatMap(({ kind, consumer, id }) => (kind === 'delivery' ? [[consumer, id] as const] : [])),
@@ -420,7 +436,8 @@ function explainSubscriptions(
     }
     const hiding = isHiding({ sensitive }, document) ? hidingScope({ sensitive }, scope) : scope
     const verdict = verdictOf(route, hiding)
-    const why = where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding)
+    const why =
+      where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding, keyed)
     if (verdict === 'condition' && workId === null) others.push({ ...base, verdict, why })
     else
       told.push({ ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why })

@@ -5,6 +5,7 @@
 
 import { hashDocument, LANGUAGE, languageOf, type SubscriptionDocument } from '../../core/definition/index.ts'
 import { AppError, messageOf } from '../../core/errors/index.ts'
+import { mayUseHmac } from '../../core/expression/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import {
   compileSubscription,
@@ -20,6 +21,7 @@ import { putDocument } from '../definitions/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan } from '../event-plan.ts'
 import { NEWER_LANGUAGE, type Registry } from '../registry.ts'
+import { isUnreadable } from '../seal-store.ts'
 import {
   beat,
   changedSince,
@@ -79,6 +81,8 @@ interface Tenant {
   kept: Map<string, Kept>
   /** Names of those that do not open here. */
   unreadable: Set<string>
+  /** Names of those that call `hmac`, whose key is missing or does not open here. */
+  keyless: Set<string>
   isRead: boolean
   turn: Promise<unknown>
 }
@@ -108,6 +112,7 @@ export function makeBook(
       pulse: NO_PULSE,
       kept: new Map(),
       unreadable: new Set(),
+      keyless: new Set(),
       isRead: false,
       turn: Promise.resolve(),
     }
@@ -142,6 +147,8 @@ export function makeBook(
 
   const compileInto = (tenant: TenantId, document: SubscriptionDocument, language: number) => {
     const { name } = document
+    const { keyless } = tenantOf(tenant)
+    keyless.delete(name)
     const giveUp = (error: string) => {
       registry.dropSubscription(tenant, name)
       registry.setSubscriptionUsable(tenant, name, false)
@@ -151,11 +158,33 @@ export function makeBook(
     try {
       const known = registry.subscription(tenant, name)
       if (known?.hash !== hashDocument(document))
-        registry.putSubscription(tenant, compileSubscription(document))
+        registry.putSubscription(tenant, registry.compileSubscription(tenant, document))
       registry.setSubscriptionUsable(tenant, name, true)
     } catch (error) {
+      if (isUnreadable(error)) keyless.add(name)
       giveUp(messageOf(error))
     }
+  }
+
+  /** Those that call `hmac` are compiled with its key: it is loaded before the first of them. */
+  const loadKey = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
+    if (registry.hmacKeys.known(tenant) !== null) return
+    for (const kept of found) {
+      if (kept === null || kept === UNREADABLE || !mayUseHmac(kept.record.document)) continue
+      await registry.hmacKeys.load(tenant)
+      return
+    }
+  }
+
+  /** A key that was missing or did not open may do so by now: another node encrypts it again with the current master key. */
+  const compileKeyless = async (tenant: TenantId, book: Tenant) => {
+    if (book.keyless.size === 0 || (await registry.hmacKeys.load(tenant)) === null) return
+    for (const name of [...book.keyless]) {
+      const record = book.kept.get(name)?.record
+      book.keyless.delete(name)
+      if (record?.document != null) compileInto(tenant, record.document, record.language ?? 1)
+    }
+    deps.wake()
   }
 
   const learn = (tenant: TenantId, book: Tenant, name: string, after: Kept | typeof UNREADABLE | null) => {
@@ -180,15 +209,21 @@ export function makeBook(
   const follow = async (tenant: TenantId, book: Tenant) => {
     const reads = store.forTenant(tenant)
     const pulse = await readPulse(reads)
+    await compileKeyless(tenant, book)
     if (book.isRead && pulse.version === book.pulse.version) return
     const names = book.isRead ? changedSince(book.pulse, pulse) : null
     if (names === null) {
       const all = await readSubscriptions(reads, book.kept)
+      await loadKey(tenant, all.values())
       for (const name of [...book.kept.keys(), ...book.unreadable])
         if (!all.has(name)) learn(tenant, book, name, null)
       for (const [name, kept] of all) learn(tenant, book, name, kept)
     } else {
-      for (const name of names) learn(tenant, book, name, await trySubscription(reads, name))
+      for (const name of names) {
+        const kept = await trySubscription(reads, name)
+        await loadKey(tenant, [kept])
+        learn(tenant, book, name, kept)
+      }
     }
     const isFirst = !book.isRead
     book.pulse = pulse
@@ -241,7 +276,10 @@ export function makeBook(
     const after = record === null ? null : { record, version: nextVersion(before) }
     let result: CommitResult | null = null
     try {
-      if (isNewDocument && record?.document != null) refuseUnusable(record.document)
+      if (isNewDocument && record?.document != null) {
+        refuseUnusable(record.document)
+        if (mayUseHmac(record.document)) await registry.hmacKeys.ensure(tenant)
+      }
       result = await commits.once(
         tenant,
         [guardOf(name, before?.version ?? 0), guard, ...guards],
@@ -280,6 +318,7 @@ export function makeBook(
         const kept = await readSubscription(store.forTenant(tenant), name)
         const step = await decide(kept)
         if (step === null) {
+          await loadKey(tenant, [kept])
           // Perhaps another node's change, which this one has not followed yet.
           learn(tenant, book, name, kept)
           return null
