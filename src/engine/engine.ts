@@ -76,7 +76,7 @@ import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
-import { tenantsInStore } from './tenants-in-store.ts'
+import { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -213,7 +213,7 @@ export function makeEngine(
       })
     : null
   const nodesFeed = config.isShared
-    ? makeNodesFeed({ clock, wakes, feed, tenants: () => registry.tenants() })
+    ? makeNodesFeed({ clock, wakes, feed, log, tenants: () => tenantsInStore(store) })
     : null
   const draws = config.isShared
     ? makeDraws(
@@ -688,8 +688,8 @@ export function makeEngine(
       store,
       clock,
       log,
-      // How long things are kept is said by definitions, all of them.
-      tenants: () => registry.tenants().filter((tenant) => !registry.hasUnusable(tenant)),
+      tenants: () => tenantsWithKnownTimes(store, registry),
+      hasUnusable: (tenant) => registry.hasUnusable(tenant),
       keepTimes,
       ledgerKeepTimes: (tenant) =>
         ledgerKeepTimesOf(
