@@ -304,6 +304,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         keptHeaders: config.keptHeaders,
         natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
         limits: config.limits,
+        openJobsMax: config.openJobsMax,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,

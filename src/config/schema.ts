@@ -545,6 +545,14 @@ export const SETTINGS = {
       'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
     parse: (text) => parseWhole(text, 1, 1_000_000),
   }),
+  openJobsMax: setting<number>({
+    env: 'MILLRACE_TENANT_OPEN_JOBS',
+    type: 'a whole number, 0 to 100000000',
+    defaultText: '0',
+    description:
+      'How many open jobs (ready, waiting, running, parked) and open dead letters one tenant may have together. Beyond it new events are answered 429 `backlog_full`, and messages of NATS wait in their stream; what was accepted goes on. Counted every two seconds, so a burst may pass it. 0: no limit.',
+    parse: (text) => parseWhole(text, 0, 100_000_000),
+  }),
   checkTimeoutMs: setting<number>({
     env: 'MILLRACE_CHECK_TIMEOUT',
     type: 'a duration of 1s to 5m',

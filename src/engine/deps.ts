@@ -56,6 +56,8 @@ export interface EngineConfig {
   readonly natsStreams: StreamList
   /** How much a tenant may have. */
   readonly limits: TenantLimits
+  /** Open jobs and dead letters of one tenant, beyond which its new events are refused; 0: no limit. */
+  readonly openJobsMax: number
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
@@ -102,6 +104,7 @@ export const ENGINE_DEFAULTS = {
   busPrefix: BUS_PREFIX,
   natsStreams: null,
   limits: TENANT_LIMITS,
+  openJobsMax: 0,
   leaseMs: 30_000,
   concurrency: 256,
   runningBytesMax: 256 * 1_048_576,

@@ -51,6 +51,21 @@ describe('a message', () => {
     expect((await events())[0]?.duplicates).toBe(0)
   })
 
+  test('[TL5] waits in its stream while the tenant has too many open jobs, and is taken afterwards', async () => {
+    const { world, node, send, events } = makeBusWorld()
+    const paused = { ...BOOK, status: 'paused' } as const
+    const one = await node({ documents: [INLET, paused], config: { openJobsMax: 2 } })
+    for (const order of ['o1', 'o2']) send({ body: `{"order":"${order}"}` })
+    await world.pass(5_000)
+    for (const order of ['o3', 'o4']) send({ body: `{"order":"${order}"}` })
+    await world.pass(30_000)
+    expect(await events()).toHaveLength(2)
+    await apply(one, () => world.pass(10_000), [INLET, BOOK])
+    await world.pass(300_000)
+    expect(await events()).toHaveLength(4)
+    expect(world.calls).toHaveLength(4)
+  })
+
   test('[BU57] that is brought again, because its acknowledgement got lost, is known', async () => {
     let acknowledgements = 0
     const fate = ({ what }: { readonly what: string }) => {
