@@ -303,6 +303,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
         keptHeaders: config.keptHeaders,
         natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        messageBytesMax: config.heldBytesMax,
         limits: config.limits,
         openJobsMax: config.openJobsMax,
         leaseMs: config.leaseMs,

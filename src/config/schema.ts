@@ -451,7 +451,7 @@ export const SETTINGS = {
       'a sixteenth of the heap that Node may use, 8MiB to 256MiB, and no less than MILLRACE_BODY_LIMIT',
     default: () => null,
     description:
-      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`.',
+      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`. Messages of NATS that are under way have as many bytes again, which the sources share equally.',
     parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 128MiB'),
   }),
   connectionsPerAddressMax: setting<number>({

@@ -64,6 +64,8 @@ export interface EngineConfig {
   readonly concurrency: number
   /** Bytes of the events whose jobs run at once on this node: beyond it no further job begins. */
   readonly runningBytesMax: number
+  /** Bytes of messages of the bus that are taken and not answered, over all sources. */
+  readonly messageBytesMax: number
   /** The backstop between claims when nothing wakes the node. */
   readonly pollMs: number
   /** A reserved call must begin within this. */
@@ -108,6 +110,7 @@ export const ENGINE_DEFAULTS = {
   leaseMs: 30_000,
   concurrency: 256,
   runningBytesMax: 256 * 1_048_576,
+  messageBytesMax: 64 * 1_048_576,
   pollMs: 1_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
