@@ -56,6 +56,7 @@ function asked(reads: TenantReads, dump: StoreDump): readonly (readonly [string,
       async () =>
         (await reads.openCounts(consumers, 5)).filter((one) => one.ready + one.waiting + one.leased > 0),
     ],
+    ['openTotal', async () => ((await reads.openTotal(5)) === 0 ? [] : ['open'])],
     ['workOfEvents', () => reads.workOfEvents(events.map(({ id }) => id))],
     ...events.flatMap(
       ({ id }) =>

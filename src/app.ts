@@ -44,6 +44,7 @@ import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
 import { messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
+import type { RefusedName } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
 import type { StreamList } from './core/inlet/index.ts'
 import {
@@ -213,15 +214,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     parts.push(log)
     followStore(opened, log, options.onFatal)
     await warnOfOpenDoors(config, options, log)
+    // The only place that says where a name leads: what callers learn is the same for names that do not exist.
+    const onRefusedName = ({ host, rule, addresses }: RefusedName) =>
+      log.warn('outbound.refused', { host, rule, addresses: addresses.join(', ') })
     const outbound = makeOutbound(config, (guard) => {
       const web = makeHttpClient({
         ...guard,
+        onRefusedName,
         // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
         // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
         connectionsPerOrigin: config.concurrency + LENT_MAX,
       })
       return {
-        ...combineClients(web, makeMailClient(guard)),
+        ...combineClients(web, makeMailClient({ ...guard, onRefusedName })),
         [Symbol.asyncDispose]: () => web[Symbol.asyncDispose](),
       }
     })
@@ -298,7 +303,9 @@ export async function startApp(options: AppOptions): Promise<App> {
         busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
         keptHeaders: config.keptHeaders,
         natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,
+        messageBytesMax: config.heldBytesMax,
         limits: config.limits,
+        openJobsMax: config.openJobsMax,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
         runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,

@@ -53,6 +53,7 @@ describe('an empty environment', () => {
       outboundAllow: ['127.0.0.0/8', '::1/128'],
       outboundTenants: null,
       limits: { secrets: 2_000, definitions: 5_000, keys: 1_000, subscriptions: 20_000 },
+      openJobsMax: 0,
       checkTimeoutMs: 10_000,
       shutdownMs: 10_000,
       drainDelayMs: 0,

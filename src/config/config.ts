@@ -83,6 +83,8 @@ export interface Config {
   readonly outboundTenants: readonly TenantAllowance[] | null
   /** How much one tenant may have. */
   readonly limits: TenantLimits
+  /** 0: no limit. */
+  readonly openJobsMax: number
   readonly checkTimeoutMs: number
   readonly shutdownMs: number
   /** From «not ready» to the end of taking requests. */
@@ -239,6 +241,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
       keys: read('tenantKeys', context) as number,
       subscriptions: read('tenantSubscriptions', context) as number,
     }),
+    openJobsMax: read('openJobsMax', context) as number,
     checkTimeoutMs: read('checkTimeoutMs', context) as number,
     shutdownMs: read('shutdownMs', context) as number,
     drainDelayMs: read('drainDelayMs', context) as number,

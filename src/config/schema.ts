@@ -451,7 +451,7 @@ export const SETTINGS = {
       'a sixteenth of the heap that Node may use, 8MiB to 256MiB, and no less than MILLRACE_BODY_LIMIT',
     default: () => null,
     description:
-      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`.',
+      'How many bytes of request bodies the node holds at once, those that wait for the store among them. Requests beyond it are answered 503 with `retry-after`. Messages of NATS that are under way have as many bytes again, which the sources share equally.',
     parse: (text) => parseBounded(text, parseSize, '1MiB', '16GiB', 'a size such as 128MiB'),
   }),
   connectionsPerAddressMax: setting<number>({
@@ -544,6 +544,14 @@ export const SETTINGS = {
     description:
       'How many webhook subscriptions one tenant may have, of the API and of definitions together.',
     parse: (text) => parseWhole(text, 1, 1_000_000),
+  }),
+  openJobsMax: setting<number>({
+    env: 'MILLRACE_TENANT_OPEN_JOBS',
+    type: 'a whole number, 0 to 100000000',
+    defaultText: '0',
+    description:
+      'How many open jobs (ready, waiting, running, parked) and open dead letters one tenant may have together. Beyond it new events are answered 429 `backlog_full`, and messages of NATS wait in their stream; what was accepted goes on. Counted every two seconds, so a burst may pass it. 0: no limit.',
+    parse: (text) => parseWhole(text, 0, 100_000_000),
   }),
   checkTimeoutMs: setting<number>({
     env: 'MILLRACE_CHECK_TIMEOUT',

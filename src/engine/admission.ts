@@ -1,6 +1,6 @@
 // The front half of the way in: whether a request may become an event, and its body, read. In this order: the source is
 // there and enabled, the address may send, the body is not too large, the signature is right, it is no handshake, the
-// source's rate allows it, the body can be read.
+// tenant's backlog and the source's rate allow it, the body can be read.
 //
 // Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share.
 
@@ -15,6 +15,7 @@ import type { EngineDeps } from './deps.ts'
 import type { Draws } from './rates/index.ts'
 import type { Registry } from './registry.ts'
 import { makeShares } from './shares.ts'
+import type { TenantBacklog } from './tenant-backlog.ts'
 import { isVaultTrouble } from './vaults.ts'
 
 export interface IntakeRequest {
@@ -61,6 +62,7 @@ export function makeAdmission(
     readonly registry: Registry
     /** Tokens of all nodes; null: this one is alone. */
     readonly draws: Draws | null
+    readonly backlog: Pick<TenantBacklog, 'check'>
     /** Whether another node may take what this one cannot. */
     readonly isShared: boolean
   },
@@ -156,6 +158,7 @@ export function makeAdmission(
         const answer = answerOf(guards.handshake, scopeOf(source, request, header, body.payload))
         if (answer !== null) return { handshake: answer, source }
       }
+      deps.backlog.check(request.tenant as TenantId)
       const taking = takeShare(source, request.tenant)
       if (taking !== null) await taking
       body ??= await read()

@@ -56,12 +56,16 @@ export interface EngineConfig {
   readonly natsStreams: StreamList
   /** How much a tenant may have. */
   readonly limits: TenantLimits
+  /** Open jobs and dead letters of one tenant, beyond which its new events are refused; 0: no limit. */
+  readonly openJobsMax: number
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
   /** Items that run at once on this node. */
   readonly concurrency: number
   /** Bytes of the events whose jobs run at once on this node: beyond it no further job begins. */
   readonly runningBytesMax: number
+  /** Bytes of messages of the bus that are taken and not answered, over all sources. */
+  readonly messageBytesMax: number
   /** The backstop between claims when nothing wakes the node. */
   readonly pollMs: number
   /** A reserved call must begin within this. */
@@ -102,9 +106,11 @@ export const ENGINE_DEFAULTS = {
   busPrefix: BUS_PREFIX,
   natsStreams: null,
   limits: TENANT_LIMITS,
+  openJobsMax: 0,
   leaseMs: 30_000,
   concurrency: 256,
   runningBytesMax: 256 * 1_048_576,
+  messageBytesMax: 64 * 1_048_576,
   pollMs: 1_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,

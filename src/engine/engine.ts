@@ -76,7 +76,8 @@ import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
 import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
-import { tenantsInStore } from './tenants-in-store.ts'
+import { makeTenantBacklog } from './tenant-backlog.ts'
+import { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
@@ -213,7 +214,7 @@ export function makeEngine(
       })
     : null
   const nodesFeed = config.isShared
-    ? makeNodesFeed({ clock, wakes, feed, tenants: () => registry.tenants() })
+    ? makeNodesFeed({ clock, wakes, feed, log, tenants: () => tenantsInStore(store) })
     : null
   const draws = config.isShared
     ? makeDraws(
@@ -688,8 +689,8 @@ export function makeEngine(
       store,
       clock,
       log,
-      // How long things are kept is said by definitions, all of them.
-      tenants: () => registry.tenants().filter((tenant) => !registry.hasUnusable(tenant)),
+      tenants: () => tenantsWithKnownTimes(store, registry),
+      hasUnusable: (tenant) => registry.hasUnusable(tenant),
       keepTimes,
       ledgerKeepTimes: (tenant) =>
         ledgerKeepTimesOf(
@@ -729,6 +730,7 @@ export function makeEngine(
     refresh: (tenant) => definitions.refresh(tenant),
     others: [makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }), timetables],
   })
+  const backlogLimit = makeTenantBacklog({ store, clock, log }, config.openJobsMax)
   const inlets = makeInlets(
     {
       clock,
@@ -736,7 +738,10 @@ export function makeEngine(
       bus: deps.bus,
       registry,
       draws,
-      messages: makeMessages({ clock, random, log, ids, acceptor, keptHeaders, isOpen: () => open }, config),
+      messages: makeMessages(
+        { clock, random, log, ids, acceptor, keptHeaders, backlog: backlogLimit, isOpen: () => open },
+        config,
+      ),
     },
     config,
   )
@@ -745,13 +750,24 @@ export function makeEngine(
   definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
   definitions.onChange(({ tenant }) => orphans.changed(tenant))
-  const publisher = makePublisher({ clock, log, ids, acceptor, isOpen: () => open }, config)
+  const publisher = makePublisher(
+    { clock, log, ids, acceptor, backlog: backlogLimit, isOpen: () => open },
+    config,
+  )
   const intake = makeIntake(
     {
       clock,
       log,
       ids,
-      admission: makeAdmission({ clock, vault, log, registry, draws, isShared: config.isShared }),
+      admission: makeAdmission({
+        clock,
+        vault,
+        log,
+        registry,
+        draws,
+        backlog: backlogLimit,
+        isShared: config.isShared,
+      }),
       keptHeaders,
       rejections,
       refusalLines,
@@ -1035,6 +1051,7 @@ export function makeEngine(
       const claiming = claims?.stop()
       others?.stop()
       nodesFeed?.stop()
+      backlogLimit.stop()
       unfollow()
       unfollowPace()
       connections.stop()

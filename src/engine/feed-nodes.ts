@@ -4,6 +4,7 @@
 // Invariants: FD14 what was heard is told to nobody again, and to watchers of its own tenant only. FD15 a message has a bound; what does
 // not fit is told as a gap. FD17 after wake-ups were away, watchers read anew.
 
+import { messageOf } from '../core/errors/index.ts'
 import type { TenantId } from '../core/ids/index.ts'
 import { WAKE_BYTES_MAX, type Wake } from '../ports/wakes.ts'
 import type { EngineDeps } from './deps.ts'
@@ -27,12 +28,15 @@ const CHANGES_MAX = 500
 const MESSAGES_MAX = 4
 /** After wake-ups were away: so long others have to hear that somebody watches, before the watchers read anew. */
 const SETTLE_MS = 500
+/** When the store did not name its tenants. */
+const GAPS_AGAIN_MS = 1_000
 
 export function makeNodesFeed(
-  deps: Pick<EngineDeps, 'clock' | 'wakes'> & {
+  deps: Pick<EngineDeps, 'clock' | 'wakes' | 'log'> & {
     /** Of this node's own commits. */
     readonly feed: Pick<Feed, 'watch'>
-    tenants(): readonly TenantId[]
+    /** All of the store: a tenant without definitions has watchers too. */
+    tenants(): Promise<readonly TenantId[]>
   },
 ): NodesFeed {
   const { clock, wakes, feed } = deps
@@ -42,12 +46,15 @@ export function makeNodesFeed(
   let isStopped = false
 
   let cancelLost = () => {}
+  let cancelGaps = () => {}
 
   let untell: (() => void) | null = null
   /** What this node changed meanwhile was told to nobody, and whoever watches may not know yet. */
   let hasMissed = false
   let cancelEnd = () => {}
   let isGathering = false
+  /** Something of any tenant may have changed: each gets a gap. */
+  let isAllLost = false
   const gathered = new Map<TenantId, Map<string, Change> | 'lost'>()
 
   const renew = () => {
@@ -61,6 +68,21 @@ export function makeNodesFeed(
     for (const [tenant, changes] of gathered)
       for (const body of bodiesOf(changes)) wakes.tell({ wake: 'changes', tenant, body })
     gathered.clear()
+    if (isAllLost) void tellGaps()
+  }
+
+  const tellGaps = async () => {
+    isAllLost = false
+    try {
+      for (const tenant of await deps.tenants()) {
+        if (isStopped) return
+        wakes.tell({ wake: 'changes', tenant, body: null })
+      }
+    } catch (error) {
+      deps.log.warn('feed.gaps-not-published', { error: messageOf(error) })
+      isAllLost = true
+      if (!isStopped) cancelGaps = clock.after(GAPS_AGAIN_MS, () => isAllLost && gather())
+    }
   }
 
   const gather = () => {
@@ -82,7 +104,8 @@ export function makeNodesFeed(
       gather()
     },
     lost(tenant) {
-      for (const one of tenant === undefined ? deps.tenants() : [tenant]) gathered.set(one, 'lost')
+      if (tenant === undefined) isAllLost = true
+      else gathered.set(tenant, 'lost')
       gather()
     },
   }
@@ -148,6 +171,7 @@ export function makeNodesFeed(
       unlisten()
       cancelRenewal()
       cancelLost()
+      cancelGaps()
       endTelling()
     },
   }

@@ -220,6 +220,7 @@ describe('a stranger', () => {
     const admission = makeAdmission({
       clock: {} as never,
       draws: null,
+      backlog: { check: () => {} },
       isShared: false,
       vault: {
         resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),

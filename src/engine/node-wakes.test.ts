@@ -6,9 +6,11 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { RouteDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { Role } from '../core/node/index.ts'
+import type { Write } from '../ports/store.ts'
 import { type Followed, readWake, type Wake, type Wakes } from '../ports/wakes.ts'
 import { endpointWorld, HOOK } from './deliveries/deliveries.fixture.ts'
 import type { Change, Watcher } from './feed.ts'
+import { makeNodesFeed } from './feed-nodes.ts'
 import { makeNodeWakes } from './node-wakes.ts'
 import {
   accept,
@@ -20,6 +22,20 @@ import {
   SOURCE,
   type World,
 } from './world.fixture.ts'
+
+/** Wake-ups of one node, by hand. */
+function makeWire() {
+  const told: Wake[] = []
+  let hear: (wake: Wake) => void = () => {}
+  const wakes: Wakes = {
+    tell: (wake) => void told.push(wake),
+    listen(listener) {
+      hear = listener
+      return () => {}
+    },
+  }
+  return { wakes, told, hear: (wake: Wake) => hear(wake) }
+}
 
 const SHARED = { isShared: true, pollMs: 60_000 }
 const DOCUMENTS = [SOURCE, ROUTE]
@@ -355,6 +371,52 @@ describe('the stream over nodes', () => {
     await world.pass(500)
     expect(seen.filter(({ change }) => change.type === 'event' && change.id === eventId)).toHaveLength(1)
     expect(gaps).toHaveLength(2)
+  })
+
+  test('[FD17] a tenant without definitions has its gap like any other', async () => {
+    const world = makeWorld(() => CREATED)
+    const { node, hub } = makeCluster(world)
+    const tenant = 'acme' as TenantId
+    const made: Write = { w: 'record.put', kind: 'tenant', key: tenant, version: 1, body: '{}' }
+    const making = world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [made] })
+    await world.pass()
+    await making
+    const one = await node('one')
+    const two = await node('two')
+    const { gaps, watcher } = makeWatcher()
+    one.engine.watch(watcher)
+    await world.pass(50)
+    hub.setReachable(false)
+    await world.pass(20_000)
+    await accept(world, two, pay('o1'))
+    hub.setReachable(true)
+    await world.pass(400)
+    expect([...gaps].sort()).toEqual([tenant, DEFAULT_TENANT])
+  })
+
+  test('[FD17] a store that does not name its tenants is asked again, so that no gap is lost', async () => {
+    const world = makeWorld()
+    const { wakes, hear, told } = makeWire()
+    let isAway = true
+    const feed = makeNodesFeed({
+      clock: world.clock,
+      wakes,
+      log: makeMemoryLog(),
+      feed: { watch: () => () => {} },
+      async tenants() {
+        if (isAway) throw new Error('away')
+        return [DEFAULT_TENANT]
+      },
+    })
+    feed.start()
+    hear({ wake: 'missed' })
+    hear({ wake: 'watching', forMs: 15_000 })
+    await world.pass(500)
+    expect(told).toEqual([])
+    isAway = false
+    await world.pass(2_000)
+    expect(told).toEqual([{ wake: 'changes', tenant: DEFAULT_TENANT, body: null }])
+    feed.stop()
   })
 
   test('[FD17] a short while without them is a gap too', async () => {

@@ -12,6 +12,7 @@ import { DAY } from '../core/time/index.ts'
 import type { Acceptor, Kept } from './acceptor.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { refusalLine } from './lines.ts'
+import type { TenantBacklog } from './tenant-backlog.ts'
 
 export type Published =
   | (Kept & { readonly ok: true })
@@ -42,6 +43,7 @@ export function makePublisher(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly ids: Ids
     readonly acceptor: Acceptor
+    readonly backlog: Pick<TenantBacklog, 'check'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -89,6 +91,7 @@ export function makePublisher(
   return {
     async publish(tenant, drafts) {
       if (!deps.isOpen()) throw new AppError('shutting_down')
+      deps.backlog.check(tenant)
       if (waiting + drafts.length > config.acceptsMax) throw new AppError('overloaded')
       waiting += drafts.length
       try {

@@ -2,11 +2,14 @@
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
+import type { PublishDraft } from '../core/cloudevent/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
 import { DAY } from '../core/time/index.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Store, Write } from '../ports/store.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
+import { tenantsWithKnownTimes } from './tenants-in-store.ts'
 import { accept, answered, CREATED, makeWorld, PAID, ROUTE, SOURCE, workOf } from './world.fixture.ts'
 
 const SHORT = { ...SOURCE, dedup: { ...SOURCE.dedup, windowMs: 1_000 } }
@@ -51,6 +54,49 @@ describe('events whose time is up', () => {
     await discarded
     expect(await world.reads.event(eventId)).toBeNull()
     expect((await world.reads.deadLetters({ cursor: null, limit: 9 })).items).toEqual([])
+  })
+
+  test('[RT9] in a tenant without definitions as the default says', async () => {
+    const times = { retentionEveryMs: 5_000, retentionMs: 10 * DAY }
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ documents: [SHORT, ROUTE], config: times })
+    const tenant = 'acme' as TenantId
+    const made: Write = { w: 'record.put', kind: 'tenant', key: tenant, version: 1, body: '{}' }
+    const making = world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [made] })
+    await world.pass()
+    await making
+    const draft: PublishDraft = {
+      ...{ source: 'publish:shop', subject: 'order.paid', objectId: null, occurredAt: null },
+      ...{ correlationId: null, traceId: null, dedupKey: 'e1', headers: {}, raw: null },
+      ...{ payload: {}, data: '{}' },
+    }
+    const publishing = node.engine.publish(tenant, [draft])
+    await world.pass(100)
+    const [stored] = await publishing
+    if (stored?.ok !== true) throw new Error('the event was not stored')
+    const event = () => world.store.forTenant(tenant).event(stored.eventId)
+    // Nothing runs meanwhile: ten days of timers take long.
+    node.crash()
+    await world.pass(10 * DAY - 60_000)
+    await world.node({ config: times })
+    await world.pass(20_000)
+    expect(await event()).not.toBeNull()
+    await world.pass(60_000)
+    expect(await event()).toBeNull()
+  })
+
+  test('[RT9] one whose definitions this node has not loaded is left to nodes that have', async () => {
+    const records = [{ key: 'made' }, { key: 'defined' }, { key: 'newer' }]
+    const store = {
+      system: () => ({ tenants: async () => ['defined', 'newer', 'here'] }),
+      forTenant: () => ({ records: async () => ({ items: records, nextCursor: null }) }),
+    } as unknown as Store
+    const registry = {
+      tenants: () => ['here', 'newer'] as TenantId[],
+      hasUnusable: (tenant: TenantId) => tenant === 'newer',
+    }
+    const known = await tenantsWithKnownTimes(store, registry)
+    expect([...known].sort()).toEqual(['default', 'here', 'made'])
   })
 
   test('[RT4] events that no source definition sent are kept as long as the default', () => {
@@ -102,6 +148,7 @@ describe('the walk', () => {
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {
     const usable = ['a', 'b'] as TenantId[]
+    const unusable = new Set<TenantId>()
     const keep: Record<string, number> = { a: 1, b: 2 }
     let monotonic = 0
     const asked: PruneRequest[] = []
@@ -130,7 +177,8 @@ describe('the walk', () => {
             return { ...NONE, next: null, ...answer }
           },
         },
-        tenants: () => usable,
+        tenants: async () => [...usable],
+        hasUnusable: (tenant) => unusable.has(tenant),
         keepTimes: (tenant) => keepTimesOf([], keep[tenant] ?? 0),
         ledgerKeepTimes: (tenant) => ({ keepMs: {}, otherwiseMs: tenant === 'a' ? 3 : 4 }),
       },
@@ -142,6 +190,7 @@ describe('the walk', () => {
       delays,
       log,
       usable,
+      unusable,
       keep,
       isWaiting: () => due !== null,
       async step(passedMs = 0) {
@@ -186,6 +235,20 @@ describe('the walk', () => {
     for (let step = 0; step < 4; step += 1) await walk.step(60_000)
     expect(walk.asked.map(({ tenant }) => tenant)).toEqual(['a', 'a', 'a', 'a'])
     expect(walk.asked[2]?.byTenant).not.toHaveProperty('b')
+  })
+
+  test('[RT7] one that becomes unusable between two pieces is left to others at once', async () => {
+    const walk = makeWalk([{ next: 'evt_1' }, { next: 'evt_2' }])
+    walk.retention.start()
+    await walk.step()
+    await walk.step()
+    walk.unusable.add('a' as TenantId)
+    for (let step = 0; step < 2; step += 1) await walk.step()
+    expect(walk.asked.map(({ tenant, after }) => [tenant, after])).toEqual([
+      ['a', null],
+      ['b', null],
+    ])
+    expect(walk.asked[1]?.byTenant).not.toHaveProperty('a')
   })
 
   test('[RT8] a store that fails is left alone for a while; then the next tenant has its turn', async () => {

@@ -35,7 +35,10 @@ export function makeRetention(
     readonly store: Pick<Store, 'prune'>
     readonly clock: Clock
     readonly log: Log
-    tenants(): readonly TenantId[]
+    /** Whose times are known here; asked for at the start of each tenant's walk and once a second. */
+    tenants(): Promise<readonly TenantId[]>
+    /** Whether the tenant's times are not known any more, as when a newer version defined what this one cannot use. */
+    hasUnusable(tenant: TenantId): boolean
     keepTimes(tenant: TenantId): KeepTimes
     /** Of the ledger, by consumer. */
     ledgerKeepTimes(tenant: TenantId): KeepTimes
@@ -50,6 +53,7 @@ export function makeRetention(
   let after: string | null = null
   let gone = none()
   let byTenant: Readonly<Record<string, KeepTimes>> = {}
+  let known: readonly TenantId[] = []
   let timesAt = 0
 
   const report = (tenant: TenantId) => {
@@ -61,20 +65,22 @@ export function makeRetention(
   const step = async (): Promise<number> => {
     const tenant = left[0]
     if (tenant === undefined) {
-      left = [...deps.tenants()]
+      left = [...(await deps.tenants())]
       return left.length === 0 ? config.retentionEveryMs : 0
     }
-    const tenants = deps.tenants()
-    if (!tenants.includes(tenant)) {
-      // Its times are not known here any more, as when a newer version defined what this one cannot use: others walk it.
+    if (after === null || clock.monotonic() - timesAt >= TIMES_MS) {
+      known = await deps.tenants()
+      timesAt = clock.monotonic()
+      byTenant = Object.fromEntries(
+        known.filter((one) => !deps.hasUnusable(one)).map((one) => [one, deps.keepTimes(one)]),
+      )
+    }
+    if (!known.includes(tenant) || deps.hasUnusable(tenant)) {
+      // Nodes that know its times walk it.
       report(tenant)
       left.shift()
       after = null
       return left.length === 0 ? config.retentionEveryMs : 0
-    }
-    if (after === null || clock.monotonic() - timesAt >= TIMES_MS) {
-      byTenant = Object.fromEntries(tenants.map((one) => [one, deps.keepTimes(one)]))
-      timesAt = clock.monotonic()
     }
     const { next, ...counts } = await store.prune({
       tenant,

@@ -288,6 +288,36 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(Math.max(...seen)).toBeLessThanOrEqual(3)
     })
 
+    test('[BU75] nor more than the bound in bytes, and one message at most beyond it', async () => {
+      const { bus, harness } = await openWithStream()
+      const body = 'x'.repeat(700_000)
+      const count = 24
+      for (let index = 0; index < count; index += 1)
+        await harness.send({ subject: 'crm.large', id: `large-${index}`, body: `${index} ${body}` })
+      let underWay = 0
+      const seen: number[] = []
+      const finish: (() => void)[] = []
+      const { got } = collect(bus, {
+        maxInFlight: 64,
+        maxBytes: () => 4_200_000,
+        handle: async (message) => {
+          underWay += message.body.byteLength
+          seen.push(underWay)
+          await new Promise<void>((resolve) => finish.push(resolve))
+          underWay -= message.body.byteLength
+          return KEPT
+        },
+      })
+      // What the bound lets through is there; the rest comes as these end.
+      await until(() => expect(got.length).toBeGreaterThanOrEqual(4))
+      await until(() => {
+        for (const one of finish.splice(0)) one()
+        expect(got.length).toBeGreaterThanOrEqual(count)
+      })
+      expect(new Set(got.map(({ id }) => id)).size).toBe(count)
+      expect(Math.max(...seen)).toBeLessThanOrEqual(4_200_000 + body.length + 10)
+    })
+
     test('[BU9] a message that is worked on for long is not brought again', async () => {
       const { bus, connect, harness, send } = await openWithStream()
       let finish = (_: Handled) => {}

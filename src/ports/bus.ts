@@ -51,6 +51,11 @@ export interface ConsumerSpec {
   readonly knownForMs?: number
   /** How many may be under way at once on this node. */
   readonly maxInFlight: number
+  /**
+   * How many bytes of messages may be under way at once on this node, asked for whenever there may be room. One message may pass it, so
+   * that none is too large; a bus may hold two of its largest messages for each subject. Left out: no bound.
+   */
+  maxBytes?(): number
   /** Never rejects. */
   handle(message: IncomingMessage): Promise<Handled>
   /** The consumer began, cannot begin, or ended and begins anew: in words for the log and for people. */

@@ -451,6 +451,8 @@ export interface TenantReads {
   ): Promise<Page<WorkRow>>
   /** How much of each consumer is not settled, in the order asked; each count stops at `cap`. */
   openCounts(consumers: readonly string[], cap: number): Promise<readonly OpenCount[]>
+  /** How many jobs have not ended, and how many dead letters wait for a decision, together; it stops at `cap`. */
+  openTotal(cap: number): Promise<number>
   /** The members of a batch, by birth. */
   workMerged(into: WorkId): Promise<readonly WorkRow[]>
   lane(consumer: string, key: string): Promise<LaneRow | null>

@@ -35,6 +35,7 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
   let isOpen = true
   let isCut = false
   let inFlight = 0
+  let bytesInFlight = 0
   let handling = 0
   let onIdle = () => {}
 
@@ -74,10 +75,15 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
   }
 
   const bring = (queue: Queue, brought: Brought) => {
+    const bytes = brought.message.body.byteLength
     inFlight += 1
+    bytesInFlight += bytes
     let isFree = false
     const free = () => {
-      if (!isFree) inFlight -= 1
+      if (!isFree) {
+        inFlight -= 1
+        bytesInFlight -= bytes
+      }
       isFree = true
       queue.pump()
     }
@@ -94,6 +100,10 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
     )
   }
 
+  const hasRoom = () =>
+    inFlight < spec.maxInFlight &&
+    (inFlight === 0 || spec.maxBytes === undefined || bytesInFlight < spec.maxBytes())
+
   return {
     bind() {
       leave()
@@ -107,9 +117,7 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
         }
         const name = spec.subjects.length === 1 ? spec.durable : `${spec.durable} ${pattern}`
         const queue = queues.find(stream, name, pattern)
-        leaves.push(
-          queue.join({ hasRoom: () => inFlight < spec.maxInFlight, bring: (one) => bring(queue, one) }),
-        )
+        leaves.push(queue.join({ hasRoom, bring: (one) => bring(queue, one) }))
       }
       tell(why === null ? { is: 'consuming' } : { is: 'waiting', why })
     },

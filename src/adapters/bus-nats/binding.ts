@@ -29,6 +29,7 @@ export interface Binding {
   /** Of one question, where the consumer has such limits: more is refused by the server. */
   readonly batchMax: number | null
   readonly askMsMax: number | null
+  readonly askBytesMax: number | null
   /** Whether its messages are in the server's memory alone. */
   readonly isInMemory: boolean
 }
@@ -69,6 +70,7 @@ export async function bind(manager: JetStreamManager, wish: Wish): Promise<Bindi
     ackWaitMs: (config.ack_wait ?? 0) / NANOS_PER_MS || wish.ackWaitMs,
     batchMax: config.max_batch || null,
     askMsMax: (config.max_expires ?? 0) / NANOS_PER_MS || null,
+    askBytesMax: config.max_bytes || null,
     isInMemory: await isInMemory(manager, stream),
   }
 }

@@ -9,7 +9,7 @@ import { type Binding, bind, Unbound } from './binding.ts'
 import type { Connection } from './connection.ts'
 import { type Hands, makeHands } from './hands.ts'
 import { answer } from './message.ts'
-import { type Pull, startPull } from './pull.ts'
+import { bytesOf, type Pull, startPull } from './pull.ts'
 import { describeSource } from './sync.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -70,8 +70,10 @@ function startStrand(
   const retryMs = world.retryMs ?? RETRY_MS
   /** Each pattern has its part of the room, and at least one. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
+  const { maxBytes } = spec
   let pull: Pull | null = null
   let held = 0
+  let heldBytes = 0
   let life = 0
   let isOpen = true
   let wasBound = false
@@ -79,9 +81,12 @@ function startStrand(
 
   const take = (binding: Binding) => (message: Msg) => {
     if (!isOpen) return answer(message, { is: 'again', afterMs: 0 })
+    const bytes = bytesOf(message)
     held += 1
+    heldBytes += bytes
     hands.take(message, binding.ackWaitMs, () => {
       held -= 1
+      heldBytes -= bytes
       pull?.ask()
     })
   }
@@ -115,6 +120,8 @@ function startStrand(
       clock,
       max,
       held: () => held,
+      maxBytes: maxBytes === undefined ? undefined : () => maxBytes() / spec.subjects.length,
+      heldBytes: () => heldBytes,
       onMessage: take(bound),
       onLost: retry(own),
     })

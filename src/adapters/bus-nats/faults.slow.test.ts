@@ -232,6 +232,26 @@ describe('what a server is', () => {
     expect(new Set(got.map(({ deliveries }) => deliveries))).toEqual(new Set([1]))
   })
 
+  test.each([1_000, 4_000_000])(
+    '[BU75] one that somebody limited to %d bytes a question brings all messages, large ones too',
+    async (max_bytes) => {
+      await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
+      await outsider.manager.consumers.add('CRM', {
+        durable_name: 'reader',
+        ack_policy: 'explicit',
+        filter_subject: 'crm.>',
+        description: 'made by Millrace for reader',
+        max_bytes,
+      })
+      for (let index = 0; index < 12; index += 1)
+        await outsider.send({ subject: 'crm.a', id: `in-${index}`, body: 'x'.repeat(index * 60_000) })
+      const { got, states } = collect(await connect(), { maxBytes: () => 64 * 1_048_576 })
+      await until(() => expect(got).toHaveLength(12))
+      expect(states).toEqual(['consuming'])
+      expect(new Set(got.map(({ deliveries }) => deliveries))).toEqual(new Set([1]))
+    },
+  )
+
   test('[BU17] a stream that a source reads and that is in memory alone is named, until it is not', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'], storage: 'memory' })
     const bus = await connect()

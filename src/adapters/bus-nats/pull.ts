@@ -1,4 +1,5 @@
-// Asks a consumer on the server for messages, never for more than there is room for, and hears when the server has it no more.
+// Asks a consumer on the server for messages, never for more than there is room for by count and by bytes, and hears when the server
+// has it no more.
 //
 // The driver's own loop asks by what arrived, not by what was handled, and keeps what it got in a buffer where nobody says that it
 // is under way. So the few lines of the protocol are here.
@@ -16,6 +17,22 @@ const DRAIN_MS = 1_000
 const HEARTBEAT = 100
 const NO_MESSAGES = 404
 const ASKED_TOO_LONG_AGO = 408
+const ENDED = 409
+/** Of the reasons for `409` those that end one question: the next message has more bytes than it leaves, or it has got all. */
+const QUESTION_OVER = /message size exceeds|batch completed/i
+/** Beside the payload and its headers, which `max_payload` bounds: subject and reply. */
+const LINE_BYTES = 8_192
+const PAYLOAD_BYTES = 1_048_576
+
+/** The most that one message takes. */
+export function largestBytes(nats: Pick<NatsConnection, 'info'>): number {
+  return (nats.info?.max_payload ?? PAYLOAD_BYTES) + LINE_BYTES
+}
+
+/** As the server counts it: subject, reply, headers and payload. */
+export function bytesOf(message: Msg & { size?(): number }): number {
+  return message.size?.() ?? message.data.byteLength
+}
 
 export interface Pull {
   /** There is room again. */
@@ -32,6 +49,9 @@ export function startPull(options: {
   readonly max: number
   /** How many are here. */
   readonly held: () => number
+  /** How many bytes may be here or on their way; asked for anew with each question. Left out: no bound. */
+  readonly maxBytes: (() => number) | undefined
+  readonly heldBytes: () => number
   readonly onMessage: (message: Msg) => void
   /** It brings no more: the server has lost it, or says nothing. */
   readonly onLost: (why: string) => void
@@ -40,6 +60,8 @@ export function startPull(options: {
   const inbox = createInbox()
   const askMs = Math.min(ASK_MS, binding.askMsMax ?? ASK_MS)
   let asked = 0
+  /** What the questions under way may still bring; of one that ended by its count the rest stays here until none is under way. */
+  let askedBytes = 0
   let isOver = false
   let heardAt = clock.monotonic()
   let cancelWatch = () => {}
@@ -52,19 +74,38 @@ export function startPull(options: {
     options.onLost(why)
   }
 
+  const answered = (messages: number, bytes: number) => {
+    asked = Math.max(0, asked - messages)
+    askedBytes = asked === 0 ? 0 : Math.max(0, askedBytes - bytes)
+  }
+
+  /**
+   * For a question for so many messages: as large a part of all bytes as they are of all messages, so that the next question finds room too.
+   * null: no bound. 0: a message of the largest size might not fit, and the server would end the question with nothing.
+   */
+  const bytesFor = (messages: number): number | null => {
+    if (options.maxBytes === undefined) return null
+    const largest = largestBytes(nats)
+    const max = Math.max(2 * largest, Math.floor(options.maxBytes()))
+    const room = max - options.heldBytes() - askedBytes
+    if (room < largest) return 0
+    return Math.min(room, Math.max(largest, Math.floor((max * messages) / options.max)))
+  }
+
   const hear = (message: Msg) => {
     heardAt = clock.monotonic()
     const code = message.headers?.code ?? 0
     if (message.subject !== inbox || code === 0) {
-      asked = Math.max(0, asked - 1)
+      answered(1, bytesOf(message))
       options.onMessage(message)
       if (asked === 0) ask()
       return
     }
     if (code === HEARTBEAT) return
-    if (code === NO_MESSAGES || code === ASKED_TOO_LONG_AGO) {
+    const isOneOver = code === ENDED && QUESTION_OVER.test(message.headers?.description ?? '')
+    if (code === NO_MESSAGES || code === ASKED_TOO_LONG_AGO || isOneOver) {
       const left = Number(message.headers?.get('Nats-Pending-Messages') || asked)
-      asked = Math.max(0, asked - left)
+      answered(left, Number(message.headers?.get('Nats-Pending-Bytes') || 0))
       ask()
       return
     }
@@ -77,14 +118,22 @@ export function startPull(options: {
 
   const ask = () => {
     const room = options.max - options.held() - asked
-    const more = Math.min(room, binding.batchMax ?? room)
+    // A consumer that takes no question for as many bytes as one message may have is asked for one message at a time.
+    const { askBytesMax } = binding
+    const isSmall = options.maxBytes !== undefined && askBytesMax !== null && askBytesMax < largestBytes(nats)
+    const batchMax = isSmall ? 1 : binding.batchMax
+    const more = Math.min(room, batchMax ?? room)
     // A quarter of the room at a time: one question for each message would cost more than the message. Where questions are limited there
     // is one at a time.
-    if (isOver || more <= 0 || (asked > 0 && (binding.batchMax !== null || room * 4 < options.max))) return
+    if (isOver || more <= 0 || (asked > 0 && (batchMax !== null || room * 4 < options.max))) return
+    const bytes = bytesFor(more)
+    if (bytes === 0) return
     if (asked === 0) heardAt = clock.monotonic()
     asked += more
+    askedBytes += bytes ?? 0
     const question = {
       batch: more,
+      ...(bytes !== null && !isSmall && { max_bytes: Math.min(bytes, askBytesMax ?? bytes) }),
       expires: askMs * NANOS_PER_MS,
       // The server takes no heartbeat that is longer than half of the wait.
       idle_heartbeat: Math.floor(Math.min(HEARTBEAT_MS, askMs / 2.5) * NANOS_PER_MS),

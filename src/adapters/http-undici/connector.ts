@@ -9,7 +9,13 @@
 
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
-import { judgeAddress, judgeAddresses, type OutboundPolicy } from '../../core/guard/index.ts'
+import {
+  judgeAddress,
+  judgeAddresses,
+  type OutboundPolicy,
+  type RefusedName,
+  unreachableName,
+} from '../../core/guard/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Resolve } from './names.ts'
 
@@ -32,6 +38,8 @@ export interface ConnectorOptions {
   readonly policy: OutboundPolicy
   readonly resolve: Resolve
   readonly connectTimeoutMs: number
+  /** Told why a name may not be called, which its caller does not learn. */
+  readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
   /** Certificates to trust instead of the usual ones. */
   readonly ca?: string
 }
@@ -40,19 +48,20 @@ export function makeConnector(options: ConnectorOptions): buildConnector.connect
   const { policy, resolve } = options
 
   const lookup: LookupFunction = (hostname, lookupOptions, callback) => {
-    resolve(hostname).then(
-      (addresses) => {
-        const [first] = addresses
-        if (first === undefined) return callback(new ConnectFailure('unresolved'), [])
-        const host = hostname.replace(/\.$/, '')
-        const all = addresses.map(({ address }) => address)
-        const verdict = judgeAddresses(host, all, policy)
-        if (!verdict.ok) callback(new ConnectFailure('blocked', { reason: verdict.message }), [])
-        else if (lookupOptions.all) callback(null, [...addresses])
-        else callback(null, first.address, first.family)
-      },
-      (cause) => callback(new ConnectFailure('unresolved', { cause }), []),
-    )
+    const host = hostname.replace(/\.$/, '')
+    const fail = () =>
+      callback(new ConnectFailure('unresolved', { reason: unreachableName(host, policy) }), [])
+    resolve(hostname).then((addresses) => {
+      const [first] = addresses
+      if (first === undefined) return fail()
+      const all = addresses.map(({ address }) => address)
+      const verdict = judgeAddresses(host, all, policy)
+      if (!verdict.ok) {
+        options.onRefusedName?.({ host, rule: verdict.rule, addresses: all })
+        fail()
+      } else if (lookupOptions.all) callback(null, [...addresses])
+      else callback(null, first.address, first.family)
+    }, fail)
   }
 
   const dial = buildConnector({

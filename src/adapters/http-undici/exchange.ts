@@ -195,7 +195,7 @@ function describeFailure(
     case 'refused':
       return `${host} could not be connected to`
     case 'unresolved':
-      return `the name ${host} could not be resolved`
+      return reason ?? `${host} cannot be reached from here`
     case 'blocked':
       return reason ?? `${host} is not a public address, and its network is not allowed for outbound calls`
     case 'tls':

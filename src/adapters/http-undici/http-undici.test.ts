@@ -113,11 +113,11 @@ describe('the guard', () => {
     const url = `http://rebinding.example:${port}/`
     expect(await client.send(get(url))).toMatchObject({ kind: 'response' })
     expect(asked).toEqual(['rebinding.example'])
-    expect(await client.send(get(url))).toMatchObject({ kind: 'failed', code: 'blocked', sent: 'no' })
+    expect(await client.send(get(url))).toMatchObject({ kind: 'failed', code: 'unresolved', sent: 'no' })
     expect(received()).toBe(1)
   })
 
-  test('[OG3] one forbidden address among those of a name refuses the name', async () => {
+  test('[OG3] [OG31] one forbidden address among those of a name refuses the name', async () => {
     const { port, received } = await listenRaw((socket) => socket.end(answer(200, {}, 'ok')))
     for (const bad of ['10.255.255.1', 'fd00::1', '169.254.169.254']) {
       const mixed = ['127.0.0.1', bad, '127.0.0.1'].map((address) => ({
@@ -126,13 +126,13 @@ describe('the guard', () => {
       }))
       const client = makeClient({ resolve: async () => mixed })
       const outcome = await client.send(get(`http://mixed.example:${port}/`))
-      expect(outcome).toMatchObject({ code: 'blocked', sent: 'no' })
+      expect(outcome).toMatchObject({ code: 'unresolved', sent: 'no' })
       expect(JSON.stringify(outcome)).not.toContain(bad)
     }
     expect(received()).toBe(0)
   })
 
-  test('knows a name without addresses from a blocked one', async () => {
+  test('[OG31] a name without addresses is not reached', async () => {
     const client = makeClient({ resolve: async () => [] })
     expect(await client.send(get('http://empty.example/'))).toMatchObject({ code: 'unresolved', sent: 'no' })
   })

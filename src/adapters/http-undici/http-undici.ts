@@ -2,7 +2,13 @@
 // no redirects, no retries, no proxies, no cookies, no decompression.
 
 import { Agent } from 'undici'
-import { judgeTarget, makeOutboundPolicy, type OutboundPolicy, readTarget } from '../../core/guard/index.ts'
+import {
+  judgeTarget,
+  makeOutboundPolicy,
+  type OutboundPolicy,
+  type RefusedName,
+  readTarget,
+} from '../../core/guard/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'
@@ -24,6 +30,8 @@ export interface HttpClientOptions {
   readonly resolve?: Resolve
   /** How long the body of an answer may take behind its head, where the status is all that counts. */
   readonly cutAfterMs?: number
+  /** Told why a name may not be called: for the operator's log, callers do not learn it. */
+  readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
   /** How long vetting waits for a name. */
   readonly vetMs?: number
 }
@@ -69,6 +77,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
       policy,
       resolve,
       connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
+      onRefusedName: options.onRefusedName,
       ...(options.ca !== undefined && { ca: options.ca }),
     }),
   })
@@ -121,7 +130,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
 
   return {
     send,
-    vet: makeVet(policy, resolve, options.vetMs ?? VET_MS),
+    vet: makeVet(policy, resolve, options.vetMs ?? VET_MS, options.onRefusedName),
     [Symbol.asyncDispose]: () => agent.destroy(),
   }
 }

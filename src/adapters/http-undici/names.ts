@@ -1,7 +1,14 @@
 // Names: what they lead to, and whether that may be called. Everybody who needs an address of a name asks here, once.
 
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
-import { judgeAddresses, judgeTarget, type OutboundPolicy, readTarget } from '../../core/guard/index.ts'
+import {
+  judgeAddresses,
+  judgeTarget,
+  type OutboundPolicy,
+  type RefusedName,
+  readTarget,
+  unreachableName,
+} from '../../core/guard/index.ts'
 import type { Vetted } from '../../ports/http-client.ts'
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
@@ -14,11 +21,15 @@ export function resolveBySystem(hostname: string): Promise<readonly LookupAddres
   })
 }
 
-/** What is said of an address before it is called. A name that nobody knows yet may be known by the time that it is needed. */
+/**
+ * What is said of an address before it is called. A name that does not resolve yet may do so when it is needed; one that leads where no
+ * call may go gets the same answer.
+ */
 export function makeVet(
   policy: OutboundPolicy,
   resolve: Resolve,
   waitMs: number,
+  onRefusedName?: (refused: RefusedName) => void,
 ): (url: string) => Promise<Vetted> {
   return async (text) => {
     const target = readTarget(text)
@@ -26,17 +37,12 @@ export function makeVet(
     const verdict = judgeTarget(target, policy)
     if (!verdict.ok || target.isLiteral) return verdict
     const { host } = target
-    const addresses = await within(waitMs, resolve(host))
-    if (addresses === null || addresses.length === 0)
-      return {
-        ok: true,
-        warning: `the name ${host} could not be resolved just now; it is judged again at each call`,
-      }
-    return judgeAddresses(
-      host,
-      addresses.map(({ address }) => address),
-      policy,
-    )
+    const found = await within(waitMs, resolve(host))
+    const addresses = (found ?? []).map(({ address }) => address)
+    const judged = judgeAddresses(host, addresses, policy)
+    if (!judged.ok) onRefusedName?.({ host, rule: judged.rule, addresses })
+    else if (addresses.length > 0) return judged
+    return { ok: true, warning: `${unreachableName(host, policy)}; each call looks again` }
   }
 }
 

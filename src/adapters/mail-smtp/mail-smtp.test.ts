@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { RefusedName } from '../../core/guard/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import { TEST_CERTIFICATE, TEST_KEY } from '../http-undici/certificates.fixture.ts'
 import { type MailClientOptions, makeMailClient } from './index.ts'
@@ -228,10 +229,30 @@ describe('where mail may go', () => {
     expect(secure.got).toEqual([])
   })
 
+  test('[VN21] [OG31] a name that leads there and a name that does not exist are the same to callers', async () => {
+    const { got, port } = await mailServer()
+    const url = `smtp://mail.example.com:${port}`
+    const refused: RefusedName[] = []
+    const by = (addresses: readonly string[]) =>
+      makeMailClient({
+        allow: [],
+        resolve: async () => addresses.map((address) => ({ address, family: 4 })),
+        onRefusedName: (one) => refused.push(one),
+      })
+    const absent = await by([]).send(post(url))
+    expect(absent).toMatchObject({ kind: 'failed', code: 'unresolved', sent: 'no' })
+    const inside = await by(['127.0.0.1']).send(post(url))
+    expect(inside).toEqual({ ...absent, durationMs: inside.durationMs })
+    expect(await by(['127.0.0.1']).vet(url)).toEqual(await by([]).vet(url))
+    const told = { host: 'mail.example.com', rule: 'loopback', addresses: ['127.0.0.1'] }
+    expect(refused).toEqual([told, told])
+    expect(got).toEqual([])
+  })
+
   test('[VN21] not where the operator allows no calls, whatever a name leads to', async () => {
     const { got, port } = await mailServer()
     const closed = makeMailClient({ allow: [], resolve: async () => [{ address: '127.0.0.1', family: 4 }] })
-    for (const host of ['127.0.0.1', '0x7f000001', 'localhost', 'mail.example.com']) {
+    for (const host of ['127.0.0.1', '0x7f000001', 'localhost']) {
       const url = `smtp://${host}:${port}`
       expect(await closed.send(post(url))).toMatchObject({ kind: 'failed', code: 'blocked', sent: 'no' })
       expect(await closed.vet(url)).toMatchObject({ ok: false })

@@ -16,7 +16,9 @@ import {
   judgeTarget,
   makeOutboundPolicy,
   type OutboundPolicy,
+  type RefusedName,
   readMailTarget,
+  unreachableName,
 } from '../../core/guard/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { type Message, MessageError, readMessage } from './message.ts'
@@ -33,6 +35,8 @@ export interface MailClientOptions {
   readonly ca?: string
   /** Stands in for the system's name resolution. */
   readonly resolve?: Resolve
+  /** Told why a name may not be called: for the operator's log, callers do not learn it. */
+  readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
   /** What the server is told that we are. */
   readonly name?: string
 }
@@ -54,7 +58,7 @@ export function makeMailClient(options: MailClientOptions): HttpClient {
         message,
         durationMs: passed(),
       })
-      const found = await findServer(request, policy, resolve)
+      const found = await findServer(request, policy, resolve, options.onRefusedName)
       if (!found.ok) return failed(found.code, found.message)
       const isProbe = request.method === 'HEAD' || request.method === 'GET'
       if (!isProbe && request.method !== 'POST') return failed('bad_url', `mail has no ${request.method}`)
@@ -75,17 +79,9 @@ export function makeMailClient(options: MailClientOptions): HttpClient {
       if (!target.ok) return target
       const verdict = judgeTarget(target, policy)
       if (!verdict.ok || target.isLiteral) return verdict
-      const addresses = await resolve(target.host).catch(() => [])
-      if (addresses.length === 0)
-        return {
-          ok: true,
-          warning: `the name ${target.host} could not be resolved just now; it is judged again at each call`,
-        }
-      return judgeAddresses(
-        target.host,
-        addresses.map(({ address }) => address),
-        policy,
-      )
+      const address = await findAddress(target.host, policy, resolve, options.onRefusedName)
+      if (address !== null) return { ok: true }
+      return { ok: true, warning: `${unreachableName(target.host, policy)}; each call looks again` }
     },
   }
 }
@@ -104,6 +100,7 @@ async function findServer(
   { url }: HttpRequest,
   policy: OutboundPolicy,
   resolve: Resolve,
+  onRefusedName: MailClientOptions['onRefusedName'],
 ): Promise<Server | NoServer> {
   const target = readMailTarget(url)
   if (!target.ok)
@@ -115,17 +112,27 @@ async function findServer(
     port: Number(target.url.port || 80),
     isSecure: /^smtps:/i.test(url),
   } as const
-  if (isLiteral) {
-    const verdict = judgeAddress(host, policy)
-    return verdict.ok ? { ...found, address: host } : { ok: false, code: 'blocked', message: verdict.message }
-  }
+  // A literal address, or a name that means this machine: nothing that a resolver knows is told.
+  const written = isLiteral ? judgeAddress(host, policy) : judgeTarget(target, policy)
+  if (!written.ok) return { ok: false, code: 'blocked', message: written.message }
+  const address = isLiteral ? host : await findAddress(host, policy, resolve, onRefusedName)
+  return address === null
+    ? { ok: false, code: 'unresolved', message: unreachableName(host, policy) }
+    : { ...found, address }
+}
+
+/** The address to dial; null: the name does not resolve, or leads where no call may go. */
+async function findAddress(
+  host: string,
+  policy: OutboundPolicy,
+  resolve: Resolve,
+  onRefusedName: MailClientOptions['onRefusedName'],
+): Promise<string | null> {
   const addresses = (await resolve(host).catch(() => [])).map(({ address }) => address)
-  const [address] = addresses
-  if (address === undefined)
-    return { ok: false, code: 'unresolved', message: `the name ${host} could not be resolved` }
-  const local = judgeTarget(target, policy)
-  const verdict = local.ok ? judgeAddresses(host, addresses, policy) : local
-  return verdict.ok ? { ...found, address } : { ok: false, code: 'blocked', message: verdict.message }
+  const verdict = judgeAddresses(host, addresses, policy)
+  if (verdict.ok) return addresses[0] ?? null
+  onRefusedName?.({ host, rule: verdict.rule, addresses })
+  return null
 }
 
 type Ended =

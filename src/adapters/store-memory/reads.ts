@@ -70,6 +70,12 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
         return { consumer, ready: count('ready'), waiting: count('waiting'), leased: count('leased') }
       })
     },
+    async openTotal(cap) {
+      assertOpen()
+      const jobs = ownRows(state.work, tenant).filter((row) => OPEN.has(row.state))
+      const letters = ownRows(state.deadLetters, tenant).filter((row) => row.state === 'open')
+      return Math.min(cap, jobs.length + letters.length)
+    },
     async workMerged(into) {
       assertOpen()
       const rows = ownRows(state.work, tenant).filter((row) => row.into === into)
@@ -341,6 +347,8 @@ function groupLetters(letters: readonly DeadLetter[]) {
     isCapped: letters.length > GROUPED_LETTERS_MAX || groups.length > GROUPS_MAX,
   }
 }
+
+const OPEN: ReadonlySet<WorkState> = new Set(['ready', 'waiting', 'leased', 'parked'])
 
 function overview(state: MemoryState, tenant: TenantId): StoreOverview {
   const work = ownRows(state.work, tenant)

@@ -15,7 +15,7 @@ import { makeOutboxReads } from './outbox.ts'
 import { type ColumnType, escapeText, makeArray } from './parameters.ts'
 import { listRecords } from './records.ts'
 import { readRun, runsWhere } from './runs.ts'
-import { groupLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -162,6 +162,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
       ),
     workList: (request) => listWork(query, schema, tenant, request),
     openCounts: (consumers, cap) => countOpen(query, schema, tenant, consumers, cap),
+    openTotal: (cap) => countAllOpen(query, schema, tenant, cap),
     workMerged: (into) =>
       query(
         prepare(

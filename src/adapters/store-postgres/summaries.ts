@@ -65,6 +65,25 @@ SELECT min(first.due_at) FROM waiting CROSS JOIN (VALUES (false), (true)) AS a(a
     AND w.consumer = waiting.consumer AND w.alone = a.alone ORDER BY w.due_at LIMIT 1
 ) AS first`
 
+const WAITING = "work WHERE state = 'waiting' AND tenant = $1::text"
+
+export async function countAllOpen(
+  query: Query,
+  schema: string,
+  tenant: TenantId,
+  cap: number,
+): Promise<number> {
+  const from = [COUNTED.ready, WAITING, COUNTED.leased, COUNTED.parked, COUNTED.openDeadLetters]
+  const each = from.map((one) => `(SELECT 1 FROM ${schema}.${one} LIMIT $2::int8)`)
+  const [row] = await query(
+    prepare(
+      `SELECT count(*) AS total FROM (SELECT 1 FROM (${each.join(' UNION ALL ')}) AS open LIMIT $2::int8) AS counted`,
+      [escapeText(tenant), cap],
+    ),
+  )
+  return row.total
+}
+
 export async function readOverview(query: Query, schema: string, tenant: TenantId): Promise<StoreOverview> {
   const counts = Object.entries(COUNTED).map(
     ([name, from]) =>

@@ -20,6 +20,7 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
     workOfEvents: (ids) => ask('workOfEvents', tenant, ids),
     workList: (query) => ask('workList', tenant, query),
     openCounts: (consumers, cap) => ask('openCounts', tenant, consumers, cap),
+    openTotal: (cap) => ask('openTotal', tenant, cap),
     workMerged: (into) => ask('workMerged', tenant, into),
     lane: (consumer, key) => ask('lane', tenant, consumer, key),
     laneWaiting: (consumer, key, limit) => ask('laneWaiting', tenant, consumer, key, limit),

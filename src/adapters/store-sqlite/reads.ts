@@ -56,7 +56,7 @@ import {
   LEDGER_COLUMNS,
   WORK_COLUMNS,
 } from './statements.ts'
-import { groupLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 import { countOpen, inState, listWork } from './work-list.ts'
 
@@ -72,6 +72,7 @@ export interface Reads extends InstanceReads, RunReads, OutboxReads {
   workOfEvents(tenant: TenantId, ids: readonly EventId[]): readonly WorkRow[]
   workList(tenant: TenantId, query: Query<'workList'>): Page<WorkRow>
   openCounts(tenant: TenantId, consumers: readonly string[], cap: number): readonly OpenCount[]
+  openTotal(tenant: TenantId, cap: number): number
   workMerged(tenant: TenantId, into: WorkId): readonly WorkRow[]
   lane(tenant: TenantId, consumer: string, key: string): LaneRow | null
   laneWaiting(tenant: TenantId, consumer: string, key: string, limit: number): readonly WorkRow[]
@@ -207,6 +208,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     },
     workList: (tenant, query) => listWork(access, tenant, query),
     openCounts: (tenant, consumers, cap) => countOpen(access, tenant, consumers, cap),
+    openTotal: (tenant, cap) => countAllOpen(access, tenant, cap),
     workMerged(tenant, into) {
       const text =
         `SELECT ${WORK_COLUMNS} FROM work WHERE into_work = ?2 AND into_work IS NOT NULL AND +tenant = ?1` +

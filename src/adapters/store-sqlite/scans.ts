@@ -20,6 +20,7 @@ const SCANS: ReadonlySet<ReadName> = new Set([
   'eventsAfter',
   'instanceCounts',
   'openCounts',
+  'openTotal',
   'outbox',
   'outboxCount',
   'overview',

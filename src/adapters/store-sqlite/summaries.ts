@@ -63,6 +63,17 @@ const COUNTED = {
   unmatched: 'event WHERE matched = 0 AND tenant = ?',
 } as const
 
+/** What is left of the cap bounds each count: the whole reads no more entries of indexes than `cap`. */
+export function countAllOpen({ get, tenantNumber }: ReadAccess, tenant: TenantId, cap: number): number {
+  const no = tenantNumber(tenant)
+  let total = 0
+  for (const from of [COUNTED.ready, WAITING, COUNTED.leased, COUNTED.parked, COUNTED.openDeadLetters])
+    total += get(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} LIMIT ?)`, no, cap - total)?.n as number
+  return total
+}
+
+const WAITING = 'work WHERE state = 3 AND state > 2 AND tenant = ?'
+
 export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: TenantId): StoreOverview {
   const no = tenantNumber(tenant)
   const count = (name: keyof typeof COUNTED) =>

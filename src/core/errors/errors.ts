@@ -52,6 +52,12 @@ export const ERRORS = {
     title: 'The source gets more than it takes',
     next: 'Wait for as long as `retry-after` says and send again, or raise the source’s `rateLimit`.',
   },
+  backlog_full: {
+    kind: 'limited',
+    status: 429,
+    title: 'The tenant has too many open jobs',
+    next: 'Wait for as long as `retry-after` says and send again; resume what is paused, decide on dead letters and parked jobs, or ask the operator to raise the limit. What was accepted before goes on.',
+  },
   signature_missing: {
     kind: 'unauthorized',
     status: 401,

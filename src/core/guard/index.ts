@@ -16,8 +16,10 @@ export {
   type OutboundRule,
   type OutboundTarget,
   type OutboundVerdict,
+  type RefusedName,
   readMailTarget,
   readTarget,
+  unreachableName,
 } from './outbound.ts'
 export {
   makeOutboundPolicy,

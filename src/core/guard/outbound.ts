@@ -2,7 +2,8 @@
 // address in a definition, a subscription or an event must not reach the machine's own network.
 // Names are not resolved here: whoever resolves one asks `judgeAddresses` about everything that it leads to.
 // Invariants: OG1 what cannot be read is refused. OG2 an address is judged by what it means, not by how it is spelled.
-// OG3 one forbidden address refuses the name. Messages never hold an address that a name led to.
+// OG3 one forbidden address refuses the name. OG31 what `judgeAddresses` says of a name that a resolver was asked for is for the
+// operator: callers learn `unreachableName`, which is the same for a name that does not exist.
 
 import type { OutboundPolicy } from './outbound-policy.ts'
 import { type AddressRule, type IpAddress, readAnyAddress, ruleOfAddress } from './outbound-ranges.ts'
@@ -98,6 +99,23 @@ export function judgeAddress(text: string, policy: OutboundPolicy): OutboundVerd
   return rule === null
     ? OK
     : refusal(rule, `${text} is ${WORDS[rule]}, ${howToAllow(rule, 'its network', policy)}`)
+}
+
+/**
+ * What callers learn of a name that does not resolve, and of one that leads where no call may go. One text for both: otherwise a
+ * tenant could ask the node which names exist in the operator's network, and what kind of address each has.
+ */
+export function unreachableName(host: string, { within }: OutboundPolicy): string {
+  const settings =
+    within === undefined ? 'MILLRACE_OUTBOUND_ALLOW' : 'MILLRACE_OUTBOUND_ALLOW and MILLRACE_OUTBOUND_TENANTS'
+  return `${host} cannot be reached from here: the name does not resolve, or it leads to an address that is not allowed; check the name, or ask the operator to allow the host (${settings})`
+}
+
+/** Of a name that no call may go to. For the operator's log alone. */
+export interface RefusedName {
+  readonly host: string
+  readonly rule: OutboundRule
+  readonly addresses: readonly string[]
 }
 
 /** What a name leads to. Some good addresses excuse no bad one: which of them is dialled would be a matter of chance. */

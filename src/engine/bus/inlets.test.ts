@@ -51,6 +51,49 @@ describe('a message', () => {
     expect((await events())[0]?.duplicates).toBe(0)
   })
 
+  test('[TL5] waits in its stream while the tenant has too many open jobs, and is taken afterwards', async () => {
+    const { world, node, send, events } = makeBusWorld()
+    const paused = { ...BOOK, status: 'paused' } as const
+    const one = await node({ documents: [INLET, paused], config: { openJobsMax: 2 } })
+    for (const order of ['o1', 'o2']) send({ body: `{"order":"${order}"}` })
+    await world.pass(5_000)
+    for (const order of ['o3', 'o4']) send({ body: `{"order":"${order}"}` })
+    await world.pass(30_000)
+    expect(await events()).toHaveLength(2)
+    await apply(one, () => world.pass(10_000), [INLET, BOOK])
+    await world.pass(300_000)
+    expect(await events()).toHaveLength(4)
+    expect(world.calls).toHaveLength(4)
+  })
+
+  test('[BU76] all sources share one bound of bytes', async () => {
+    const { world, node, send, hub, events } = makeBusWorld()
+    hub.addStream({ name: 'BILLS', subjects: ['bills.>'] })
+    const bills: SourceDocument = { ...INLET, name: 'bills', nats: { subjects: ['bills.>'] } }
+    const one = await node({ documents: [INLET, bills, BOOK], config: { messageBytesMax: 8_000 } })
+    // Nothing is committed for now: what is taken is under way.
+    let underWay = 0
+    const release: (() => void)[] = []
+    one.faults.commit = async (commit, pass) => {
+      if (!isAccept(commit)) return pass()
+      underWay += 1
+      await new Promise<void>((resolve) => release.push(resolve))
+      underWay -= 1
+      return pass()
+    }
+    const text = 'x'.repeat(1_000)
+    for (let index = 0; index < 20; index += 1) {
+      send({ body: `{"order":"o${index}","text":"${text}"}` })
+      send({ subject: 'bills.paid', body: `{"bill":"${index}","text":"${text}"}` })
+    }
+    await world.pass(1_000)
+    expect(underWay).toBe(8)
+    one.faults.commit = (_, pass) => pass()
+    for (const go of release) go()
+    await world.pass(60_000)
+    expect(await events()).toHaveLength(20)
+  })
+
   test('[BU57] that is brought again, because its acknowledgement got lost, is known', async () => {
     let acknowledgements = 0
     const fate = ({ what }: { readonly what: string }) => {

@@ -1,6 +1,6 @@
 // The ways in from the bus: one consumer for each source that takes from it, of every tenant, as the definitions in force say.
 //
-// Invariants: BU64 a paused source goes on taking; of a disabled one, messages stay where they are. BU65 a durable is of one
+// Invariants: BU76 all sources of a node share one bound of bytes. BU64 a paused source goes on taking; of a disabled one, messages stay where they are. BU65 a durable is of one
 // source: where several tenants name it, one of them has it. BU74 a source reads the streams that its tenant may read. A source whose consumer changes is closed before it begins anew.
 
 import type { TenantId } from '../../core/ids/index.ts'
@@ -63,7 +63,7 @@ export function makeInlets(
     /** Tokens of all nodes; null: this one is alone. */
     readonly draws: Draws | null
   },
-  config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams'>,
+  config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams' | 'messageBytesMax'>,
 ): Inlets {
   const { clock, log, bus, registry, messages } = deps
   const shares = makeShares({ clock, draws: deps.draws })
@@ -156,6 +156,7 @@ export function makeInlets(
         mayRead: (name) => mayRead(wanted.tenant, name),
         knownForMs,
         maxInFlight: IN_FLIGHT_MAX,
+        maxBytes: () => config.messageBytesMax / Math.max(1, inlets.size),
         handle: (message) => messages.handle(way, message),
         onState: (state) => tellState(inlet, state),
       })

@@ -13,6 +13,7 @@ import type { Acceptor } from '../acceptor.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import { type KeptHeaders, traceIdOf } from '../kept-headers.ts'
 import { refusalLine } from '../lines.ts'
+import type { TenantBacklog } from '../tenant-backlog.ts'
 
 /** What a message needs to come in by. */
 export interface Way {
@@ -35,6 +36,7 @@ export function makeMessages(
     readonly ids: Ids
     readonly acceptor: Acceptor
     readonly keptHeaders: KeptHeaders
+    readonly backlog: Pick<TenantBacklog, 'hasRoom'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -76,7 +78,9 @@ export function makeMessages(
       const startedAt = clock.monotonic()
       underWay += 1
       try {
-        if (!deps.isOpen() || underWay > config.acceptsMax || !(await way.turn())) return again()
+        if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(way.tenant))
+          return again()
+        if (!(await way.turn())) return again()
         const source = way.source()
         if (source === null) return again()
         await keep(way.tenant, source, message, startedAt)

@@ -1,6 +1,7 @@
 // What deliveries ask of a store: what was answered to a try, and lists of one subscription's items among many.
 
 import { describe, expect, test } from 'vitest'
+import type { WorkId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE, type SettledState, type WorkKind, type WorkRow } from '../../core/work/index.ts'
 import type { TenantReads, Write } from '../store.ts'
@@ -185,6 +186,23 @@ export function deliveryRules(kit: () => Kit): void {
       expect(await reads().openCounts([], 1)).toEqual([])
       const others = await kit().store.forTenant(OTHER).openCounts([SHOP], 9)
       expect(others).toEqual([{ consumer: SHOP, ready: 0, waiting: 0, leased: 0 }])
+    })
+
+    test('[ST203] what is open of a tenant is counted together, up to a bound', async () => {
+      const total = (cap: number, tenant = TENANT) => kit().store.forTenant(tenant).openTotal(cap)
+      expect(await total(9)).toBe(0)
+      const ended: WorkId[] = []
+      for (let index = 0; index < 7; index += 1) ended.push((await addDelivery()).id)
+      expect(await total(100)).toBe(7)
+      const [done, dead, parked, skipped] = ended as [WorkId, WorkId, WorkId, WorkId]
+      await kit().apply([settle(done, 'done')])
+      await kit().apply([settle(skipped, 'skipped')])
+      await kit().apply([settle(parked, 'parked')])
+      await kit().apply([settle(dead, 'dead')])
+      // What is parked is open; what is dead counts by its letter.
+      expect(await total(100)).toBe(4)
+      expect(await total(3)).toBe(3)
+      expect(await total(100, OTHER)).toBe(0)
     })
 
     test('[ST156] a subscription’s record is guarded by its version, and listed by name', async () => {

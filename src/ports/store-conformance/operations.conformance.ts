@@ -584,6 +584,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
       reads.workList({ cursor, limit, consumer: 'subscription:c', state: 'dead', from: START + 3_000 }),
     ),
     opened: await reads.openCounts(CONSUMERS, limit),
+    openTotals: await Promise.all([1, limit, 1_000].map((cap) => reads.openTotal(cap))),
     letters: await twice((cursor) => reads.deadLetters({ cursor, limit })),
     consumers: await store.system('verification').readyConsumers(),
     counts: await store.system('verification').workCounts(),
