@@ -96,7 +96,9 @@ export function makeRowChecks(deps: {
         `work ${short(id)} forgets attempts: ${before.attempts} to ${write.counters.attempts}`,
       )
     }
-    if (!isPersons && write.counters.losses !== before.losses) {
+    // An operator who puts a job back begins the count again; nothing else changes it in a commit.
+    const isPutBack = from === 'ready' && to === 'ready' && write.counters.losses === 0
+    if (!isPersons && !isPutBack && write.counters.losses !== before.losses) {
       book.violate('N5', `work ${short(id)} changes its losses in a commit`)
     }
     if (isPersons && to === 'ready') book.calls.delete(id)

@@ -42,7 +42,7 @@ import { watchWrites } from './app/writes.ts'
 import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
-import { messageOf } from './core/errors/index.ts'
+import { AppError, messageOf } from './core/errors/index.ts'
 import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
 import type { RefusedName } from './core/guard/index.ts'
 import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
@@ -80,7 +80,7 @@ import {
   placeOfSecret,
   unsetSecrets,
 } from './engine/vaults.ts'
-import { type HttpApi, makeHttpServer, signInUrl } from './http/index.ts'
+import { type HttpApi, makeHttpServer, pauseSentences, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'
 import type { Log } from './ports/log.ts'
@@ -135,6 +135,22 @@ export interface AdminKey {
   readonly value: string
   /** The file it is kept in; null when it came from the environment. */
   readonly file: string | null
+}
+
+/** What a node that is not paused has beside the rest. */
+interface Running {
+  readonly definitions: App['definitions']
+  close(): Promise<{ readonly left: number }>
+}
+
+const NOTHING_APPLIED: App['definitions'] = {
+  folder: null,
+  demo: false,
+  hash: '',
+  count: 0,
+  gone: [],
+  putBack: [],
+  missing: [],
 }
 
 /** Definitions that cannot be put in force; nothing was started. */
@@ -259,8 +275,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const seal = makeLocalSeal({ keys, random })
     // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
-    const pause = await checkHome(config, { store, keys, log })
-    const pauses = pause === null ? [] : [...pause.reasons, confirmSentence(pause)]
+    let pause = await checkHome(config, { store, keys, log }, config.confirmCopy)
     const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
     if (hashicorp !== null) parts.push(hashicorp)
     const ownSecrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
@@ -340,7 +355,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       // One small row: probes come every few seconds, whatever the size of the store.
       look: () => store.forTenant(DEFAULT_TENANT).record('bundle', 'current'),
       writes,
-      pauses,
+      pauses: () => (pause === null ? [] : pauseSentences(pause)),
       bus,
     })
     const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
@@ -365,11 +380,12 @@ export async function startApp(options: AppOptions): Promise<App> {
         vetSubscription: (tenant, document) => vetSubscription(http, vars, tenant, document),
         now: () => clock.now(),
         health: () => readiness.ask(),
+        confirmCopy: (code, by) => confirmCopy(code, by),
         gauges: () => figures?.gauges() ?? [],
       }),
       {
         roles: new Set(config.roles),
-        pauses,
+        pause: () => pause,
         consoleFolder: consoleFolder(),
         bodyBytesMax: config.bodyBytesMax,
         heldBytesMax: config.heldBytesMax,
@@ -389,130 +405,169 @@ export async function startApp(options: AppOptions): Promise<App> {
       const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
       log.error('process.stray-rejection', { error: messageOf(error), stack })
     }
-    if (pause !== null) {
-      log.error('node.paused', { url, reasons: pause.reasons, confirm: pause.confirm })
-      return pausedApp({ url, adminKey, pause, store, engine, tellStray }, definitions.folder, async () => {
-        readiness.leave()
-        await closeQuietly(parts.reverse())
+    const run = async (): Promise<Running> => {
+      // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
+      await code.open({ store, tenant: DEFAULT_TENANT })
+      engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
+        if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
+        code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
       })
-    }
-    // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
-    await code.open({ store, tenant: DEFAULT_TENANT })
-    engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
-      if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
-      code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
-    })
-    await engine.definitions.load()
-    const folder: FolderDeps = {
-      // Without a folder there is nothing but the demo that could have been left behind.
-      owner: config.flowsFolder === null ? 'demo' : 'folder',
-      isAlone: config.store.kind === 'sqlite',
-      ownFolders: [config.dataFolder],
-      definitions: engine.definitions,
-      load,
-      keepCode: (loaded) => code.keep(loaded),
-      heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
-      vet: (document) => vetSubscription(http, vars, DEFAULT_TENANT, document),
-      refusesLiterals: config.environment === 'PROD',
-    }
-    const objections = await findObjections(folder, definitions)
-    refuseErrors({ ...definitions, findings: objections })
-    for (const { message, file, line } of objections)
-      log.warn('definitions.doubtful', { tenant: DEFAULT_TENANT, file, line, error: message })
-    const { hash, version, putBack } = await applyFolder(folder, definitions)
-    await access.start()
-    const tenants = await access.tenants.all()
-    await secrets.rewrap(tenants)
-    const missing = await warnOfUnsetSecrets({
-      tenants,
-      definitions: engine.definitions,
-      secrets,
-      vault,
-      log,
-    })
-    await engine.start()
-    gate.open()
-    const isKeeper = config.roles.includes('schedule')
-    if (isKeeper) idempotency.start()
-    const { length: count } = definitions.definitions
-    log.info('node.started', { url, node, roles: config.roles.join(','), definitions: count })
+      await engine.definitions.load()
+      const folder: FolderDeps = {
+        // Without a folder there is nothing but the demo that could have been left behind.
+        owner: config.flowsFolder === null ? 'demo' : 'folder',
+        isAlone: config.store.kind === 'sqlite',
+        ownFolders: [config.dataFolder],
+        definitions: engine.definitions,
+        load,
+        keepCode: (loaded) => code.keep(loaded),
+        heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
+        vet: (document) => vetSubscription(http, vars, DEFAULT_TENANT, document),
+        refusesLiterals: config.environment === 'PROD',
+      }
+      const objections = await findObjections(folder, definitions)
+      refuseErrors({ ...definitions, findings: objections })
+      for (const { message, file, line } of objections)
+        log.warn('definitions.doubtful', { tenant: DEFAULT_TENANT, file, line, error: message })
+      const { hash, version, putBack } = await applyFolder(folder, definitions)
+      await access.start()
+      const tenants = await access.tenants.all()
+      await secrets.rewrap(tenants)
+      const missing = await warnOfUnsetSecrets({
+        tenants,
+        definitions: engine.definitions,
+        secrets,
+        vault,
+        log,
+      })
+      await engine.start()
+      gate.open()
+      const isKeeper = config.roles.includes('schedule')
+      if (isKeeper) idempotency.start()
+      const { length: count } = definitions.definitions
+      log.info('node.started', { url, node, roles: config.roles.join(','), definitions: count })
 
-    const say = options.onNotice
-    const watch =
-      config.environment === 'DEV' && say !== undefined && definitions.folder !== null
-        ? followFolder(
-            folder,
-            definitions.folder,
-            { version, loaded: definitions, loadedAt: definitions.loadedAt },
-            (text) => say(text),
-          )
-        : null
+      const say = options.onNotice
+      const watch =
+        config.environment === 'DEV' && say !== undefined && definitions.folder !== null
+          ? followFolder(
+              folder,
+              definitions.folder,
+              { version, loaded: definitions, loadedAt: definitions.loadedAt },
+              (text) => say(text),
+            )
+          : null
 
-    // The charts that people see are of the node that shows them.
-    const queueAges =
-      isKeeper || config.roles.includes('api')
-        ? noteQueueAges({
-            store,
-            meter: engine.meter,
-            now: () => clock.now(),
-            tenants: () => access.tenants.all(),
-          })
-        : null
-    if (queueAges !== null)
-      figures = noteFigures({ backlog: engine.backlog, relay: engine.relay, now: () => clock.now() })
+      // The charts that people see are of the node that shows them.
+      const queueAges =
+        isKeeper || config.roles.includes('api')
+          ? noteQueueAges({
+              store,
+              meter: engine.meter,
+              now: () => clock.now(),
+              tenants: () => access.tenants.all(),
+            })
+          : null
+      if (queueAges !== null)
+        figures = noteFigures({ backlog: engine.backlog, relay: engine.relay, now: () => clock.now() })
+
+      const close = async () => {
+        // Whoever sends us requests hears of it first; until then they are taken as ever.
+        readiness.leave()
+        log.info('node.draining', { delayMs: config.drainDelayMs })
+        if (config.drainDelayMs > 0)
+          await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
+        queueAges?.close()
+        figures?.close()
+        // Requests under way and work share one deadline.
+        const endAt = clock.monotonic() + config.shutdownMs
+        let drained = { left: 0 }
+        // A step that fails is told, and keeps none of the others from being done.
+        await closeAll(
+          [
+            () => watch?.close(),
+            () => demo?.stop(),
+            () => server.close(),
+            () => checks[Symbol.asyncDispose](),
+            () => idempotency.stop(),
+            async () => {
+              drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
+            },
+            () => transport[Symbol.asyncDispose](),
+            () => outbound[Symbol.asyncDispose](),
+            () => hashicorp?.[Symbol.asyncDispose](),
+            () => demo?.[Symbol.asyncDispose](),
+            () => store[Symbol.asyncDispose](),
+          ],
+          (error) => log.error('node.close-failed', { error }),
+        )
+        log.info('node.stopped', drained)
+        await log[Symbol.asyncDispose]()
+        return drained
+      }
+      return {
+        definitions: {
+          folder: definitions.folder,
+          demo: isDemo(config),
+          hash,
+          count,
+          gone: goneLines(folder),
+          putBack: putBackLines({ putBack }),
+          missing,
+        },
+        close,
+      }
+    }
+
+    let running: Running | null = null
+    /** The start after a confirmed pause. */
+    let resuming: Promise<Running> | null = null
+    const confirmCopy: HttpApi['confirmCopy'] = async (code, by) => {
+      if (pause !== null) {
+        const still = await checkHome(config, { store, keys, log }, code, by)
+        if (still !== null)
+          throw new AppError('conflict', `${code} is not the code of this pause, which is ${still.confirm}`)
+        pause = null
+        resuming ??= run()
+      }
+      if (resuming === null) return
+      try {
+        running = await resuming
+      } catch (error) {
+        // The copy is confirmed: the next start runs, or says what keeps it from that.
+        log.error('node.resume-failed', { error })
+        await log.flush()
+        options.onFatal?.(`the node could not start after its pause: ${messageOf(error)}`)
+        throw error
+      }
+    }
+    if (pause === null) running = await run()
+    else log.error('node.paused', { url, reasons: pause.reasons, confirm: pause.confirm })
 
     let closing: Promise<{ left: number }> | null = null
     const close = async () => {
-      // Whoever sends us requests hears of it first; until then they are taken as ever.
+      const last = running ?? (await resuming?.catch(() => null)) ?? null
+      if (last !== null) return last.close()
       readiness.leave()
-      log.info('node.draining', { delayMs: config.drainDelayMs })
-      if (config.drainDelayMs > 0)
-        await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
-      queueAges?.close()
-      figures?.close()
-      // Requests under way and work share one deadline.
-      const endAt = clock.monotonic() + config.shutdownMs
-      let drained = { left: 0 }
-      // A step that fails is told, and keeps none of the others from being done.
-      await closeAll(
-        [
-          () => watch?.close(),
-          () => demo?.stop(),
-          () => server.close(),
-          () => checks[Symbol.asyncDispose](),
-          () => idempotency.stop(),
-          async () => {
-            drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
-          },
-          () => transport[Symbol.asyncDispose](),
-          () => outbound[Symbol.asyncDispose](),
-          () => hashicorp?.[Symbol.asyncDispose](),
-          () => demo?.[Symbol.asyncDispose](),
-          () => store[Symbol.asyncDispose](),
-        ],
-        (error) => log.error('node.close-failed', { error }),
-      )
-      log.info('node.stopped', drained)
-      await log[Symbol.asyncDispose]()
-      return drained
+      await closeQuietly(parts.reverse())
+      return { left: 0 }
     }
     return {
       url,
       adminKey,
-      definitions: {
-        folder: definitions.folder,
-        demo: isDemo(config),
-        hash,
-        count,
-        gone: goneLines(folder),
-        putBack: putBackLines({ putBack }),
-        missing,
+      get definitions() {
+        return running?.definitions ?? { ...NOTHING_APPLIED, folder: definitions.folder }
       },
       warnings: definitions.findings,
-      pause: null,
+      get pause() {
+        return pause
+      },
       store,
       engine,
-      makeSignInLink: async () => signInUrl(url, (await access.makeNodeLink()).token),
+      makeSignInLink: async () => {
+        if (running === null) throw new Error('the node is paused')
+        return signInUrl(url, (await access.makeNodeLink()).token)
+      },
       tellStray,
       close: () => (closing ??= close()),
       async [Symbol.asyncDispose]() {
@@ -620,37 +675,20 @@ function followStore(
 async function checkHome(
   config: Config,
   { store, keys, log }: { readonly store: Store; readonly keys: MasterKeys; readonly log: Log },
+  confirm: string | null,
+  by?: string,
 ): Promise<Pause | null> {
-  const { store: where, confirmCopy: confirm } = config
+  const { store: where } = config
   if (where.kind === 'postgres' && config.masterKey === null) return null
   const file = where.kind === 'sqlite' ? where.file : null
   const pause = await findPause({ store, keys, file, confirm })
   if (pause === null || !pause.isConfirmed) return pause
-  log.warn('node.copy-confirmed', { reasons: pause.reasons, confirm: pause.confirm })
+  log.warn('node.copy-confirmed', {
+    reasons: pause.reasons,
+    confirm: pause.confirm,
+    ...(by !== undefined && { by }),
+  })
   return null
-}
-
-function confirmSentence({ confirm }: Pause): string {
-  return `To go on all the same, start with --confirm-copy ${confirm} or MILLRACE_CONFIRM_COPY=${confirm}.`
-}
-
-function pausedApp(
-  parts: Pick<App, 'url' | 'adminKey' | 'pause' | 'store' | 'engine' | 'tellStray'>,
-  folder: string | null,
-  closeParts: () => Promise<void>,
-): App {
-  let closing: Promise<{ left: number }> | null = null
-  const close = () => (closing ??= closeParts().then(() => ({ left: 0 })))
-  return {
-    ...parts,
-    definitions: { folder, demo: false, hash: '', count: 0, gone: [], putBack: [], missing: [] },
-    warnings: [],
-    makeSignInLink: () => Promise.reject(new Error('the node is paused')),
-    close,
-    async [Symbol.asyncDispose]() {
-      await close()
-    },
-  }
 }
 
 /** What the system says about a path or an address, in words. */
@@ -952,6 +990,7 @@ function makeApi(
     | 'secretEnv'
     | 'runCheck'
     | 'variableNames'
+    | 'confirmCopy'
   > & {
     readonly demo: Demo | null
   },

@@ -229,6 +229,7 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   revokeKey: () => ({ status: 404, params: { id: rows.key } }),
   listTenants: () => ({ status: 403 }),
   createTenant: () => ({ status: 403, body: { name: 'third' } }),
+  confirmCopy: () => ({ status: 403, body: { code: '0a1b2c3d' } }),
   listSecrets: () => ({ status: 200 }),
   setSecret: () => ({ status: 201, body: { name: 'TOKEN', value: 'the stranger’s' } }),
   promoteSecret: () => ({ status: 404, params: { name: 'HELD' } }),

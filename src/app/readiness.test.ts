@@ -17,7 +17,7 @@ function make(over: Partial<ReadinessDeps> = {}) {
     },
     bus: null,
     writes: { problem: () => null, probe: async () => {} },
-    pauses: [],
+    pauses: () => [],
     ...over,
   })
   return { time, world, readiness }
@@ -143,6 +143,6 @@ test('[ND16] what flushes nothing proves no write', async () => {
 })
 
 test('[DU7] a paused node says why', async () => {
-  const { readiness } = make({ pauses: ['it is a copy'] })
+  const { readiness } = make({ pauses: () => ['it is a copy'] })
   expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['it is a copy'] })
 })

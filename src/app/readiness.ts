@@ -20,7 +20,7 @@ export interface ReadinessDeps {
   look(): Promise<unknown>
   readonly writes: Writes
   /** Why the node does nothing until the operator decides; none: it is not paused. */
-  readonly pauses: readonly string[]
+  pauses(): readonly string[]
   readonly bus: Pick<Bus, 'status'> | null
 }
 
@@ -85,7 +85,8 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
       // Every node joins: where the heartbeat is not taken, no event is either.
       const lease = alive ? ('held' as const) : ('lost' as const)
       const reasons: string[] = []
-      if (deps.pauses.length > 0) reasons.push(...deps.pauses)
+      const pauses = deps.pauses()
+      if (pauses.length > 0) reasons.push(...pauses)
       else if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
       else if (!deps.isStarted()) reasons.push('the node is starting')
       else if (lease === 'lost') reasons.push('the node has no lease in the store')

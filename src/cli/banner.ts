@@ -52,7 +52,8 @@ export function renderPause(url: string, { reasons, confirm }: Pause): string {
     '',
     ...reasons.map((reason) => `  ${reason}`),
     '',
-    `To go on all the same: millrace start --confirm-copy ${confirm}`,
+    `To go on all the same, without a restart: millrace confirm-copy ${confirm}`,
+    `Or start it again with: millrace start --confirm-copy ${confirm}`,
     '',
     '',
   ].join('\n')

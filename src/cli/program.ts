@@ -2,7 +2,13 @@
 
 import { Argument, Command, CommanderError } from 'commander'
 import { type Cli, handle } from './command.ts'
-import { addConsoleCommand, addKeyCommands, addSecretCommands, addTenantCommands } from './commands/access.ts'
+import {
+  addConfirmCopyCommand,
+  addConsoleCommand,
+  addKeyCommands,
+  addSecretCommands,
+  addTenantCommands,
+} from './commands/access.ts'
 import { addDeadLetterCommands } from './commands/dead-letters.ts'
 import { addDefinitionCommands } from './commands/definitions.ts'
 import { addDeliveryCommands } from './commands/deliveries.ts'
@@ -76,6 +82,7 @@ export function makeProgram(cli: Cli): Command {
       cli.exitCode = await start({ roles: options.role, settings })
     })
   addInitCommand(program, cli)
+  addConfirmCopyCommand(program, cli)
   addMoveCommand(program, cli)
   program.commandsGroup('Definitions:')
   addDefinitionCommands(program, cli)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, FunctionActionDocument, RouteDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
+import { isUntried } from '../core/work/index.ts'
 import {
   accept,
   answered,
@@ -232,6 +233,30 @@ describe('what a crash left', () => {
     expect(await world.reads.ledger('BOOK:o1')).toEqual(
       wasSent ? expect.objectContaining({ state: 'unknown', proof: 'crash' }) : null,
     )
+  })
+
+  test('[R11] [W9] a job that an operator puts back after a crash loop begins to count again, and repeats nothing unproved', async () => {
+    const world = makeWorld()
+    let node = await world.node()
+    const eventId = await accept(world, node)
+    for (const _ of [0, 1, 2]) {
+      node.crash()
+      node = await world.node({ faults: { ledger: hang } })
+      await world.pass()
+    }
+    node.crash()
+    node = await world.node()
+    await world.pass()
+    const work = await workOf(world, eventId)
+    expect(work).toMatchObject({ state: 'parked', losses: 3 })
+    const put = node.engine.retry(DEFAULT_TENANT, work.id, { actor: 'ann' })
+    await world.pass(1_000)
+    await put
+    // Nothing is known of its effect, so that it is parked again: as in doubt, not as a crash loop.
+    const back = await workOf(world, eventId)
+    expect(back).toMatchObject({ state: 'parked', losses: 0 })
+    expect(isUntried(back)).toBe(false)
+    expect(world.calls).toHaveLength(1)
   })
 })
 

@@ -17,6 +17,7 @@ import {
   EMPTY_NOTE,
   letterOf,
   type Note,
+  putBackCounters,
   type WorkRow,
   type WorkState,
 } from '../core/work/index.ts'
@@ -254,7 +255,7 @@ export function makeWorkActions(
         {
           to: 'again',
           delayMs: 0,
-          counters: countersOf(work),
+          counters: putBackCounters(work),
           note: noteOf(work),
           guards: [],
           writes: [],

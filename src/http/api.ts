@@ -89,6 +89,8 @@ export interface HttpApi {
   /** Whether the address of a subscription may be called. */
   vetSubscription(tenant: TenantId, document: SubscriptionDocument): Promise<Vetted>
   readonly access: Access
+  /** Ends the node's pause and settles when it runs; refuses with AppError another code than the one of the pause. */
+  confirmCopy(code: string, by: string): Promise<void>
   readonly definitions: Pick<
     Definitions,
     'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'versionOf' | 'control'

@@ -24,7 +24,7 @@ export interface ConsolePages {
 }
 
 /** Whether a person asks for a page, not a program for data. */
-function asksForPage(request: FastifyRequest, path: string): boolean {
+export function asksForPage(request: FastifyRequest, path: string): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   return isRead && !FOR_PROGRAMS.test(path) && (request.headers.accept ?? '').includes('text/html')
 }

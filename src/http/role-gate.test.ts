@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
-import type { Role } from '../core/node/index.ts'
+import { ALL_ROLES, type Role } from '../core/node/index.ts'
 import type { HttpApi } from './api.ts'
+import type { ShownPause } from './paused-page.ts'
 import { makeHttpServer } from './server.ts'
 
 const nothing: Partial<HttpApi> = {
@@ -11,9 +12,15 @@ const nothing: Partial<HttpApi> = {
   },
 }
 
-async function ask(roles: readonly Role[], method: 'GET' | 'POST', url: string) {
+async function ask(
+  roles: readonly Role[],
+  method: 'GET' | 'POST',
+  url: string,
+  pause: ShownPause | null = null,
+) {
   await using server = makeHttpServer(nothing as HttpApi, {
     roles: new Set(roles),
+    pause: () => pause,
     bodyBytesMax: 1_000,
     closeMs: 0,
     requestId: () => 'r-1',
@@ -21,7 +28,7 @@ async function ask(roles: readonly Role[], method: 'GET' | 'POST', url: string) 
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const answer = await fetch(`http://127.0.0.1:${port}${url}`, { method, headers: { accept: 'text/html' } })
-  return { status: answer.status, text: await answer.text() }
+  return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() }
 }
 
 test.each([
@@ -48,3 +55,27 @@ test.each(['/healthz', '/readyz', '/errors/role_missing', '/openapi.json'])(
     expect((await ask(['deliver'], 'GET', url)).status).toBe(200)
   },
 )
+
+const PAUSE: ShownPause = { reasons: ['/data/<copy>.db is a copy.'], confirm: '0a1b2c3d' }
+
+test.each(['/', '/events', '/work/wrk_1'])(
+  '[DU13] a browser that asks a paused node for %s gets a page with the reasons and the command',
+  async (url) => {
+    const { status, type, text } = await ask([...ALL_ROLES], 'GET', url, PAUSE)
+    expect(status).toBe(503)
+    expect(type).toContain('text/html')
+    expect(text).toContain('/data/&lt;copy&gt;.db is a copy.')
+    expect(text).toContain('millrace confirm-copy 0a1b2c3d')
+  },
+)
+
+test.each([
+  ['GET', '/v1/events'],
+  ['POST', '/in/default/shop'],
+  ['GET', '/metrics'],
+] as const)('[DU7] %s %s of a paused node is a problem for programs', async (method, url) => {
+  const { status, text } = await ask([...ALL_ROLES], method, url, PAUSE)
+  expect(status).toBe(503)
+  expect(JSON.parse(text)).toMatchObject({ code: 'node_paused' })
+  expect(JSON.parse(text).detail).toContain('/data/<copy>.db is a copy. To go on all the same')
+})

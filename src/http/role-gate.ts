@@ -4,6 +4,7 @@
 import { AppError } from '../core/errors/index.ts'
 import type { Role } from '../core/node/index.ts'
 import { isIngest } from './ingest.ts'
+import { pauseSentences, type ShownPause } from './paused-page.ts'
 
 /** Every node answers these: they are about the node itself, or need nothing of it. */
 const OF_EVERY_NODE = /^\/(healthz|readyz|metrics|errors|openapi\.json)(\/|$)/
@@ -21,8 +22,12 @@ export function assertRole(roles: ReadonlySet<Role>, path: string): void {
   })
 }
 
-/** A paused node answers for itself alone, and takes nothing in: `reasons` say why, and what to do. */
-export function assertNotPaused(reasons: readonly string[], path: string): void {
-  if (reasons.length === 0 || (OF_EVERY_NODE.test(path) && !path.startsWith('/metrics'))) return
-  throw new AppError('node_paused', reasons.join(' '), { details: { reasons: [...reasons] } })
+/** What ends the pause. */
+const CONFIRM_PATH = '/v1/node/confirm-copy'
+
+/** A paused node answers for itself alone, and takes nothing in. */
+export function assertNotPaused(pause: ShownPause, path: string): void {
+  if (path === CONFIRM_PATH || (OF_EVERY_NODE.test(path) && !path.startsWith('/metrics'))) return
+  const reasons = pauseSentences(pause)
+  throw new AppError('node_paused', reasons.join(' '), { details: { reasons } })
 }

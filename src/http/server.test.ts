@@ -53,6 +53,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     sourceBodyMax: () => Number.POSITIVE_INFINITY,
     receive: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
     refused: () => {},
+    confirmCopy: async (...args) => void calls.push(['confirmCopy', ...args]),
     rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },
     pace: {} as HttpApi['pace'],
     publish: async () => [],

@@ -13,7 +13,7 @@ import { addBodies } from './bodies.ts'
 import { BODY_BYTES_MAX, tooLarge } from './body-limits.ts'
 import { makeByteBudget } from './byte-budget.ts'
 import { makeConnections } from './connections.ts'
-import { addConsolePages } from './console-pages.ts'
+import { addConsolePages, asksForPage } from './console-pages.ts'
 import { makeFileCompiler } from './definition-files.ts'
 import { noteExpectation } from './expect.ts'
 import {
@@ -28,6 +28,7 @@ import { addIdempotency } from './idempotency.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 import { refusedJson } from './json-refusal.ts'
 import { addOpenApi } from './openapi.ts'
+import { type ShownPause, sendPausedPage } from './paused-page.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { normalizeTarget } from './request-target.ts'
 import { assertNotPaused, assertRole } from './role-gate.ts'
@@ -47,6 +48,7 @@ import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
 import { addLaneRoutes } from './routes-lanes.ts'
 import { addLedgerRoutes } from './routes-ledger.ts'
 import { addMetricsRoute } from './routes-metrics.ts'
+import { addNodeRoutes } from './routes-node.ts'
 import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPaceRoutes } from './routes-pace.ts'
@@ -72,8 +74,8 @@ export interface HttpServerOptions {
   readonly connectionsPerAddressMax?: number
   /** What the node does; left out: everything. */
   readonly roles?: ReadonlySet<Role>
-  /** Why the node does nothing until the operator decides; left out: it is not paused. */
-  readonly pauses?: readonly string[]
+  /** Why the node does nothing until the operator decides; null, or left out: it is not paused. */
+  pause?(): ShownPause | null
   /** Networks of proxies whose word about the caller's address is taken. */
   readonly trustedProxies?: readonly string[]
   /** Where senders reach this node, without a slash at the end; left out: as their requests say. */
@@ -108,7 +110,8 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log, roles = ALL_ROLES, pauses = [] } = options
+  const { log, roles = ALL_ROLES } = options
+  const pauseNow = () => options.pause?.() ?? null
   let closing = false
   let server: Server | null = null
   const sockets = new Set<Socket>()
@@ -170,7 +173,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
           refuseEarly(request, response, error)
           return
         }
-        if (isIngest(request.url) && roles.has('ingest') && pauses.length === 0) ingest(request, response)
+        if (isIngest(request.url) && roles.has('ingest') && pauseNow() === null) ingest(request, response)
         else handler(request, response)
       }
       server = createServer(
@@ -214,7 +217,11 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(NOSNIFF)
-    assertNotPaused(pauses, pathOf(request))
+    const pause = pauseNow()
+    if (pause !== null) {
+      if (asksForPage(request, pathOf(request))) return sendPausedPage(reply, pause)
+      assertNotPaused(pause, pathOf(request))
+    }
     assertRole(roles, pathOf(request))
   })
   const methodsOf = makeMethodTable(app)
@@ -265,6 +272,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addOverviewRoutes(scope, api)
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)
+      addNodeRoutes(scope, api)
       const compileFiles = makeFileCompiler(api)
       addDefinitionRoutes(scope, api, compileFiles)
       addIntegrationRoutes(scope, api, options.publicUrl ?? null)

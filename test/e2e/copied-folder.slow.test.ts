@@ -84,3 +84,48 @@ test('[DU7] [DU8] a copy with another key is paused until the operator confirms 
   }
   expect(readFileSync(join(copied, 'millrace.log'), 'utf8')).toContain('"node.copy-confirmed"')
 })
+
+test('[DU8] [DU13] the admin of the node confirms a copy while it is paused, and it runs without a restart', async () => {
+  await using workspace = makeWorkspace()
+  const flows = await workspace.writeFlows(FLOWS)
+  const first = await start(workspace.data, flows)
+  expect((await send(first.url)).status).toBe(202)
+  await first.close()
+  const copied = join(workspace.folder, 'copied')
+  cpSync(workspace.data, copied, { recursive: true })
+  const node = await start(copied, flows)
+  try {
+    const code = node.pause?.confirm ?? ''
+    const confirm = (body: object, key = node.adminKey.value) =>
+      fetch(`${node.url}/v1/node/confirm-copy`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const page = await fetch(node.url, { headers: { accept: 'text/html' } })
+    expect(page.status).toBe(503)
+    expect(page.headers.get('content-type')).toContain('text/html')
+    expect(await page.text()).toContain(`millrace confirm-copy ${code}`)
+    expect((await confirm({ code }, 'mrk_other')).status).toBe(401)
+    expect((await confirm({ code: 'ffffffff' })).status).toBe(409)
+    expect((await send(node.url)).status).toBe(503)
+
+    // Two at once are one start.
+    const answers = await Promise.all([confirm({ code }), confirm({ code })])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(node.pause).toBeNull()
+    expect(node.definitions.count).toBe(1)
+    expect((await readyz(node.url)).status).toBe(200)
+    expect((await send(node.url)).status).toBe(202)
+    expect((await confirm({ code })).status).toBe(200)
+  } finally {
+    await node.close()
+  }
+  const log = readFileSync(join(copied, 'millrace.log'), 'utf8').trim().split('\n')
+  const lines = log.map((line) => JSON.parse(line) as { name?: string })
+  expect(lines.find(({ name }) => name === 'node.copy-confirmed')).toMatchObject({ by: 'admin', audit: true })
+  // What was confirmed is confirmed for the next start too.
+  const again = await start(copied, flows)
+  expect(again.pause).toBeNull()
+  await again.close()
+})

@@ -1,9 +1,10 @@
 // What has to hold before a data file is used: nothing that was acknowledged is missing, and what is read is on disk.
 //
 // Invariants: DU1 a hole is refused, without a change, unless the operator names the group at which the file ends. DU2 a torn last
-// transaction is no hole. DU3 after an unclean stop the log is written again and flushed before anything relies on it.
+// transaction is no hole. DU3 after an unclean stop the log is written again and flushed before anything relies on it. DU12 a missing
+// mark is a hole, unless the file itself says that it was closed in order.
 
-import { copyFileSync, existsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreError } from '../../ports/store.ts'
 import { type DurabilitySettings, openForReading } from './connection.ts'
@@ -11,10 +12,10 @@ import { type Mark, markPath, readMark } from './durable-mark.ts'
 import { toStoreError } from './errors.ts'
 import { readWal, rewriteWal, type WalReport } from './wal.ts'
 
-/** Acknowledged writes that are gone, and that the operator accepted. */
 /** Where SQLite locks a file, by its format. */
 const LOCK_BYTE = 0x4000_0000
 
+/** Acknowledged writes that are gone, and that the operator accepted. */
 export interface AcceptedLoss {
   readonly file: string
   /** The last group of the file. */
@@ -40,6 +41,8 @@ interface Found {
   readonly mark: Mark | null
   readonly log: WalReport | null
   readonly isThere: boolean
+  /** The file says that a store is open on it. */
+  readonly isOpen: boolean
   readonly group: number
   readonly hole: string | null
 }
@@ -54,8 +57,12 @@ export function prepareFile(file: string, acceptLoss: number | null): Pick<Openi
   const found = look(file)
   const { mark, log } = found
   const loss = found.hole === null ? null : refuseHole(file, found, found.hole, acceptLoss)
-  const wasUnclean = found.isThere && (mark === null ? log !== null : !mark.isClean)
-  if (log !== null && log.validBytes > 0) rewriteWal(logPath(file), log.validBytes)
+  const wasUnclean = found.isThere && (mark === null ? log !== null || found.isOpen : !mark.isClean)
+  if (log !== null && log.validBytes > 0) {
+    if (found.isThere) rewriteWal(logPath(file), log.validBytes)
+    // It was copied, and belongs to no file any more.
+    else rmSync(logPath(file))
+  }
   return { wasUnclean, loss }
 }
 
@@ -75,12 +82,14 @@ function look(file: string): Found {
       `the database file cannot be opened: ${file} is a folder; give the path of a file`,
     )
   const bytes = stat?.size ?? 0
-  if (bytes === 0 && (log === null || log.validBytes === 0)) {
-    const isGone = mark !== null && mark.group > 0
-    return { mark, log, isThere: false, group: 0, hole: isGone ? `${file} is empty or was deleted` : null }
+  if (bytes === 0) {
+    // Nothing is opened here: SQLite deletes a log that it finds beside an empty file.
+    const isGone = (mark !== null && mark.group > 0) || (log !== null && log.validBytes > 0)
+    const hole = isGone ? `${file} is empty or was deleted` : null
+    return { mark, log, isThere: false, isOpen: false, group: 0, hole }
   }
-  const { group, pageCount, pageBytes } = readGroup(file)
-  return { mark, log, isThere: true, group, hole: findHole() }
+  const { group, isOpen, pageCount, pageBytes } = readGroup(file)
+  return { mark, log, isThere: true, isOpen, group, hole: findHole() }
 
   function findHole(): string | null {
     if (log?.damage) return `its write-ahead log ${logPath(file)} ${log.damage}`
@@ -90,6 +99,11 @@ function look(file: string): Found {
       if (page === lockPage) continue
       if (!log?.pages.has(page)) return `${file} was cut: it has ${bytes} bytes and ${pageCount} pages`
     }
+    if (mark === null && isOpen)
+      return (
+        `it was not closed in order, and ${markPath(file)} is missing, which names the last acknowledged group. ` +
+        'Or the file is a copy that was made without the files beside it while a node ran'
+      )
     if (mark === null || mark.group <= group) return null
     return existsSync(logPath(file))
       ? `its write-ahead log ${logPath(file)} was cut or damaged, or the file is an older copy`
@@ -98,7 +112,12 @@ function look(file: string): Found {
 }
 
 /** A connection that only reads leaves the log as it is when it closes. */
-function readGroup(file: string): { group: number; pageCount: number; pageBytes: number } {
+function readGroup(file: string): {
+  group: number
+  isOpen: boolean
+  pageCount: number
+  pageBytes: number
+} {
   let db: DatabaseSyncInstance | null = null
   try {
     db = openForReading(file)
@@ -107,7 +126,7 @@ function readGroup(file: string): { group: number; pageCount: number; pageBytes:
     const isOurs = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'last_group'").get()
     const group: number =
       isOurs === undefined ? 0 : db.prepare('SELECT number FROM last_group WHERE one = 1').get().number
-    return { group, pageCount, pageBytes }
+    return { group, isOpen: isMarkedOpen(db), pageCount, pageBytes }
   } catch (error) {
     throw toStoreError(error, 'no')
   } finally {
@@ -123,14 +142,37 @@ function refuseHole(file: string, found: Found, what: string, acceptLoss: number
       acknowledged === null || acknowledged <= group
         ? `It can be read up to group ${group}.`
         : `It ends at group ${group}; groups up to ${acknowledged} were acknowledged (${markPath(file)}).`
+    const verb = mark === null && found.isOpen ? 'may have' : 'has'
     throw new StoreError(
       'corrupt',
-      `${file} has lost acknowledged writes: ${what}. ${known} Nothing was changed. Put the missing files back, or restore ` +
+      `${file} ${verb} lost acknowledged writes: ${what}. ${known} Nothing was changed. Put the missing files back, or restore ` +
         `a backup. To go on without what is lost, start once with --accept-loss ${group} or MILLRACE_ACCEPT_LOSS=${group}: ` +
         'events that senders think are stored are gone, and effects may happen again',
     )
   }
   return { file, found: group, acknowledged, what, copy: copyLog(file, group) }
+}
+
+/**
+ * The file's own word on whether a store is open on it: `user_version` in its header, which no schema step uses. It is 0 in files of
+ * versions that did not say.
+ */
+const OPEN_VERSION = 1
+
+function isMarkedOpen(db: DatabaseSyncInstance): boolean {
+  return db.prepare('PRAGMA user_version').get().user_version === OPEN_VERSION
+}
+
+/** Reaches the file itself before anything is acknowledged. The mark is there by then, so a crash in between refuses nothing. */
+export function noteOpen(db: DatabaseSyncInstance): void {
+  db.exec(`PRAGMA user_version = ${OPEN_VERSION}`)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/** Before the mark says so: a crash in between leaves a mark that names the last group. */
+export function noteClosed(db: DatabaseSyncInstance): void {
+  db.exec('PRAGMA user_version = 0')
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 /** SQLite will write over it. */

@@ -12,7 +12,7 @@ import { type Answered, type Asked, makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { answerAll } from './look-ups.ts'
 import { migrate } from './migrate.ts'
-import { checkPages, type Opening, prepareFile } from './opening.ts'
+import { checkPages, noteClosed, noteOpen, type Opening, prepareFile } from './opening.ts'
 import { decodeCommits, encodeClaimed, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
@@ -51,7 +51,7 @@ export function runWriter(port: MessagePort, data: ThreadData): void {
       close() {
         try {
           executor.assertSound()
-          db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+          noteClosed(db)
           mark.close(executor.lastGroup)
         } finally {
           db.close()
@@ -99,6 +99,7 @@ function open(
 function openExecutor(db: DatabaseSyncInstance, file: string, flushFault: Int32Array | undefined) {
   const { number } = db.prepare('SELECT number FROM last_group WHERE one = 1').get() as { number: number }
   const mark = openMark(file, number)
+  noteOpen(db)
   const executor = makeExecutor(db, {
     noteGroup: (group) => mark.note(group),
     ...(flushFault !== undefined && { commit: (commit) => commitOrFail(commit, flushFault) }),

@@ -183,6 +183,17 @@ export function addTenantCommands(program: Command, cli: Cli): void {
   })
 }
 
+export function addConfirmCopyCommand(program: Command, cli: Cli): void {
+  const confirmCopy = program
+    .command('confirm-copy')
+    .argument('<code>', 'the code that /readyz, the log and the page of the paused node name')
+    .description('let a paused node run on a copied data file or with another master key, without a restart')
+  handle(confirmCopy, cli, async (session, _options, code) => {
+    const answer = await session.api.post<Answer<'confirmCopy'>>('/v1/node/confirm-copy', { code })
+    session.show(answer, () => session.out.line('the node runs'))
+  })
+}
+
 export function addConsoleCommand(program: Command, cli: Cli): void {
   const command = program
     .command('console')

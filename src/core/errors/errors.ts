@@ -512,7 +512,7 @@ export const ERRORS = {
     kind: 'unavailable',
     status: 503,
     title: 'The node is paused',
-    next: 'Senders send again later. The operator follows what the detail says: /readyz and the log say the same.',
+    next: 'Senders send again later. The operator follows what the detail says, and ends the pause with `millrace confirm-copy`: /readyz and the log say the same.',
   },
   shutting_down: {
     kind: 'unavailable',

@@ -17,6 +17,7 @@ export {
   isUntried,
   isWorkKind,
   letterOf,
+  putBackCounters,
   SUBSCRIPTION_PREFIX,
   WORK_STATES,
 } from './work.ts'

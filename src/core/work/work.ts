@@ -26,7 +26,7 @@ export interface Counters {
   readonly attempts: number
   /** Times it stepped aside for somebody else's key or a closed bucket. */
   readonly waits: number
-  /** Times its owner died while a crash had left the job behind before. It stays when the job is put back. */
+  /** Times its owner died while a crash had left the job behind before. A retry keeps it; an operator who puts the job back clears it. */
   readonly losses: number
 }
 
@@ -174,6 +174,11 @@ export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId 
  */
 export function isIsolated({ alone, losses }: Pick<WorkRow, 'alone' | 'losses'>): boolean {
   return alone && losses > 0
+}
+
+/** As an operator puts it back: crashes before that say nothing of what comes now. A job that was tried never looks like a new one. */
+export function putBackCounters({ attempts, waits, losses }: Counters): Counters {
+  return { attempts, waits: losses > 0 ? Math.max(1, waits) : waits, losses: 0 }
 }
 
 /** Whether nobody has tried it so far, or said that it should wait: its time has not begun. */

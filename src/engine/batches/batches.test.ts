@@ -392,6 +392,62 @@ describe('a batch that is refused as a whole', () => {
 })
 
 describe('crash in mid-batch', () => {
+  test('[BA18] what gathered when a node crashed gathers again, in one call', async () => {
+    const world = makeWorld(() => OK)
+    const documents = withBatch({ size: 10, maxWaitMs: 60_000 })
+    const first = await world.node({ documents })
+    const ids = await send(world, first, ['a', 'b', 'c'])
+    first.crash()
+    // So late that nothing of it has to wait for company any more.
+    await world.pass(120_000)
+    await world.node({ documents })
+    await world.pass(10_000)
+    expect(world.calls.map(({ request }) => refsOf(request).sort())).toEqual([['BOOK:a', 'BOOK:b', 'BOOK:c']])
+    expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
+  })
+
+  test('[BA18] members that two crashes interrupted are each a batch of one', async () => {
+    const world = makeWorld(() => OK)
+    const documents = withBatch({ size: 10, maxWaitMs: 60_000 })
+    let node = await world.node({ documents })
+    const ids = await send(world, node, ['a', 'b', 'c'])
+    node.crash()
+    node = await world.node({ documents })
+    await world.pass(1_000)
+    // They gather, beside one that no crash interrupted, and nothing was called.
+    const [fresh] = await send(world, node, ['d'])
+    expect(await statesOf(world, [...ids, fresh!])).toEqual(['leased', 'leased', 'leased', 'leased'])
+    expect(world.calls).toHaveLength(0)
+    node.crash()
+    await world.node({ documents })
+    await world.pass(60_000)
+    const calls = world.calls.map(({ request }) => refsOf(request).join())
+    expect(calls.sort()).toEqual(['BOOK:a', 'BOOK:b', 'BOOK:c', 'BOOK:d'])
+    expect(await statesOf(world, [...ids, fresh!])).toEqual(['done', 'done', 'done', 'done'])
+  })
+
+  test('[BA18] a leftover of whose key the ledger has an entry may have been sent: it is a batch of one', async () => {
+    const world = makeWorld((request, call) =>
+      said(call === 1 ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
+    )
+    const documents = withBatch({ ...PARTIAL, size: 10, maxWaitMs: 60_000 }, { idempotent: true })
+    const first = await world.node({ documents })
+    const ids = await send(world, first, ['a', 'b'])
+    await world.pass(60_000)
+    // The answer named neither of them: both are in doubt, and wait for their repetition.
+    expect(world.calls).toHaveLength(1)
+    expect(await ledger(world, 'a')).toMatchObject({ state: 'unknown' })
+    expect(await statesOf(world, ids)).toEqual(['ready', 'ready'])
+    first.faults.ledger = () => new Promise<never>(() => {})
+    await world.pass(60_000)
+    expect(await statesOf(world, ids)).toEqual(['leased', 'leased'])
+    first.crash()
+    await world.node({ documents })
+    await world.pass(60_000)
+    const calls = world.calls.slice(1).map(({ request }) => refsOf(request).join())
+    expect(calls.sort()).toEqual(['BOOK:a', 'BOOK:b'])
+    expect(await statesOf(world, ids)).toEqual(['done', 'done'])
+  })
   test('[BA14] no member is lost and none is doubled: the batch is parked, and a person settles all', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'one', documents: withBatch() })

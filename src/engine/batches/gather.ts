@@ -1,9 +1,11 @@
 // Gathering: items of one route wait in this node's memory until they are as many as a batch may hold, or until the eldest has
 // waited long enough. Nothing is written for the waiting; a crash before the freeze leaves items as any other crash does.
 //
-// Invariant: BA4 no two members of one batch have the same key; the second waits for the first as for anybody's.
+// Invariants: BA4 no two members of one batch have the same key; the second waits for the first as for anybody's. BA18 what one crash
+// interrupted gathers again; what two crashes interrupted, or what may have been sent, is a batch of one.
 
 import type { TenantId } from '../../core/ids/index.ts'
+import { isIsolated } from '../../core/work/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Joined } from '../call.ts'
 import type { InternalCall } from '../outcome.ts'
@@ -71,8 +73,10 @@ export function makeGathering(deps: {
       const { work, event } = item
       const rules = route.batch
       if (rules === null) throw new Error('assertion failed: only routes with a batch gather')
-      // What a crash left behind is nobody's company.
-      const name = work.alone ? work.id : `${work.tenant} ${work.definition}`
+      // What one crash interrupted gathers again: nothing of it was sent, because a batch that may have been sent has its members merged
+      // into it and is reclaimed whole, under its key. One that the ledger has an entry of may have been sent in an earlier batch.
+      const isApart = isIsolated(work) || (work.alone && over !== null)
+      const name = isApart ? work.id : `${work.tenant} ${work.definition}`
       const gathered = open.get(name) ?? begin(name, call, work.createdAt, rules.maxWaitMs)
       if (gathered.members.some((member) => member.key === key)) {
         return { delayMs: HELD_MS, why: 'another item holds the key' }
@@ -82,7 +86,7 @@ export function makeGathering(deps: {
       gathered.members.push({ item, work, event, key, scope, over })
       gathered.bytes += event.data.length
       const isFull = gathered.members.length >= rules.size || gathered.bytes >= BATCH_BYTES_MAX
-      if (isFull || work.alone || isOver) close(name, gathered)
+      if (isFull || isApart || isOver) close(name, gathered)
       try {
         return await frozen
       } finally {

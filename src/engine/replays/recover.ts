@@ -10,7 +10,7 @@ import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { Route, Vars } from '../../core/route/index.ts'
 import type { Subscription } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import { putBackCounters, type WorkRow } from '../../core/work/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store, TenantReads } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
@@ -170,7 +170,7 @@ function hurryUp(
   event: EventSummary,
   work: WorkRow,
 ): PieceReplay {
-  const { id, tenant, state, epoch, consumer, definition, attempts, waits, losses } = work
+  const { id, tenant, state, epoch, consumer, definition } = work
   const { key, class: failureClass, lastError, effectRef, httpStatus, durationMs } = work
   const about = { ...event, sensitive: [], data: '', headers: '' }
   const line = lineOf('replay', 'RETRIED', about, {
@@ -185,7 +185,7 @@ function hurryUp(
         w: 'work.again',
         work: id,
         delayMs: 0,
-        counters: { attempts, waits, losses },
+        counters: putBackCounters(work),
         note: { key, class: failureClass, lastError, effectRef, httpStatus, durationMs },
       },
     ],

@@ -1761,6 +1761,16 @@ export interface Operations {
       } | null
     }
   }
+  /** Let a paused node run on a copied data file, or with another master key */
+  confirmCopy: {
+    args: {
+      /** The code of the message, such as `0a1b2c3d`. */
+      readonly code: string
+    }
+    answer: {
+      readonly isPaused: boolean
+    }
+  }
   /** Say to which instance it belongs: its trigger is run for that one */
   correlateOrphan: {
     args: ({
@@ -3970,6 +3980,7 @@ export const OPERATIONS = {
   cancelWork: ['POST', '/v1/work/{id}/cancel', []],
   checkDefinitions: ['POST', '/v1/definitions/check', []],
   closeCircuit: ['POST', '/v1/pace/{route}/close-circuit', []],
+  confirmCopy: ['POST', '/v1/node/confirm-copy', []],
   correlateOrphan: ['POST', '/v1/orphans/{id}/correlate', []],
   createKey: ['POST', '/v1/keys', []],
   createSubscription: ['POST', '/v1/webhooks/subscriptions', []],
