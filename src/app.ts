@@ -37,6 +37,7 @@ import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients, makeOutbound, outboundPolicyOf } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
+import { openSignedCode } from './app/signed-code.ts'
 import { openTransport } from './app/transport.ts'
 import { watchWrites } from './app/writes.ts'
 import { type Config, ownFilesOf } from './config/index.ts'
@@ -357,6 +358,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       writes,
       pauses: () => (pause === null ? [] : pauseSentences(pause)),
       bus,
+      refusesCode: () => code.refused().size > 0,
     })
     const checks = makeCheckThread({ timeoutMs: config.checkTimeoutMs })
     parts.push(checks)
@@ -407,7 +409,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
     const run = async (): Promise<Running> => {
       // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
-      await code.open({ store, tenant: DEFAULT_TENANT })
+      const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
+      await openSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
       engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
         if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
         code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))

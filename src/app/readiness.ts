@@ -2,7 +2,7 @@
 // a second, whoever asks how often.
 //
 // Invariants: ND10 not ready before the start is over, from the moment that the node is told to stop, and while the store does not
-// answer in time. ND16 nor from a failed write on, until one succeeds. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing.
+// answer in time. ND16 nor from a failed write on, until one succeeds. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing; so is code that is refused.
 
 import type { EngineHealth } from '../engine/index.ts'
 import type { Readiness } from '../http/index.ts'
@@ -22,6 +22,8 @@ export interface ReadinessDeps {
   /** Why the node does nothing until the operator decides; none: it is not paused. */
   pauses(): readonly string[]
   readonly bus: Pick<Bus, 'status'> | null
+  /** Whether stored code is refused; left out: none is. */
+  refusesCode?(): boolean
 }
 
 export interface NodeReadiness {
@@ -91,7 +93,12 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
       else if (!deps.isStarted()) reasons.push('the node is starting')
       else if (lease === 'lost') reasons.push('the node has no lease in the store')
       if (problem !== null) reasons.push(problem)
-      const checks = { store: problem === null ? ('ok' as const) : ('away' as const), lease, bus: busOf() }
+      const checks = {
+        store: problem === null ? ('ok' as const) : ('away' as const),
+        lease,
+        bus: busOf(),
+        ...(deps.refusesCode?.() === true ? { code: 'refused' as const } : {}),
+      }
       return { ready: reasons.length === 0, reasons, checks }
     },
     leave() {

@@ -551,7 +551,7 @@ describe('hmac', () => {
       'config: { region: eu }',
       'config: { region: "{{ hmac(vars.region) }}" }',
     )
-    expect(messages(connection)).toEqual(refused(33))
+    expect(messages(connection)).toEqual(refused(32))
     const source = [
       'kind: Source',
       'name: shop',

@@ -9,7 +9,7 @@ import { DEFAULT_TENANT, type Ids, type InstanceId } from '../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
-import type { FunctionOutcome } from '../ports/code.ts'
+import { CodeRefusedError, type FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { FunctionConnections } from './connections/index.ts'
 import { SETTLE_MARGIN_MS } from './decisions.ts'
@@ -227,6 +227,7 @@ export function makeInternalActions(
     try {
       isOpen = await code.isOpen(codeHash, name, tenant)
     } catch (error) {
+      if (error instanceof CodeRefusedError) throw error
       // Nobody knows yet, and nothing was run.
       await deps.fail(call, { class: 'transient', error: messageOf(error), retryAfterMs: null })
       return true

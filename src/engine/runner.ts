@@ -6,6 +6,7 @@ import { JsonError } from '../core/json/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../core/work/index.ts'
+import { CodeRefusedError } from '../ports/code.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
 import type { Rotations } from './credentials/index.ts'
@@ -84,6 +85,19 @@ export function makeRunner(
     }
   }
 
+  const toldCode = new Set<string>()
+
+  /** All its items wait for the same: once is enough to know. */
+  const tellRefused = (
+    { tenant, consumer }: Pick<WorkRow, 'tenant' | 'consumer'>,
+    error: CodeRefusedError,
+  ) => {
+    const { codeHash, message } = error
+    if (toldCode.has(codeHash)) return
+    toldCode.add(codeHash)
+    log.error('code.refused', { tenant, consumer, codeHash, error: message })
+  }
+
   const toldKinds = new Set<string>()
 
   /** Another version made it, and runs it: once is enough to know. */
@@ -104,6 +118,7 @@ export function makeRunner(
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
     if (!isWorkKind(item.work.kind)) tellUnknown(item.work)
+    else if (error instanceof CodeRefusedError) tellRefused(item.work, error)
     else if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item

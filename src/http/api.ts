@@ -162,5 +162,7 @@ export interface Readiness {
     readonly lease: 'held' | 'lost'
     /** Away, it delays and loses nothing: the node is ready all the same. */
     readonly bus: 'ok' | 'away' | 'none'
+    /** Some stored code must not be run, and its jobs wait; the node is ready all the same. Left out: there is none. */
+    readonly code?: 'refused'
   }
 }

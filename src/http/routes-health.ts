@@ -9,10 +9,11 @@ import { answer, integer, listOf, shape, string } from './schemas-answers.ts'
 const STORE = ['ok', 'away'] as const
 const LEASE = ['held', 'lost'] as const
 const BUS = ['ok', 'away', 'none'] as const
+const CODE = ['refused'] as const
 const readiness = shape({
   status: string,
   reasons: listOf(string),
-  checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS) }),
+  checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS), code: oneOf(CODE) }, ['code']),
 })
 
 const UNKNOWN: Readiness = {

@@ -55,6 +55,21 @@ export interface FunctionContext {
 
 export type { FunctionOutcome }
 
+/** The store has the code, and it must not be run: jobs wait until it is deployed again. */
+export class CodeRefusedError extends Error {
+  override readonly name = 'CodeRefusedError'
+  readonly codeHash: string
+  readonly why: string
+
+  /** `why`: a whole clause, and what to do. */
+  constructor(codeHash: string, why: string, functionName: string | null = null) {
+    const of = functionName === null ? '' : ` of function \`${functionName}\``
+    super(`the stored code${of} (bundle ${codeHash.slice(0, 12)}) is refused: ${why}`)
+    this.codeHash = codeHash
+    this.why = why
+  }
+}
+
 export interface Code {
   /** Bundles that this node can run. */
   hashes(): readonly string[]
@@ -68,7 +83,7 @@ export interface Code {
   isOpen(codeHash: string, name: string, tenant: TenantId): boolean | Promise<boolean>
   /**
    * A function that does not wait may be answered at once. `input` is shared with the other items of the event: an adapter
-   * gives users' code a copy of its own; functions that are part of the process only read it.
+   * gives users' code a copy of its own; functions that are part of the process only read it. Throws `CodeRefusedError`.
    */
   run(
     codeHash: string,

@@ -3,10 +3,10 @@
 // Reading a folder bundles and loads its files and changes nothing else. What is put in force is kept in the store first,
 // so that any later process can run what older work is pinned to.
 
-import { rmSync } from 'node:fs'
-import { mkdtemp, realpath } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseDuration } from '../../core/expression/index.ts'
 import {
   type CodeExport,
@@ -20,18 +20,28 @@ import {
   outcomeOfError,
 } from '../../core/function/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
-import type { Code } from '../../ports/code.ts'
+import { type Code, CodeRefusedError } from '../../ports/code.ts'
 import { type Bundle, bundleFiles } from './bundle.ts'
 import { callFunction, type UserFunction } from './call.ts'
 import { type Loadable, type ModuleExports, makeModules } from './modules.ts'
 import { exportsOf, loadProblem, unknownExport, withoutHandedOn } from './read.ts'
-import { listBundles, readBundle, type Shelf, saveBundle } from './shelf.ts'
+import {
+  isSignedShelf,
+  listBundles,
+  readBundle,
+  renewSignatures,
+  type Shelf,
+  saveBundle,
+  signFormer,
+} from './shelf.ts'
 
 export interface BundleCode extends Code {
   /** Bundles and loads the files. Nothing of it is in force, and nothing is stored. */
   read(folder: string, files: readonly CodeFile[]): Promise<CodeFolder>
-  /** From now on bundles are kept there; what is there already can be run. */
-  open(shelf: Shelf): Promise<void>
+  /** From now on bundles are kept there; what is there already can be run, unless it is refused. */
+  open(shelf: Shelf, options?: OpenOptions): Promise<Opened>
+  /** Bundles of the store that must not be run, and why. */
+  refused(): ReadonlyMap<string, string>
   /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
   keep(folder: CodeFolder): Promise<void>
   /** Another node may have kept bundles: if one of these is not known, looks for what the store has by now. */
@@ -40,6 +50,18 @@ export interface BundleCode extends Code {
   timeoutMs(name: string, tenant: TenantId): number | null
   /** What the functions of the folder that are open to the tenant say that they emit. */
   emits(tenant: TenantId): readonly { readonly name: string; readonly subjects: readonly string[] }[]
+}
+
+export interface OpenOptions {
+  /** Hashes that stored definitions name: of these, unsigned ones of a former version are signed, once. */
+  pinned(): Promise<ReadonlySet<string>>
+}
+
+export interface Opened {
+  /** Of a former version, and signed now. */
+  readonly signed: readonly string[]
+  /** How many were signed again, with another master key. */
+  readonly renewed: number
 }
 
 export interface BundleCodeOptions {
@@ -57,6 +79,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const read = new WeakMap<CodeFolder, ReadonlyMap<string, Bundle>>()
   const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
   const stored = new Set<string>()
+  const refused = new Map<string, string>()
   let current: ReadonlyMap<string, string> = new Map()
   let listed: readonly string[] | null = null
   let shelf: Shelf | null = null
@@ -84,9 +107,55 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     }
   }
 
+  const readChecked = async (from: Shelf, hash: string): Promise<Loadable | null> => {
+    try {
+      const bundle = await readBundle(from, hash)
+      refused.delete(hash)
+      return bundle
+    } catch (error) {
+      if (error instanceof CodeRefusedError) refused.set(hash, error.message)
+      throw error
+    }
+  }
+
+  const list = async (from: Shelf) => {
+    refused.clear()
+    for (const { hash, refused: why } of await listBundles(from)) {
+      // Its work is taken all the same: each item says then what is wrong, and waits.
+      stored.add(hash)
+      if (why !== null) refused.set(hash, new CodeRefusedError(hash, why).message)
+    }
+    listed = null
+  }
+
+  /** Once per store and machine: whoever empties the one does not reach the other. */
+  const signOnce = async (from: Shelf, { pinned }: OpenOptions): Promise<readonly string[]> => {
+    const mark = options.copies === null ? null : join(options.copies, SIGNED_MARK)
+    const isKnownHere = mark !== null && existsSync(mark)
+    const signed = isKnownHere || (await isSignedShelf(from)) ? [] : await signFormer(from, pinned)
+    if (mark !== null && !isKnownHere) {
+      await mkdir(dirname(mark), { recursive: true, mode: 0o700 })
+      await writeFile(mark, '', { mode: 0o600 })
+    }
+    return signed
+  }
+
+  /** Whether the store can give what this node has read itself. */
+  const isIntact = async (from: Shelf, hash: string): Promise<boolean> => {
+    if (!stored.has(hash)) return false
+    // Without signatures nobody could tell, but for the hash.
+    if (from.signatures === undefined) return true
+    try {
+      return (await readChecked(from, hash)) !== null
+    } catch (error) {
+      if (error instanceof CodeRefusedError) return false
+      throw error
+    }
+  }
+
   /** The functions of a bundle that this process has not loaded yet; null where nobody has it. */
   const obtain = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
-    const bundle = shelf === null ? null : await readBundle(shelf, hash)
+    const bundle = shelf === null ? null : await readChecked(shelf, hash)
     if (bundle === null) return null
     await load(bundle)
     return functions.get(hash) ?? null
@@ -131,18 +200,23 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       read.set(answer, new Map(bundles.map((bundle) => [bundle.hash, bundle])))
       return answer
     },
-    async open(opened) {
+    async open(opened, asked) {
       shelf = opened
-      for (const hash of await listBundles(opened)) stored.add(hash)
-      listed = null
+      const isSigning = opened.signatures !== undefined && asked !== undefined
+      const signed = isSigning ? await signOnce(opened, asked) : []
+      const renewed = await renewSignatures(opened)
+      await list(opened)
+      return { signed, renewed }
     },
+    refused: () => refused,
     async keep(loaded) {
       const defined = loaded.exports.filter(({ value }) => isFunction(value))
       for (const hash of new Set(defined.map(({ codeHash }) => codeHash))) {
-        if (stored.has(hash)) continue
+        if (shelf === null ? stored.has(hash) : await isIntact(shelf, hash)) continue
         const bundle = read.get(loaded)?.get(hash)
         if (bundle === undefined) throw new Error(`bundle ${hash} was not read here`)
         if (shelf !== null) await saveBundle(shelf, bundle)
+        refused.delete(hash)
         stored.add(hash)
       }
       read.delete(loaded)
@@ -152,8 +226,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     async learn(hashes) {
       if (shelf === null || hashes.every(has)) return
       // All of them: what was in force for a moment only has work that stands on it, too.
-      for (const hash of await listBundles(shelf)) stored.add(hash)
-      listed = null
+      await list(shelf)
     },
     has,
     async prepare(hash) {
@@ -198,11 +271,18 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       if (builtIn?.has(codeHash) === true) return builtIn.run(codeHash, name, input, context)
       return obtain(codeHash).then(
         () => runOf(codeHash, name, input, context),
-        (error) => outcomeOfError(error),
+        (error) => {
+          // Nothing was run: the item waits, whatever its attempts are.
+          if (error instanceof CodeRefusedError) throw new CodeRefusedError(codeHash, error.why, name)
+          return outcomeOfError(error)
+        },
       )
     },
   }
 }
+
+/** Unsigned bundles of a former version were looked at by this machine. */
+const SIGNED_MARK = '.signed'
 
 interface ReadBundle {
   readonly exports: readonly CodeExport[]

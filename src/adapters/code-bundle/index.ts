@@ -1,1 +1,2 @@
 export { type BundleCode, type BundleCodeOptions, makeBundleCode } from './code-bundle.ts'
+export { type BundleSignatures, makeBundleSignatures } from './signatures.ts'

@@ -1,56 +1,166 @@
 // Bundles in the store, so that work which began with one can be finished by any later process, whatever the folder says
-// by then. A small record per bundle says that it is there; the text is read when it is needed.
+// by then. A small record per bundle says that it is there, and is signed; the text is read when it is needed.
+//
+// Invariants: FN27 only a text whose signature and hash are good is given out. FN28 a bundle that a former version stored unsigned is
+// signed at the first start of this one, if a definition pins it and its text has the hash; never later.
 
 import { createHash } from 'node:crypto'
 import type { TenantId } from '../../core/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import type { Store, TenantReads } from '../../ports/store.ts'
+import { CodeRefusedError } from '../../ports/code.ts'
+import type { Store, StoredRecord, TenantReads, Write } from '../../ports/store.ts'
 import type { Loadable } from './modules.ts'
+import type { BundleSignatures } from './signatures.ts'
 
 export interface Shelf {
   readonly store: Pick<Store, 'commit'> & {
     forTenant(tenant: TenantId): Pick<TenantReads, 'record' | 'records'>
   }
   readonly tenant: TenantId
+  /** Left out: bundles are neither signed nor verified, only compared with their hash. */
+  readonly signatures?: BundleSignatures
+}
+
+/** What the small record says. */
+interface Name {
+  readonly file: string
+  readonly bytes: number
+  readonly signature?: string
+}
+
+export interface ListedBundle {
+  readonly hash: string
+  /** Why it must not be run; null: its signature is good. */
+  readonly refused: string | null
 }
 
 const NAMES = 'hash/'
 const TEXTS = 'text/'
+/** Says that unsigned bundles were looked at: those that come later are nobody's. */
+const SIGNED = 'signed'
 const PAGE = 100
 
-export async function listBundles({ store, tenant }: Shelf): Promise<readonly string[]> {
-  const hashes: string[] = []
+export async function listBundles(shelf: Shelf): Promise<readonly ListedBundle[]> {
+  return (await namesIn(shelf)).map(([hash, name]) => ({ hash, refused: refusalOf(shelf, hash, name) }))
+}
+
+async function namesIn({ store, tenant }: Shelf): Promise<readonly (readonly [string, Name])[]> {
+  const names: (readonly [string, Name])[] = []
   let cursor: string | null = null
   do {
     const page: Awaited<ReturnType<TenantReads['records']>> = await store
       .forTenant(tenant)
       .records({ kind: 'code', prefix: NAMES, cursor, limit: PAGE })
-    hashes.push(...page.items.map(({ key }) => key.slice(NAMES.length)))
+    names.push(...page.items.map((one: StoredRecord) => [one.key.slice(NAMES.length), nameOf(one)] as const))
     cursor = page.nextCursor
   } while (cursor !== null)
-  return hashes
+  return names
 }
 
-export async function readBundle({ store, tenant }: Shelf, hash: string): Promise<Loadable | null> {
-  const record = await store.forTenant(tenant).record('code', `${TEXTS}${hash}`)
+function nameOf({ body }: Pick<StoredRecord, 'body'>): Name {
+  return parseJson(body) as unknown as Name
+}
+
+const REDEPLOY = 'Deploy its file again from a node that has the folder'
+
+function refusalOf({ signatures, tenant }: Shelf, hash: string, { signature }: Name): string | null {
+  if (signatures === undefined) return null
+  if (signature === undefined) return `it is not signed. ${REDEPLOY}`
+  switch (signatures.verify(tenant, hash, signature)) {
+    case 'good':
+    case 'old':
+      return null
+    case 'unknown':
+      return `it is signed with a master key that this node was not given. Give the node that key as a former one, or: ${REDEPLOY}`
+    case 'wrong':
+      return `its signature is wrong: somebody without the master key changed the database. ${REDEPLOY}`
+  }
+}
+
+/** null: it is not there. Throws `CodeRefusedError` for what must not be run. */
+export async function readBundle(shelf: Shelf, hash: string): Promise<Loadable | null> {
+  const { store, tenant, signatures } = shelf
+  const reads = store.forTenant(tenant)
+  const record = await reads.record('code', `${TEXTS}${hash}`)
   if (record === null) return null
+  if (signatures !== undefined) {
+    const name = await reads.record('code', `${NAMES}${hash}`)
+    const refused = name === null ? `it is not signed. ${REDEPLOY}` : refusalOf(shelf, hash, nameOf(name))
+    if (refused !== null) throw new CodeRefusedError(hash, refused)
+  }
   const { text, map } = parseJson(record.body) as unknown as Loadable
   // Code is run with all rights of the process: never something other than what was applied.
-  if (createHash('sha256').update(text).digest('hex') !== hash) {
-    throw new Error(`the stored code of bundle ${hash} is not what was stored`)
+  if (hashOf(text) !== hash) {
+    if (signatures === undefined) throw new Error(`the stored code of bundle ${hash} is not what was stored`)
+    throw new CodeRefusedError(
+      hash,
+      `its text is not what was stored: somebody changed the database. ${REDEPLOY}`,
+    )
   }
   return { hash, text, map }
 }
 
-export async function saveBundle({ store, tenant }: Shelf, bundle: Loadable & { readonly file: string }) {
-  const put = (key: string, body: JsonValue) =>
-    ({ w: 'record.put', kind: 'code', key, version: 1, body: stringifyJson(body) }) as const
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export async function saveBundle(shelf: Shelf, bundle: Loadable & { readonly file: string }) {
+  const { store, tenant, signatures } = shelf
+  const { hash, file } = bundle
+  const signed = signatures === undefined ? {} : { signature: signatures.sign(tenant, hash) }
+  const name: Name = { file, bytes: Buffer.byteLength(bundle.text), ...signed }
   await store.commit({
     tenant,
     guards: [],
-    writes: [
-      put(`${TEXTS}${bundle.hash}`, { text: bundle.text, map: bundle.map }),
-      put(`${NAMES}${bundle.hash}`, { file: bundle.file, bytes: Buffer.byteLength(bundle.text) }),
-    ],
+    writes: [put(`${TEXTS}${hash}`, { text: bundle.text, map: bundle.map }), putName(hash, name)],
   })
+}
+
+function put(key: string, body: JsonValue): Write {
+  return { w: 'record.put', kind: 'code', key, version: 1, body: stringifyJson(body) }
+}
+
+function putName(hash: string, name: Name): Write {
+  return put(`${NAMES}${hash}`, name as unknown as JsonValue)
+}
+
+/** Signs again what a former master key signed: that one may go then. */
+export async function renewSignatures(shelf: Shelf): Promise<number> {
+  const { store, tenant, signatures } = shelf
+  if (signatures === undefined) return 0
+  const old = (await namesIn(shelf)).filter(
+    ([hash, { signature }]) =>
+      signature !== undefined && signatures.verify(tenant, hash, signature) === 'old',
+  )
+  for (const [hash, name] of old) {
+    const write = putName(hash, { ...name, signature: signatures.sign(tenant, hash) })
+    await store.commit({ tenant, guards: [], writes: [write] })
+  }
+  return old.length
+}
+
+/** Whether a start of this version, or a later one, has been here. */
+export async function isSignedShelf({ store, tenant }: Shelf): Promise<boolean> {
+  return (await store.forTenant(tenant).record('code', SIGNED)) !== null
+}
+
+/** Signs what a former version stored, where `pinned` has it and its text has the hash. Answers the hashes. */
+export async function signFormer(
+  shelf: Shelf,
+  pinned: () => Promise<ReadonlySet<string>>,
+): Promise<readonly string[]> {
+  const { store, tenant, signatures } = shelf
+  if (signatures === undefined) return []
+  const unsigned = (await namesIn(shelf)).filter(([, { signature }]) => signature === undefined)
+  const wanted = unsigned.length === 0 ? new Set<string>() : await pinned()
+  const writes: Write[] = []
+  const hashes: string[] = []
+  for (const [hash, name] of unsigned) {
+    const record = wanted.has(hash) ? await store.forTenant(tenant).record('code', `${TEXTS}${hash}`) : null
+    if (record === null || hashOf((parseJson(record.body) as unknown as Loadable).text) !== hash) continue
+    writes.push(putName(hash, { ...name, signature: signatures.sign(tenant, hash) }))
+    hashes.push(hash)
+  }
+  await store.commit({ tenant, guards: [], writes: [...writes, put(SIGNED, {})] })
+  return hashes
 }
