@@ -2,6 +2,7 @@
 // read and written digit for digit, which JSON.parse cannot.
 
 import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
+import { exactChanges, itemsOf } from './lib/exact-changes.ts'
 import { formatJson, type JsonNode, memberOf, parseJsonText } from './lib/json-text.ts'
 import type { Args, Problem } from './types.ts'
 
@@ -35,12 +36,13 @@ export const api = makeClient({ url: '', fetch: watchedFetch })
 async function withExact<Answer>(
   call: (exactly: ReturnType<typeof makeClient>) => Promise<Answer>,
   member: readonly string[],
+  send: typeof fetch = watchedFetch,
 ): Promise<{ readonly answer: Answer; readonly exact: JsonNode | undefined }> {
   let text = ''
   const exactly = makeClient({
     url: '',
     fetch: async (input, init) => {
-      const response = await watchedFetch(input, init)
+      const response = await send(input, init)
       if (response.ok) text = await response.clone().text()
       return response
     },
@@ -84,10 +86,13 @@ function exactly<Answer>(
     ...members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`),
     ...Object.entries(typed).map(([name, text]) => `${JSON.stringify(name)}:${text}`),
   ]
-  const fetchText: typeof fetch = (input, init) =>
-    watchedFetch(input, { ...init, body: `{${texts.join(',')}}` })
-  return call(makeClient({ url: '', fetch: fetchText }))
+  return call(makeClient({ url: '', fetch: sending(`{${texts.join(',')}}`) }))
 }
+
+const sending =
+  (body: string): typeof fetch =>
+  (input, init) =>
+    watchedFetch(input, { ...init, body })
 
 export const startInstance = (name: string, trigger: string, input: JsonNode) =>
   exactly({ trigger }, { input: formatJson(input) }, (client) =>
@@ -104,19 +109,54 @@ export const fireTransition = (id: string, transition: string, input: JsonNode |
 /** A value that is left out goes. */
 export type Edit = readonly [path: string, value: JsonNode | null]
 
-export function editInstance(
-  id: string,
-  edits: readonly Edit[],
-  asked: { dryRun: boolean; reason?: string },
-) {
+function editsText(edits: readonly Edit[]): string {
   const changes = edits.map(([path, value]) =>
     value === null
       ? JSON.stringify({ path })
       : `{"path":${JSON.stringify(path)},"value":${formatJson(value)}}`,
   )
-  return exactly({ ...asked }, { changes: `[${changes.join(',')}]` }, (client) =>
-    client.editInstance({ id, ...asked, changes: [] }),
+  return `[${changes.join(',')}]`
+}
+
+export function editInstance(id: string, edits: readonly Edit[], asked: { reason?: string }) {
+  return exactly({ ...asked, dryRun: false }, { changes: editsText(edits) }, (client) =>
+    client.editInstance({ id, ...asked, dryRun: false, changes: [] }),
   )
+}
+
+/** What the edits would change; nothing changes. */
+export async function planEdit(id: string, edits: readonly Edit[]) {
+  const { answer, exact } = await withExact(
+    (client) => client.editInstance({ id, dryRun: true, changes: [] }),
+    ['changes'],
+    sending(`{"dryRun":true,"changes":${editsText(edits)}}`),
+  )
+  return { ...answer, changes: exactChanges(exact) }
+}
+
+/** What the migration of one instance would change; nothing changes. */
+export async function planMigration(id: string) {
+  const { answer, exact } = await withExact(
+    (client) => client.migrateInstance({ id, dryRun: true }),
+    ['changes'],
+  )
+  return { ...answer, changes: exactChanges(exact) }
+}
+
+/** The same for the instances of a workflow. */
+export async function planMigrations(name: string) {
+  const { answer, exact } = await withExact(
+    (client) => client.migrateInstances({ name, dryRun: true }),
+    ['items'],
+  )
+  const items = itemsOf(exact)
+  return {
+    ...answer,
+    items: answer.items.map((one, index) => ({
+      ...one,
+      changes: exactChanges(memberOf(items[index], 'changes')),
+    })),
+  }
 }
 
 /** `transform`: the text that was typed; null: it is left as it is, or goes back to the default with `body.transform`. */

@@ -2,7 +2,7 @@
 
 import { useMutation } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { editInstance, problemOf } from '../api.ts'
+import { editInstance, planEdit, problemOf } from '../api.ts'
 import { editsOf } from '../lib/data-edits.ts'
 import { checkJson, formatJson, type JsonNode } from '../lib/json-text.ts'
 import { optionalReason, useAction } from './actions.tsx'
@@ -24,9 +24,9 @@ export function EditDataDialog({ id, data, onClose }: EditDataDialogProps) {
   const [isAsked, setIsAsked] = useState(false)
   const checked = useMemo(() => checkJson(text), [text])
   const edits = useMemo(() => ('node' in checked ? editsOf(before, checked.node) : []), [before, checked])
-  const look = useMutation({ mutationFn: () => editInstance(id, edits, { dryRun: true }) })
+  const look = useMutation({ mutationFn: () => planEdit(id, edits) })
   const save = useAction<string>({
-    run: (why) => editInstance(id, edits, { dryRun: false, ...optionalReason(why) }),
+    run: (why) => editInstance(id, edits, optionalReason(why)),
     done: 'The data is changed',
     failed: 'It could not be changed',
     onDone: onClose,

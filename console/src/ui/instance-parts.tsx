@@ -1,13 +1,14 @@
 // What is beside the history of an instance: its data, results of its steps, what can fire and why not, its work, facts.
 
 import { Link } from 'wouter'
+import { exactChanges } from '../lib/exact-changes.ts'
 import { formatJson, type JsonNode, memberOf } from '../lib/json-text.ts'
 import { ledgerHref } from '../lib/links.ts'
 import { modeInWords, transitionStateInWords } from '../lib/workflow-words.ts'
 import { useInstanceWork } from '../queries.ts'
 import type { Explained, HistoryEntry, InstanceDetail } from '../types.ts'
 import { Chip, Copy, CopyButton, StateChip, Time } from './controls.tsx'
-import { Changes, exactChanges } from './data-changes.tsx'
+import { Changes } from './data-changes.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Rules } from './rules.tsx'
 import { SkeletonRows } from './surfaces.tsx'

@@ -1,7 +1,7 @@
 // Bringing one instance to the version in force: what would change is shown before it can be done.
 
 import { useQuery } from '@tanstack/react-query'
-import { api, problemOf } from '../api.ts'
+import { api, planMigration, problemOf } from '../api.ts'
 import { markingInWords } from '../lib/workflow-words.ts'
 import { optionalReason, ReasonDialog } from './actions.tsx'
 import { Button } from './controls.tsx'
@@ -17,7 +17,7 @@ interface MigrateDialogProps {
 export function MigrateDialog({ id, version, onClose }: MigrateDialogProps) {
   const { data: plan, error } = useQuery({
     queryKey: ['migrate-instance', id],
-    queryFn: () => api.migrateInstance({ id, dryRun: true }),
+    queryFn: () => planMigration(id),
     staleTime: 0,
   })
   const title = `Migrate to version ${version}`

@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { MoveRight } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { api, problemOf } from '../api.ts'
+import { api, planMigrations, problemOf } from '../api.ts'
 import { formatNumber } from '../lib/time.ts'
 import { markingInWords } from '../lib/workflow-words.ts'
 import type { WorkflowDetail } from '../types.ts'
@@ -22,7 +22,7 @@ export function VersionsPanel({
 }) {
   const { name, versions, definition, version } = workflow
   const [isMigrating, setIsMigrating] = useState(false)
-  const look = useMutation({ mutationFn: () => api.migrateInstances({ name, dryRun: true }) })
+  const look = useMutation({ mutationFn: () => planMigrations(name) })
   const isCounted = versions.some((one) => one.definition === definition)
   const rows = isCounted ? versions : [{ definition, version, count: 0 }, ...versions]
   const older = versions.filter((one) => one.definition !== definition)

@@ -36,6 +36,7 @@ export type {
   WorkStory,
 } from './api.generated.ts'
 export { type CallOptions, type Client, type ClientOptions, type ListName, makeClient } from './client.ts'
+export { ExactNumber } from './exact-json.ts'
 export { ConnectionError, ProblemError } from './problem-error.ts'
 export type { StreamMessage, StreamOptions } from './stream.ts'
 export {

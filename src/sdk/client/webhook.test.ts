@@ -37,6 +37,14 @@ const check = (
 ) => codeOf(() => verify(rest.body ?? BODY, headers, secret, { now: NOW, ...rest }))
 
 describe('verify', () => {
+  test('[SN17] gives numbers as they were sent', () => {
+    const secret = `whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`
+    const body = '{"id":9007199254740993,"amount":1.000000000000000001,"count":1.0}'
+    const payload = verify<Record<string, unknown>>(body, sign(body, secret, { id: 'evt_1' }), secret)
+    expect(payload).toMatchObject({ id: 9007199254740993n, count: 1 })
+    expect(String(payload.amount)).toBe('1.000000000000000001')
+  })
+
   test('[SN10] answers the payload, however body and headers are given', () => {
     const headers = standard()
     const upper = Object.fromEntries(

@@ -1,10 +1,12 @@
 // The receiver's kit: whether a webhook is from who has the secret, and is not an old one sent again.
 //
-// It stands alone: nothing else of the client is loaded for it. Crypto is Node's own, asked for only when something is verified, so
+// It stands alone: of the client only the reader of JSON is loaded for it. Crypto is Node's own, asked for only when something is verified, so
 // that the client still runs in browsers.
 //
 // Invariants: SN11 how a secret begins decides which header it may verify; a public key is never the key of an HMAC. SN12 the time is
 // looked at only when the signature is right, and comparing takes as long whatever was given.
+
+import { parseExactJson } from './exact-json.ts'
 
 export type WebhookErrorCode =
   | 'missing_header'
@@ -42,7 +44,7 @@ const TOLERANCE_SECONDS = 300
 const SIGNATURES_MAX = 8
 
 /**
- * The payload, parsed, or a `WebhookVerificationError` that says what to do. `body` is what was received, byte by byte: JSON that was
+ * The payload, parsed (see `ExactNumber` for numbers that a double would change), or a `WebhookVerificationError` that says what to do. `body` is what was received, byte by byte: JSON that was
  * parsed and written again is another text. `secret` is `whsec_…`, a public key `whpk_…`, or the secret of GitHub's header; several while
  * it is being changed. GitHub's header signs the body alone: the time and `webhook-id` prove nothing there.
  */
@@ -236,7 +238,7 @@ function bytesOf(body: string | Uint8Array): Uint8Array {
 
 function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes))
+    return parseExactJson(new TextDecoder().decode(bytes))
   } catch {
     throw refuse('not_json', 'the signature is right, but the body is not JSON: read it yourself')
   }
