@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
@@ -32,6 +33,7 @@ function makeFolder(
     registry,
     code: makeStaticCode({}),
     log,
+    clock: makeSystemClock(),
     now: () => 1_000,
     wake: () => {},
   })

@@ -17,6 +17,7 @@ import { compareFindings } from './finding.ts'
 import { readDocuments } from './read.ts'
 import type { DefinitionFile } from './source-text.ts'
 import type { Endpoint } from './subscriptions.ts'
+import { findHeavyPatterns } from './weigh.ts'
 
 /** What is known beside the files. */
 export interface KnownBeside
@@ -137,7 +138,8 @@ async function checkFiles(
     read.documents,
   )
   const { documents, definitions, proofs } = compiled
-  const findings = [...read.findings, ...compiled.findings].sort(compareFindings)
+  const heavy = findHeavyPatterns(definitions)
+  const findings = [...read.findings, ...compiled.findings, ...heavy].sort(compareFindings)
   return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.inForce) }
 }
 

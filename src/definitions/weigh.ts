@@ -1,6 +1,12 @@
 // How much there is to read, before it is read. Parsing takes a thousand times as long as looking at each character, and
 // nothing else of the node goes on meanwhile: what others send is weighed first.
 
+import type { DefinitionDocument } from '../core/definition/index.ts'
+import { weighPatterns } from '../core/expression/index.ts'
+import { compileRoute } from '../core/route/index.ts'
+import { compileSource } from '../core/source/index.ts'
+import { compileSubscription } from '../core/subscription/index.ts'
+import { compileWorkflow } from '../core/workflow/index.ts'
 import type { Finding } from './finding.ts'
 import { type DefinitionFile, makeFinding, makeSourceText } from './source-text.ts'
 
@@ -10,6 +16,9 @@ export const SENT_BYTES_MAX = 1_048_576
 const FILE_MARKS_MAX = 8_000
 /** Of all: they are checked in one go. */
 const MARKS_MAX = 24_000
+
+/** Of the patterns of one document, as `weighPatterns` counts: the node compiles a document in one go when it is applied. */
+export const PATTERNS_MAX = 100_000
 
 /** What would be too much to take from others; empty: it may be read. */
 export function findTooMuch(files: readonly DefinitionFile[]): readonly Finding[] {
@@ -29,6 +38,31 @@ export function findTooMuch(files: readonly DefinitionFile[]): readonly Finding[
       ]
   }
   return []
+}
+
+/** Documents whose patterns would hold the node up when they are compiled there. */
+export function findHeavyPatterns(
+  definitions: readonly { readonly document: DefinitionDocument; readonly authored: DefinitionFile }[],
+): readonly Finding[] {
+  return definitions.flatMap(({ document, authored }) => {
+    const size = patternSizeOf(document)
+    if (size <= PATTERNS_MAX) return []
+    const message = `the patterns of ${document.kind} ${document.name} have a size of ${size}, and ${PATTERNS_MAX} is the most: lower their counts, or split it`
+    return [tooMuch(authored, message)]
+  })
+}
+
+export function patternSizeOf(document: DefinitionDocument): number {
+  return weighPatterns(() => {
+    try {
+      if (document.kind === 'Source') compileSource(document)
+      else if (document.kind === 'Route') compileRoute(document)
+      else if (document.kind === 'Workflow') compileWorkflow(document)
+      else if (document.kind === 'Subscription') compileSubscription(document)
+    } catch {
+      // Whoever applies it finds out why.
+    }
+  })
 }
 
 function tooMuch(file: DefinitionFile, message: string): Finding {

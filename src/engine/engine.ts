@@ -315,6 +315,7 @@ export function makeEngine(
     code,
     log,
     subscriptions: keeping.defined,
+    clock,
     limits: config.limits,
     enacted: (tenant) => others?.changed(tenant, null),
     now: () => time.now(),

@@ -30,6 +30,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
     registry,
     code: makeStaticCode({}),
     log,
+    clock,
     now: () => NOW,
     wake: () => {},
   })

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DefinitionDocument } from '../core/definition/index.ts'
 import { makeOutboundPolicy } from '../core/guard/index.ts'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { PATTERNS_MAX, patternSizeOf } from '../definitions/weigh.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 
 let world: ReturnType<typeof makeDefinitionWorld>
@@ -250,6 +252,33 @@ describe('applying', () => {
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(4_000)
     const many = Array.from({ length: 201 }, (_, index) => ({ path: `${index}.yaml`, text: '' }))
     expect((await world.post('/definitions/check', { files: many })).status).toBe(400)
+  })
+
+  test('[AC18] patterns that would take long to compile are refused, and what is accepted has no more of them', async () => {
+    const routeOf = (count: number) => {
+      const patterns = Array.from({ length: count }, (_, index) => `re(payload.a, "(a|b|c|d){900}${index}")`)
+      return `kind: Route\nname: heavy\non: shop.paid\nwhere: >-\n  ${patterns.join(' || ')}\ndo: { emit: shop.heavy }\n`
+    }
+    const refused = await world.post('/definitions/apply', { files: files(routeOf(20)) })
+    expect(refused.status).toBe(422)
+    expect(refused.body).toMatchObject({
+      code: 'definitions_invalid',
+      details: {
+        findings: expect.arrayContaining([
+          expect.objectContaining({
+            rule: 'F6',
+            message: expect.stringContaining('the patterns of Route heavy'),
+          }),
+        ]),
+      },
+    })
+    const accepted = await world.post('/definitions/apply', { files: files(routeOf(6)) })
+    expect(accepted.status).toBe(200)
+    const item = (await world.definitions.list(DEFAULT_TENANT)).find(({ name }) => name === 'heavy')
+    // The work that the node itself has with it, counted.
+    const size = patternSizeOf(item?.document as DefinitionDocument)
+    expect(size).toBeGreaterThan(PATTERNS_MAX / 2)
+    expect(size).toBeLessThanOrEqual(PATTERNS_MAX)
   })
 
   test('[AC19] of one tenant’s checks ten wait, and the next is told to come again', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeStaticCode } from '../../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
+import { makeMemoryStore } from '../../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import { makeRegistry } from '../registry.ts'
@@ -59,6 +60,7 @@ async function bare(
     registry,
     code: makeStaticCode({}),
     log: makeMemoryLog(),
+    clock: world.clock,
     now: world.now,
     wake() {},
   })
@@ -70,6 +72,37 @@ const states = async (world: World, ids: readonly Parameters<typeof workOf>[1][]
   Promise.all(ids.map(async (id) => (await workOf(world, id)).state))
 
 describe('applying', () => {
+  test('[AC18] documents that take long to compile are compiled one by one, and the rest of the node goes on between them', async () => {
+    const world = makeWorld(() => CREATED)
+    const documents = Array.from({ length: 8 }, (_, index) => ({ ...OWN, name: `own_${index}` }))
+    const breaksOf = async (stepMs: number) => {
+      const store = makeMemoryStore({ now: () => 1_000, defer: (callback) => queueMicrotask(callback) })
+      let [elapsedMs, breaks] = [0, 0]
+      const definitions = makeDefinitions({
+        store,
+        registry: makeRegistry({ store }),
+        code: makeStaticCode({}),
+        log: makeMemoryLog(),
+        clock: {
+          monotonic: () => (elapsedMs += stepMs),
+          defer(callback) {
+            breaks += 1
+            queueMicrotask(callback)
+          },
+        },
+        now: world.now,
+        wake() {},
+      })
+      await definitions.load()
+      await definitions.apply(DEFAULT_TENANT, api(structuredClone(documents)))
+      expect(await definitions.list(DEFAULT_TENANT)).toHaveLength(documents.length)
+      return breaks
+    }
+    // Between any two of them: before the commit, and again where they are put in force.
+    expect(await breaksOf(25)).toBeGreaterThanOrEqual(documents.length)
+    expect(await breaksOf(0)).toBe(0)
+  })
+
   test('[DV1] [DV2] [DV3] versions grow by what changes, and by nothing else', async () => {
     const { world, definitions } = await start()
     const first = await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { reason: 'try it' })))

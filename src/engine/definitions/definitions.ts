@@ -25,6 +25,7 @@ import { AppError, messageOf } from '../../core/errors/index.ts'
 import { mayUseHmac } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
@@ -90,6 +91,8 @@ interface Next {
   readonly warnings: readonly VersionWarning[]
 }
 
+/** How long documents are compiled before what else the node has to do gets its turn. */
+const COMPILE_MS_MAX = 20
 const HISTORY_MAX = 50
 const CONTROL_TRIES = 5
 
@@ -100,6 +103,7 @@ export function makeDefinitions(deps: {
   readonly log: Log
   /** Left out: nobody keeps anything of subscriptions beside their documents. */
   readonly subscriptions?: DefinedSubscriptions
+  readonly clock: Pick<Clock, 'monotonic' | 'defer'>
   /** How much a tenant may have; left out: the usual. */
   readonly limits?: TenantLimits
   /** This node changed what is in force, and it is durable: for other nodes. */
@@ -187,6 +191,7 @@ export function makeDefinitions(deps: {
       const error = documents.has(hash) ? undefined : unreadable.get(`${tenant} ${hash}`)
       return error === undefined ? [] : [{ document: { kind, name }, hash, error }]
     })
+    await compileAhead(put.flatMap(({ document, isNewer }) => (isNewer ? [] : [document])))
     const unusable = registry.put(tenant, put, overrides, sealed)
     for (const { document, error } of unusable) {
       const definition = definitionId(document)
@@ -309,9 +314,41 @@ export function makeDefinitions(deps: {
     await putInForce(tenant, next, known)
   }
 
-  /** Compiled before it is committed: what every load would stumble over must not come in force. */
-  const refuseUnusable = (documents: Iterable<DefinitionDocument>) => {
+  /** Lets what else the node has to do go on between two documents, when they take long. */
+  const makeBreaks = () => {
+    let since = deps.clock.monotonic()
+    /** null: it is not time for one. */
+    return (): Promise<void> | null => {
+      if (deps.clock.monotonic() - since < COMPILE_MS_MAX) return null
+      return new Promise((resolve) =>
+        deps.clock.defer(() => {
+          since = deps.clock.monotonic()
+          resolve()
+        }),
+      )
+    }
+  }
+
+  /** What is compiled is known from then on: the registry, which takes all of them at once, has nothing left to compile. */
+  const compileAhead = async (documents: Iterable<DefinitionDocument>) => {
+    const takeBreak = makeBreaks()
     for (const document of documents) {
+      try {
+        mustCompile(document)
+      } catch {
+        // The registry finds the same, and tells it.
+      }
+      const due = takeBreak()
+      if (due !== null) await due
+    }
+  }
+
+  /** Compiled before it is committed: what every load would stumble over must not come in force. */
+  const refuseUnusable = async (documents: Iterable<DefinitionDocument>) => {
+    const takeBreak = makeBreaks()
+    for (const document of documents) {
+      const due = takeBreak()
+      if (due !== null) await due
       try {
         if (newer.has(hashDocument(document))) throw new Error('a newer version wrote it: upgrade this node')
         mustCompile(document)
@@ -374,7 +411,7 @@ export function makeDefinitions(deps: {
     const changed = request.definitions.flatMap(({ document }) =>
       inForce.has(hashDocument(document)) ? [] : [document],
     )
-    refuseUnusable(changed)
+    await refuseUnusable(changed)
     const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
     // Before anything is written: a refusal must leave nothing behind.
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
@@ -531,7 +568,7 @@ export function makeDefinitions(deps: {
           tenant,
           target.documents.filter(({ hash }) => !inForce.has(hash)),
         )
-        refuseUnusable(
+        await refuseUnusable(
           target.documents.flatMap(({ hash }) => (inForce.has(hash) ? [] : (documents.get(hash) ?? []))),
         )
         const hashes = new Map(target.documents.map((entry) => [definitionId(entry), entry.hash]))
