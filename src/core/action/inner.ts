@@ -90,7 +90,10 @@ export function compileScheduleAction(document: ScheduleActionDocument, keyed: K
   }
 }
 
-export function compileUnscheduleAction(document: UnscheduleActionDocument, keyed: Keyed = {}): UnscheduleAction {
+export function compileUnscheduleAction(
+  document: UnscheduleActionDocument,
+  keyed: Keyed = {},
+): UnscheduleAction {
   const name = must(compileTemplate(document.name, keyed)).template
   return { type: 'unschedule', render: (scope) => renderName(name, scope, 'unschedule') }
 }
