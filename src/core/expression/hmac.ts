@@ -27,7 +27,7 @@ export function makeHmac(key: Uint8Array): Hmac {
 }
 
 /** What stands for every digest where a text is tried without a key. No digest looks like it. */
-export const HMAC_PLACEHOLDER = '[hmac]'
+const HMAC_PLACEHOLDER = '[hmac]'
 
 /** For what is only shown: never for a key, a request or anything else that has an effect. */
 export const SHOWN_HMAC: Hmac = () => HMAC_PLACEHOLDER
