@@ -25,7 +25,7 @@ const LINE_BYTES = 8_192
 const PAYLOAD_BYTES = 1_048_576
 
 /** The most that one message takes. */
-export function largestBytes(nats: Pick<NatsConnection, 'info'>): number {
+function largestBytes(nats: Pick<NatsConnection, 'info'>): number {
   return (nats.info?.max_payload ?? PAYLOAD_BYTES) + LINE_BYTES
 }
 
