@@ -282,7 +282,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const ownSecrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
     const secrets: typeof ownSecrets = {
       ...ownSecrets,
-      // Definitions with a credential in clear text are sealed too.
+      // Definitions with a credential in clear text and keys of `hmac` are encrypted again, too, and code is signed again.
       async rewrap(tenants) {
         const wrapped = await ownSecrets.rewrap(tenants)
         // Without an earlier key there is none that could open what the current one does not.
@@ -290,6 +290,8 @@ export async function startApp(options: AppOptions): Promise<App> {
         const keyId = keys.current.id
         const resealed = await rewrapRecords(behind, { seal, log, keyId }, tenants)
         if (resealed.rewrapped > 0) log.info('seal.rewrapped', { count: resealed.rewrapped, keyId })
+        const renewed = await code.renew()
+        if (renewed > 0) log.info('code.renewed', { count: renewed, keyId })
         return {
           rewrapped: wrapped.rewrapped + resealed.rewrapped,
           unreadable: [...wrapped.unreadable, ...resealed.unreadable],

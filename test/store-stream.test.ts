@@ -8,7 +8,7 @@ import type { MakeStoreHarness } from '../src/ports/store.conformance.ts'
 import type { CommitResult } from '../src/ports/store.ts'
 import { runStream, type StreamRun } from './support/store-stream.ts'
 
-const SEED = 20_260_118
+const SEED = 20_260_120
 const LENGTH = 2_200
 
 /** A store joins by one line. */
@@ -111,6 +111,6 @@ describe('one stream of operations', () => {
     expect(dump.work.some((row) => row.epoch > 2)).toBe(true)
     expect(dump.ledger.some((row) => row.evidence.length > 1)).toBe(true)
     expect(dump.records.length).toBeGreaterThan(5)
-    expect(dump.outbox.length).toBeGreaterThan(0)
+    expect(dump.outbox.length).toBeGreaterThan(5)
   })
 })

@@ -311,7 +311,7 @@ function tell(
   const found = findClearRead(text, as, sensitive)
   if (found === null) return []
   const { read } = found
-  const message = `\`${found.sensitive.text}\` is sensitive, and ${where} is kept and shown in clear: write \`hash(${read})\` instead of \`${read}\``
+  const message = `\`${found.sensitive.text}\` is sensitive, and ${where} is kept and shown in clear: write \`hmac(${read})\` instead of \`${read}\`, or \`hash(${read})\` if its values cannot be guessed`
   return [{ rule: 'sensitiveInClear', severity: 'warning', message, path }]
 }
 

@@ -43,7 +43,7 @@ export interface ApiNode extends AsyncDisposable {
   seen(fits: (change: Change, tenant: TenantId) => boolean): Promise<Change>
 }
 
-export async function startApiNode(): Promise<ApiNode> {
+export async function startApiNode(settings: Readonly<Record<string, string>> = {}): Promise<ApiNode> {
   const data = mkdtempSync(join(tmpdir(), 'millrace-api-'))
   const vendor = createServer(async (request, response) => {
     for await (const _ of request) {
@@ -54,7 +54,12 @@ export async function startApiNode(): Promise<ApiNode> {
     else response.writeHead(status, { 'content-type': 'application/json' }).end('{"id":"v1"}')
   })
   await new Promise<void>((resolve) => vendor.listen(0, '127.0.0.1', resolve))
-  const env = { MILLRACE_DATA: data, MILLRACE_PORT: '0', MILLRACE_LOG: join(data, 'log.jsonl') }
+  const env = {
+    MILLRACE_DATA: data,
+    MILLRACE_PORT: '0',
+    MILLRACE_LOG: join(data, 'log.jsonl'),
+    ...settings,
+  }
   const resolved = resolveConfig(env)
   if (!resolved.ok) throw new Error(JSON.stringify(resolved.findings))
   const app = await startApp({ config: resolved.config, env })

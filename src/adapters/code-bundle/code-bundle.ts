@@ -40,6 +40,8 @@ export interface BundleCode extends Code {
   read(folder: string, files: readonly CodeFile[]): Promise<CodeFolder>
   /** From now on bundles are kept there; what is there already can be run, unless it is refused. */
   open(shelf: Shelf, options?: OpenOptions): Promise<Opened>
+  /** Signs again what a former master key signed, and answers how many. */
+  renew(): Promise<number>
   /** Bundles of the store that must not be run, and why. */
   refused(): ReadonlyMap<string, string>
   /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
@@ -208,6 +210,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       await list(opened)
       return { signed, renewed }
     },
+    renew: async () => (shelf === null ? 0 : renewSignatures(shelf)),
     refused: () => refused,
     async keep(loaded) {
       const defined = loaded.exports.filter(({ value }) => isFunction(value))

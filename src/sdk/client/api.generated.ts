@@ -2361,6 +2361,7 @@ export interface Operations {
         readonly store: 'ok' | 'away'
         readonly lease: 'held' | 'lost'
         readonly bus: 'ok' | 'away' | 'none'
+        readonly code?: 'refused'
       }
     }
   }
