@@ -17,7 +17,7 @@ import { makeGroupSql } from './group-sql.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
 import { hashKey } from './keys.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { MIGRATIONS } from './migrations/index.ts'
 import { type BreakingProxy, type Cut, startProxy } from './proxy.fixture.ts'
 
 const TENANT = 'acme' as TenantId

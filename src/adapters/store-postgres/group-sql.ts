@@ -1,5 +1,7 @@
 // The texts of a group's statements, made once for a schema: locks on the rows that it names, and the changes of them.
 
+import { nowSql } from './clock.ts'
+import { shareOwnersSql } from './fence.ts'
 import { deleteOutboxSql, insertOutboxSql } from './outbox.ts'
 import type { ColumnType } from './parameters.ts'
 import { putRunsSql } from './runs.ts'
@@ -70,10 +72,9 @@ export function makeGroupSql(schema: string) {
   const lock = (table: Table, keys: readonly string[], properties: readonly string[]) =>
     lockSql(schema, table, keys, properties)
   return {
-    now: `SELECT ${schema}.now_ms() AS now`,
+    now: nowSql(schema),
     group: `INSERT INTO ${schema}.commit_group (id, applied) VALUES ($1::uuid, true)`,
-    // As the function of its name does it, in the order given.
-    shareOwners: `SELECT pg_advisory_xact_lock_shared('${schema}.incarnation'::regclass::oid::int, o::int) FROM unnest($1::int8[]) AS k(o)`,
+    shareOwners: shareOwnersSql(schema),
     owners: `SELECT id, until, fenced FROM ${schema}.incarnation WHERE id = ANY ($1::int8[])`,
     lockLanes: lockLanesSql(schema),
     lockWork: lock(WORK, ROW_KEYS, WORK_HEAD),

@@ -16,7 +16,7 @@ import { assertOwnSessions, makePool, prepare, WRITE_SETTINGS } from './connecti
 import { makeGroupSql } from './group-sql.ts'
 import { openPostgresStore } from './index.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { MIGRATIONS } from './migrations/index.ts'
 import { dropPartition } from './partitions.ts'
 
 const TENANT = 'acme' as TenantId

@@ -6,6 +6,7 @@
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import { nowSql } from './clock.ts'
 import { type Pool, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import { escapeText, makeArray } from './parameters.ts'
@@ -37,7 +38,7 @@ async function pruneRows(
 ): Promise<Pruned> {
   for (let tried = 1; ; tried += 1) {
     try {
-      const [clock] = (await pool.query(prepare(`SELECT ${schema}.now_ms() AS now`))).rows
+      const [clock] = (await pool.query(prepare(nowSql(schema)))).rows
       return await walk({ pool, schema, request, now: clock.now, tenantsIn })
     } catch (error) {
       const failure = classifyError(error)

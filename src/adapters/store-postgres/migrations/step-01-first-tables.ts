@@ -1,29 +1,6 @@
-// The schema, as numbered steps. A step that was released never changes: its checksum is kept in the database.
-//
-// `{s}` stands for the schema's name. Text that is compared or sorted has the collation "C", so that order is the
-// order of the bytes on every server. Keys made by somebody's payload (dedup, ledger, correlation) are looked up by a 16-byte hash:
-// their order is random by nature, and a short key keeps the index small.
+// Step 1: the first tables and functions. Released: never changed.
 
-import { CLAIM, CLAIM_AFTER_CRASH, CLAIM_BY_INDEX } from './claim-migration.ts'
-import { INSTANCES } from './instances-migration.ts'
-import { LANES } from './lanes-migration.ts'
-import { OUTBOX_BY_EVENT, OUTBOX_STEP } from './outbox.ts'
-import { PARTITIONS } from './partitions-migration.ts'
-import { RENEW_FOR_LONGER } from './renew-migration.ts'
-import { RUNS } from './runs.ts'
-
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
-  /**
-   * The lowest version whose code can go on, and start, on the schema that this step makes: two adjacent versions run side by side during
-   * an upgrade. Left out: its own.
-   */
-  readonly worksFrom?: number
-}
-
-const FIRST = `
+export const FIRST_TABLES = `
 -- The one clock of leases, due times and windows.
 CREATE FUNCTION {s}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
@@ -332,63 +309,3 @@ BEGIN
   RETURN NEXT;
 END $$;
 `
-
-const SECOND = `
--- Few events have a cause inside, so this costs the others nothing.
-CREATE INDEX event_caused ON {s}.event (tenant, causation_id COLLATE "C", id) WHERE causation_id IS NOT NULL;
-
--- Letters of every state are listed and grouped; the index over the open ones alone is not needed beside it.
-CREATE INDEX dead_letter_state ON {s}.dead_letter (tenant, state, id);
-DROP INDEX {s}.dead_letter_open;
-`
-
-const THIRD = `
--- Open entries: there are as many as calls under way and doubts. An effect passes through it once.
-CREATE INDEX ledger_of_work ON {s}.ledger (work) WHERE state IN ('reserved', 'unknown');
-`
-
-const FOURTH = `
-ALTER TABLE {s}.event ADD COLUMN raw text;
-
--- Apart from the event, so that a duplicate does not write its body again.
-CREATE TABLE {s}.event_repeat (
-  event text COLLATE "C" PRIMARY KEY,
-  count bigint NOT NULL,
-  last_at bigint NOT NULL
-);
-`
-
-const SEVENTH = `
-ALTER TABLE {s}.attempt ADD COLUMN response text;
-
--- The deliveries of one subscription, newest first. Work of routes and workflows is in neither of the first two; the second holds
--- those that did not get through.
-CREATE INDEX work_delivery ON {s}.work (tenant, consumer, id)
-  WHERE consumer >= 'subscription:' AND consumer < 'subscription;';
-CREATE INDEX work_delivery_held ON {s}.work (tenant, consumer, state, id)
-  WHERE state IN ('skipped', 'merged', 'parked', 'dead', 'cancelled')
-    AND consumer >= 'subscription:' AND consumer < 'subscription;';
--- How many of a consumer wait for a place in a lane, and which.
-CREATE INDEX work_waiting_of ON {s}.work (tenant, consumer, id) WHERE state = 'waiting';
-`
-
-export const MIGRATIONS: readonly Migration[] = [
-  { number: 1, name: 'first tables', sql: FIRST },
-  { number: 2, name: 'follow-ups and dead letters by state', sql: SECOND },
-  { number: 3, name: 'open entries by their work', sql: THIRD },
-  { number: 4, name: 'bodies that are not JSON, and duplicates', sql: FOURTH },
-  { number: 5, name: 'lanes, generations, failures, escalations', sql: LANES },
-  { number: 6, name: 'instances of workflows, their keys, orphans', sql: INSTANCES },
-  { number: 7, name: 'deliveries', sql: SEVENTH },
-  { number: 8, name: 'runs', sql: RUNS },
-  { number: 9, name: 'outbox', sql: OUTBOX_STEP, worksFrom: 8 },
-  { number: 10, name: 'events, attempts and history by weeks', sql: `${PARTITIONS}${CLAIM}` },
-  { number: 11, name: 'claims by index whatever the planner knows', sql: CLAIM_BY_INDEX, worksFrom: 10 },
-  {
-    number: 12,
-    name: 'longer lives, outbox by event',
-    sql: `${RENEW_FOR_LONGER}${OUTBOX_BY_EVENT}`,
-    worksFrom: 10,
-  },
-  { number: 13, name: 'what one crash left is claimed in parallel', sql: CLAIM_AFTER_CRASH, worksFrom: 10 },
-]

@@ -1,11 +1,15 @@
-// Events, attempts and history by weeks, so that what is over goes by dropping a table instead of row by row.
+// Step 10: events, attempts and history by weeks, so that what is over goes by dropping a table instead of row by row.
 //
 // Ids are a prefix and a UUIDv7: their text order is the order of their making, so a range of ids is a span of time, and a look-up by
 // id finds its partition. What was there before stays where it is, as the partition of everything up to a Monday; ids that no
 // partition is made for (a clock that is weeks off) go to the default one. An event is looked up by tenant and id alone, so that is
 // its key, and one index less is written for each.
+//
+// Released: never changed.
 
-export const PARTITIONS = `
+import { CLAIM_WITH_LIMITS } from './step-05-lanes.ts'
+
+const WEEKS = `
 -- Weeks begin on Monday 00:00 UTC.
 CREATE FUNCTION {s}.week_of(p_at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 $$ SELECT floor((p_at - 345600000) / 604800000.0)::bigint * 604800000 + 345600000 $$;
@@ -115,3 +119,10 @@ BEGIN
   END LOOP;
 END $$;
 `
+
+const CLAIM = `
+DROP FUNCTION {s}.claim(uuid, bigint, text[], text[], bigint[], bigint[], bigint, bigint, text[]);
+${CLAIM_WITH_LIMITS}
+`
+
+export const PARTITIONS = `${WEEKS}${CLAIM}`

@@ -1,7 +1,6 @@
-// Renewing, as the first step of the schema made it, but that a life never gets shorter: of two renewals that pass each other on
-// their way the one for less may come last, and what was promised for longer would end with it.
+// Step 12: a renewal never shortens a lease, and the outbox by event. Released: never changed.
 
-export const RENEW_FOR_LONGER = `
+const RENEW_FOR_LONGER = `
 CREATE OR REPLACE FUNCTION {s}.renew_incarnation(p_owner bigint, p_ttl_ms bigint)
 RETURNS TABLE (until bigint, now bigint) LANGUAGE plpgsql AS $$
 BEGIN
@@ -16,3 +15,9 @@ BEGIN
   END IF;
 END $$;
 `
+
+const OUTBOX_BY_EVENT = `
+CREATE INDEX outbox_event ON {s}.outbox (event) WHERE event IS NOT NULL;
+`
+
+export const RENEW_AND_OUTBOX = `${RENEW_FOR_LONGER}${OUTBOX_BY_EVENT}`

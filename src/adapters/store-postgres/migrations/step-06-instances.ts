@@ -1,4 +1,4 @@
-// The sixth step of the schema: instances of workflows, their history, the keys by which events find them, and orphans.
+// Step 6: instances of workflows, their history, the keys by which events find them, and orphans. Released: never changed.
 //
 // An index of (tenant, state, id) can also be used to look a row up by tenant and id, by going through all of the tenant's states;
 // a plan that was made while the table was empty does so, and stays in use. Such an index is therefore only for who says that the
