@@ -5,9 +5,9 @@
 
 import type { QueryResult } from 'pg'
 import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
+import { type GroupDeps, settleGroup } from './commit/commit.ts'
 import { prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
-import { type GroupDeps, settleGroup } from './group.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { makeArray } from './parameters.ts'
 import { queryAgain, retry } from './retry.ts'

@@ -1,6 +1,6 @@
 // The functions of the schema: one text of each, whatever the database was before, and whichever versions start on it.
 
-import pg from 'pg'
+import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import type { NodeId } from '../../core/ids/index.ts'
@@ -221,7 +221,7 @@ test('[PG19] nodes that start at once install them once, on a database of the ve
 })
 
 let claimsMade = 0
-function claimAs(client: pg.Client): Promise<unknown[]> {
+function claimAs(client: Pick<PoolClient, 'query'>): Promise<unknown[]> {
   claimsMade += 1
   const group = `00000000-0000-4000-8000-${String(claimsMade).padStart(12, '0')}`
   const values = [group, 1, ['acme'], ['route:count'], [1], [null], 1, 1, []]

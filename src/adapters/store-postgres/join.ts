@@ -2,9 +2,9 @@
 
 import type { NodeId } from '../../core/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
+import { lockJoins, refuseHalfMoved } from './archive/move-mark.ts'
 import { type Pool, prepare } from './connection.ts'
 import type { LiveFunction } from './install-functions.ts'
-import { lockJoins, refuseHalfMoved } from './move-mark.ts'
 import { retry } from './retry.ts'
 
 export const JOIN_NODE: LiveFunction = {

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import type { PoolClient, QueryConfig } from 'pg'
 import { StoreError } from '../../ports/store.ts'
+import { refuseHalfMoved } from './archive/move-mark.ts'
 import { FUNCTIONS } from './functions.ts'
 import { checksumOf, installFunctions, type LiveFunction } from './install-functions.ts'
 import { MIGRATIONS, type Migration } from './migrations/index.ts'
-import { refuseHalfMoved } from './move-mark.ts'
 
 interface AppliedMigration {
   readonly number: number

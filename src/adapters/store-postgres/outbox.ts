@@ -11,21 +11,7 @@
 
 import type { SystemReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
-import type { ColumnType } from './parameters.ts'
-import { eventList, insertSql, OUTBOX, readEvent, selectList } from './tables.ts'
-
-export const OUTBOX_KEYS: Readonly<Record<string, ColumnType>> = { tenant: 'text', position: 'int8' }
-
-export function insertOutboxSql(schema: string): string {
-  return insertSql(schema, OUTBOX)
-}
-
-export function deleteOutboxSql(schema: string): string {
-  return (
-    `DELETE FROM ${schema}.outbox AS t USING unnest($1::text[], $2::int8[]) AS k(tenant, position) ` +
-    'WHERE t.position = k.position AND t.tenant = k.tenant'
-  )
-}
+import { eventList, OUTBOX, readEvent, selectList } from './tables.ts'
 
 /** Ids of transactions are a server's own: rows that were restored from another's backup are settled, and the eldest. */
 export function adoptOutboxSql(schema: string): string {

@@ -1,7 +1,4 @@
-// Runs in PostgreSQL: the step of the schema that brings them, how they are written and listed, and how they go.
-//
-// No commit asks what a run was, so none is locked before it is written: one statement adds those that are new and changes the
-// others.
+// Integration runs in PostgreSQL: their row, the filters of their list, and their retention.
 
 import { attemptsText } from '../../core/commit/index.ts'
 import type { Pruned } from '../../core/retention/index.ts'
@@ -10,18 +7,7 @@ import { RUN_PURPOSES, RUN_STATES, type Run } from '../../core/run/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { prepare } from './connection.ts'
 import { escapeText, makeArray } from './parameters.ts'
-import type { Walking } from './prune-instances.ts'
-import { insertSql, RUN, toColumn } from './tables.ts'
-
-/** What stays as it began. */
-const KEPT: readonly string[] = ['tenant', 'id', 'connection', 'purpose', 'workId', 'createdAt']
-
-export function putRunsSql(schema: string): string {
-  const set = Object.keys(RUN.columns)
-    .filter((name) => !KEPT.includes(name))
-    .map((name) => `"${toColumn(name)}" = excluded."${toColumn(name)}"`)
-  return `${insertSql(schema, RUN)} ON CONFLICT (tenant, id) DO UPDATE SET ${set.join(', ')}`
-}
+import type { Walking } from './prune/prune-instances.ts'
 
 export function shapeRun(row: Run): object {
   return { ...row, attempts: attemptsText(row.attempts) }

@@ -7,6 +7,9 @@ import { makeIds } from '../../core/ids/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'
+import { type BrokenCommit, makeGroupRunner } from './commit/commit.ts'
+import { touchesOf, weightOf } from './commit/keys.ts'
+import { makeLaneless } from './commit/laneless.ts'
 import {
   assertOwnSessions,
   type DurabilitySettings,
@@ -20,16 +23,13 @@ import {
   WRITE_SETTINGS,
 } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
-import { type BrokenCommit, makeGroupRunner } from './group.ts'
 import { makeJoin } from './join.ts'
-import { touchesOf, weightOf } from './keys.ts'
-import { makeLaneless } from './laneless.ts'
 import { makeLeave } from './leave.ts'
 import { migrate } from './migrate.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { makePartitions } from './partitions.ts'
-import { makePrune } from './prune.ts'
-import { makeSystemReads, makeTenantReads } from './reads.ts'
+import { makePrune } from './prune/prune.ts'
+import { makeSystemReads, makeTenantReads } from './reads/reads.ts'
 import { makeReclaim } from './reclaim.ts'
 import { makeRenew } from './renew.ts'
 

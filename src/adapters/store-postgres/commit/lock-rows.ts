@@ -1,16 +1,16 @@
 // The first round trip of a group: the rows that it names, locked in one order, and how they come in.
 
-import type { Incarnation } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Answer } from './batch.ts'
+import type { Incarnation } from '../../../core/ids/index.ts'
+import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import type { Answer } from '../batch.ts'
+import { prepare, type Statement } from '../connection.ts'
+import { Overtaken } from '../errors.ts'
+import { makeArray } from '../parameters.ts'
+import { ESCALATION, makeArrays, RECORD, WORK } from '../tables.ts'
 import type { Loaded } from './changes.ts'
-import { prepare, type Statement } from './connection.ts'
-import { Overtaken } from './errors.ts'
-import { type GroupSql, pick, RECORD_KEYS, ROW_KEYS } from './group-sql.ts'
+import { type GroupSql, pick, RECORD_KEYS, ROW_KEYS } from './commit-sql.ts'
 import { hashKey, laneKey, type RowKeys } from './keys.ts'
-import { makeArray } from './parameters.ts'
-import { ESCALATION, makeArrays, RECORD, WORK } from './tables.ts'
 
 /** How rows are named, whatever the table. */
 const ROWS = pick(WORK, ROW_KEYS)

@@ -1,31 +1,12 @@
 // The second round trip of a group: how the rows that it changed go out.
 
 import type { Buffer } from 'node:buffer'
-import { type InstanceRow, markingText } from '../../core/instance/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
-import type { Changes, Loaded } from './changes.ts'
-import { prepare, type Statement } from './connection.ts'
-import {
-  CORRELATION_CHANGES,
-  DEAD_LETTER_CHANGES,
-  DEDUP_CHANGES,
-  ESCALATION_CHANGES,
-  FAILURE_CHANGES,
-  type GroupSql,
-  INSTANCE_CHANGES,
-  LANE_CHANGES,
-  LEDGER_CHANGES,
-  ORPHAN_CHANGES,
-  pick,
-  RECORD_CHANGES,
-  RECORD_KEYS,
-  ROW_KEYS,
-} from './group-sql.ts'
-import { hashKey, laneKey } from './keys.ts'
-import { OUTBOX_KEYS } from './outbox.ts'
-import { shapeRun } from './runs.ts'
+import { type InstanceRow, markingText } from '../../../core/instance/index.ts'
+import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import type { WorkRow } from '../../../core/work/index.ts'
+import { prepare, type Statement } from '../connection.ts'
+import { shapeRun } from '../runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -51,7 +32,26 @@ import {
   WORK,
   WORK_CHANGES,
   WORK_MOVES,
-} from './tables.ts'
+} from '../tables.ts'
+import type { Changes, Loaded } from './changes.ts'
+import {
+  CORRELATION_CHANGES,
+  DEAD_LETTER_CHANGES,
+  DEDUP_CHANGES,
+  ESCALATION_CHANGES,
+  FAILURE_CHANGES,
+  type GroupSql,
+  INSTANCE_CHANGES,
+  LANE_CHANGES,
+  LEDGER_CHANGES,
+  ORPHAN_CHANGES,
+  OUTBOX_KEYS,
+  pick,
+  RECORD_CHANGES,
+  RECORD_KEYS,
+  ROW_KEYS,
+} from './commit-sql.ts'
+import { hashKey, laneKey } from './keys.ts'
 
 /** Of the statements that change rows: what names a row, and what is written. Made once, for a group asks for all of them. */
 const COLUMNS = {

@@ -1,11 +1,11 @@
 // Records of one kind by the bytes of their keys.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import { endOfPrefix } from '../../core/text/index.ts'
-import type { Page, StoredRecord, TenantReads } from '../../ports/store.ts'
-import { prepare, type Query } from './connection.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { endOfPrefix } from '../../../core/text/index.ts'
+import type { Page, StoredRecord, TenantReads } from '../../../ports/store.ts'
+import { prepare, type Query } from '../connection.ts'
+import { escapeText } from '../parameters.ts'
 import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
-import { escapeText } from './parameters.ts'
 
 export async function listRecords(
   query: Query,

@@ -1,21 +1,16 @@
 // Reads: a tenant's own rows by keyset pages, and the few reads that cross tenants, on connections that only read.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import { WORK_STATES, type WorkState } from '../../core/work/index.ts'
-import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../ports/store.ts'
-import { INSTANCE_WORK_MAX } from '../../ports/store.ts'
-import { prepare, type Query, type Statement } from './connection.ts'
-import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
-import { searchEvents } from './event-search.ts'
-import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instances.ts'
-import { hashKey, laneKey } from './keys.ts'
-import { readLedgerEntry } from './load-rows.ts'
-import { makeOutboxReads } from './outbox.ts'
-import { type ColumnType, escapeText, makeArray } from './parameters.ts'
-import { listRecords } from './records.ts'
-import { readRun, runsWhere } from './runs.ts'
-import { groupLetters, readOverview } from './summaries.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import { WORK_STATES, type WorkState } from '../../../core/work/index.ts'
+import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../../ports/store.ts'
+import { INSTANCE_WORK_MAX } from '../../../ports/store.ts'
+import { hashKey, laneKey } from '../commit/keys.ts'
+import { readLedgerEntry } from '../commit/lock-rows.ts'
+import { prepare, type Query, type Statement } from '../connection.ts'
+import { makeOutboxReads } from '../outbox.ts'
+import { type ColumnType, escapeText, makeArray } from '../parameters.ts'
+import { readRun, runsWhere } from '../runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -39,7 +34,12 @@ import {
   type Table,
   toColumn,
   WORK,
-} from './tables.ts'
+} from '../tables.ts'
+import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
+import { searchEvents } from './event-search.ts'
+import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instance-reads.ts'
+import { listRecords } from './records.ts'
+import { groupLetters, readOverview } from './summaries.ts'
 import { countOpen, listWork } from './work-list.ts'
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))

@@ -1,12 +1,11 @@
 // Rows of an archive into their tables: one set-based statement a page, with the hashes that the store looks them up by.
 
-import type { ArchiveRows, ArchiveTable } from '../../core/archive/index.ts'
-import { markingText } from '../../core/instance/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import { COUNTED } from './archive-read.ts'
-import { prepare, type Statement } from './connection.ts'
-import { hashKey, laneKey } from './keys.ts'
-import { shapeRun } from './runs.ts'
+import type { ArchiveRows, ArchiveTable } from '../../../core/archive/index.ts'
+import { markingText } from '../../../core/instance/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import { hashKey, laneKey } from '../commit/keys.ts'
+import { prepare, type Statement } from '../connection.ts'
+import { shapeRun } from '../runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -29,7 +28,8 @@ import {
   RECORD,
   RUN,
   type Table,
-} from './tables.ts'
+} from '../tables.ts'
+import { COUNTED } from './archive-read.ts'
 
 type Load<Name extends ArchiveTable> = (
   schema: string,

@@ -6,7 +6,7 @@
 // left what it made where it is seen too.
 
 import type { QueryResult } from 'pg'
-import type { KeepTimes, Pruned } from '../../core/retention/index.ts'
+import type { KeepTimes, Pruned } from '../../../core/retention/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
@@ -14,13 +14,13 @@ import {
   keepMsOf,
   OPEN_ENTRIES,
   OPEN_ORPHANS,
-} from '../../core/retention/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { type Pool, prepare, sendAll } from './connection.ts'
-import { hashKey } from './keys.ts'
-import { escapeText, makeArray } from './parameters.ts'
-import { isIn, type Partition } from './partitions.ts'
+} from '../../../core/retention/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import { hashKey } from '../commit/keys.ts'
+import { type Pool, prepare, sendAll } from '../connection.ts'
+import { escapeText, makeArray } from '../parameters.ts'
+import { isIn, type Partition } from '../partitions.ts'
 import type { Walking } from './prune-instances.ts'
 
 export interface OldEvent {

@@ -1,6 +1,6 @@
 // Lists whose filters have no index: how far down the ids one page looks.
 
-import { prepare, type Query } from './connection.ts'
+import { prepare, type Query } from '../connection.ts'
 import type { Value } from './cursor.ts'
 
 /** Puts a value among those of the statement, and answers what stands for it there. */

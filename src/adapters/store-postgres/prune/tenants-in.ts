@@ -1,9 +1,9 @@
 // Whose events a partition holds, found by its key from one tenant to the next.
 
 import type { QueryResult } from 'pg'
-import { type Pool, prepare, type Statement } from './connection.ts'
-import { isGone } from './errors.ts'
-import type { Partition } from './partitions.ts'
+import { type Pool, prepare, type Statement } from '../connection.ts'
+import { isGone } from '../errors.ts'
+import type { Partition } from '../partitions.ts'
 
 /** Of so many the look costs milliseconds; where there are more, their weeks go row by row. */
 const TENANTS_MAX = 1_000

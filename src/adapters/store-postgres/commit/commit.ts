@@ -13,18 +13,18 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
-import { assert } from '../../core/errors/index.ts'
-import type { Commit, CommitResult } from '../../ports/store.ts'
-import { type Answer, sendBatch } from './batch.ts'
+import { assert } from '../../../core/errors/index.ts'
+import type { Commit, CommitResult } from '../../../ports/store.ts'
+import { type Answer, sendBatch } from '../batch.ts'
+import { type Pool, prepare, type Statement, sendAll } from '../connection.ts'
+import { classifyError, Overtaken, toStoreError, Unwritable } from '../errors.ts'
 import { type Changes, hasChanges } from './changes.ts'
-import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
+import { type GroupSql, makeGroupSql } from './commit-sql.ts'
 import { decideGroup } from './decide.ts'
-import { classifyError, Overtaken, toStoreError, Unwritable } from './errors.ts'
-import { type GroupSql, makeGroupSql } from './group-sql.ts'
 import { collectKeys } from './keys.ts'
 import type { Laneless } from './laneless.ts'
-import { loadStatements, readLoaded } from './load-rows.ts'
-import { storeStatements } from './store-rows.ts'
+import { loadStatements, readLoaded } from './lock-rows.ts'
+import { storeStatements } from './write-rows.ts'
 
 /** A commit that PostgreSQL refuses, such as one that adds an id twice. It wrote nothing. */
 export interface BrokenCommit {

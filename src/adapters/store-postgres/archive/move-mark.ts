@@ -4,7 +4,7 @@
 // that, so whoever joins looks once more, under the lock of joins: laying and lifting the mark takes both.
 
 import type { PoolClient } from 'pg'
-import { StoreError } from '../../ports/store.ts'
+import { StoreError } from '../../../ports/store.ts'
 
 type Client = Pick<PoolClient, 'query'>
 

@@ -1,14 +1,14 @@
 // The schema as what a store is moved into: marked from the first moment until everything is there and was compared.
 
 import type { Client, ClientConfig, PoolClient } from 'pg'
-import type { TargetState } from '../../core/archive/index.ts'
-import type { ArchiveTarget } from '../../ports/archive.ts'
-import { StoreError } from '../../ports/store.ts'
+import type { TargetState } from '../../../core/archive/index.ts'
+import type { ArchiveTarget } from '../../../ports/archive.ts'
+import { StoreError } from '../../../ports/store.ts'
+import { makePool, type Pool, prepare, type Query, sendAll } from '../connection.ts'
+import { toStoreError } from '../errors.ts'
+import { lockSchema, migrate } from '../migrate.ts'
 import { FILLED, loadStatements } from './archive-load.ts'
 import { countRows, readPages } from './archive-read.ts'
-import { makePool, type Pool, prepare, type Query, sendAll } from './connection.ts'
-import { toStoreError } from './errors.ts'
-import { lockSchema, migrate } from './migrate.ts'
 import { finishMark, layMark, lockJoins, readMark } from './move-mark.ts'
 
 export interface PostgresArchiveOptions {

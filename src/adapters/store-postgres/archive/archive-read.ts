@@ -1,15 +1,20 @@
 // Everything in the schema, read in pages by key. What rows are found by, hashes of their keys, is checked on the way: a row under a
 // wrong hash would be there for readers of lists, and for nobody else.
 
-import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, PAGE_LIMITS } from '../../core/archive/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import { StoreError } from '../../ports/store.ts'
-import { prepare, type Query } from './connection.ts'
-import { readInstance } from './instances.ts'
-import { hashKey, laneKey } from './keys.ts'
-import { readLedgerEntry } from './load-rows.ts'
-import { escapeText, makeArray } from './parameters.ts'
-import { readRun } from './runs.ts'
+import {
+  type ArchiveRows,
+  type ArchiveTable,
+  COUNTER_NAMES,
+  PAGE_LIMITS,
+} from '../../../core/archive/index.ts'
+import { joinKey } from '../../../core/text/index.ts'
+import { StoreError } from '../../../ports/store.ts'
+import { hashKey, laneKey } from '../commit/keys.ts'
+import { readLedgerEntry } from '../commit/lock-rows.ts'
+import { prepare, type Query } from '../connection.ts'
+import { escapeText, makeArray } from '../parameters.ts'
+import { readInstance } from '../reads/instance-reads.ts'
+import { readRun } from '../runs.ts'
 import {
   ATTEMPT,
   CORRELATION,
@@ -31,7 +36,7 @@ import {
   selectList,
   type Table,
   toColumn,
-} from './tables.ts'
+} from '../tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
-import type { Commit, Guard, Write } from '../../ports/store.ts'
+import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../../core/ids/index.ts'
+import { EMPTY_NOTE } from '../../../core/work/index.ts'
+import type { Commit, Guard, Write } from '../../../ports/store.ts'
 import { collectKeys, touchesOf } from './keys.ts'
 
 const owner = 1 as Incarnation

@@ -1,12 +1,12 @@
 // What the overview and the groups of dead letters say, from indexes and bounded in what they read.
 
-import { groupByCause } from '../../core/dead-letter/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { StoreOverview, TenantReads } from '../../ports/store.ts'
-import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import { prepare, type Query } from './connection.ts'
-import { escapeText } from './parameters.ts'
-import { LISTED } from './tables.ts'
+import { groupByCause } from '../../../core/dead-letter/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import type { StoreOverview, TenantReads } from '../../../ports/store.ts'
+import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../../ports/store.ts'
+import { prepare, type Query } from '../connection.ts'
+import { escapeText } from '../parameters.ts'
+import { LISTED } from '../tables.ts'
 
 /** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
 export async function groupLetters(

@@ -1,8 +1,8 @@
 // Cursors: the place of the last row of a page, and the list it belongs to.
 
 import { Buffer } from 'node:buffer'
-import { StoreError } from '../../ports/store.ts'
-import type { ColumnType } from './parameters.ts'
+import { StoreError } from '../../../ports/store.ts'
+import type { ColumnType } from '../parameters.ts'
 
 export type Value = string | number
 

@@ -3,18 +3,18 @@
 //
 // What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../core/retention/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { nowSql } from './clock.ts'
-import { type Pool, prepare } from './connection.ts'
-import { classifyError, toStoreError } from './errors.ts'
-import { escapeText, makeArray } from './parameters.ts'
-import { makePartitions } from './partitions.ts'
+import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
+import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../../core/retention/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import { nowSql } from '../clock.ts'
+import { type Pool, prepare } from '../connection.ts'
+import { classifyError, toStoreError } from '../errors.ts'
+import { escapeText, makeArray } from '../parameters.ts'
+import { makePartitions } from '../partitions.ts'
+import { pruneRuns } from '../runs.ts'
 import { pruneEvents } from './prune-events.ts'
 import { pruneInstances, type Walking } from './prune-instances.ts'
 import { isPlaceOfPartitions, pruneOwned, prunePartitions, readPartitions } from './prune-partitions.ts'
-import { pruneRuns } from './runs.ts'
 import { makeTenantsIn, type TenantsIn } from './tenants-in.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
