@@ -9,6 +9,7 @@ import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, inPages } from '../
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
 import { StoreError } from '../../ports/store.ts'
+import { EVENT_COLUMNS } from './columns.ts'
 import { openForReading } from './connection.ts'
 import { toStoreError } from './errors.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
@@ -32,7 +33,6 @@ import {
 } from './rows.ts'
 import { toRun } from './runs.ts'
 import { makeSession, type Session } from './session.ts'
-import { EVENT_COLUMNS } from './statements.ts'
 import { fromStored, type Stored } from './text.ts'
 
 const text = (value: unknown) => fromStored(value as Stored)

@@ -1,55 +1,27 @@
-// Every statement of the writing side, prepared once.
+// Every statement of a commit, prepared once: its transaction, what a session reads again after a rollback, guards and writes.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, LEDGER_COLUMNS } from './columns.ts'
 
-const REPEATS =
-  '(SELECT r.count FROM event_repeat AS r WHERE r.seq = event.seq) AS duplicates,' +
-  ' (SELECT r.last_at FROM event_repeat AS r WHERE r.seq = event.seq) AS last_duplicate_at'
-
-export const EVENT_SUMMARY_COLUMNS =
-  'event.id, event.source, event.subject, event.object_type, event.object_id, event.occurred_at, event.correlation_id,' +
-  ' event.causation_id, event.trace_id, event.dedup_key, event.payload_hash, event.matched, event.received_at,' +
-  ` ${REPEATS}`
-
-export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.data, event.raw`
-
-export const WORK_COLUMNS =
-  'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +
-  ' event_id, kind, definition, code_hash, replay_of, key, class, last_error, effect_ref, http_status, duration_ms,' +
-  ' element, lane, place, frozen, into_work, generation, instance, step'
-
-export const LEDGER_COLUMNS =
-  'seq, key, generation, state, proof, work, epoch, send_by, created_at, settled_at, consumer, event_id, object_id,' +
-  ' payload_hash, correlation_id, effect_ref, result, previous'
-
-export const INSTANCE_COLUMNS =
-  'id, workflow, definition, version, event_id, correlation_id, parent, created_at, state, attention, revision,' +
-  ' updated_at, ended_at, marking, body'
-
-/** Different keys of one hash are told apart by the key itself. */
-export const CORRELATION_BY_HASH =
-  'SELECT version, body FROM correlation WHERE hash = ? AND tenant = ? AND key = ?'
-
-export type Statements = ReturnType<typeof prepareStatements>
-
-export function prepareStatements(db: DatabaseSyncInstance) {
+export function prepareCommitSql(db: DatabaseSyncInstance) {
   return {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollback: db.prepare('ROLLBACK'),
     lastGroup: db.prepare('SELECT number, at FROM last_group WHERE one = 1'),
     noteGroup: db.prepare('UPDATE last_group SET number = ?, at = ? WHERE one = 1'),
-
     tenants: db.prepare('SELECT no, name FROM tenant'),
     addTenant: db.prepare('INSERT INTO tenant (name) VALUES (?)'),
-
     lastEvent: db.prepare('SELECT max(seq) AS seq FROM event'),
+    lastWork: db.prepare('SELECT max(seq) AS seq FROM work'),
+    lastLedger: db.prepare('SELECT max(seq) AS seq FROM ledger'),
+    incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
+
     addEvent: db.prepare(
       'INSERT INTO event (seq, tenant, id, source, subject, matched, received_at, dedup_until, dedup_key, object_type,' +
         ' object_id, occurred_at, correlation_id, causation_id, trace_id, payload_hash, headers, data, raw)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`),
     hasEvent: db.prepare('SELECT 1 FROM event WHERE id = ?2 AND tenant = ?1'),
     repeatEvent: db.prepare(
       'INSERT INTO event_repeat (seq, count, last_at) SELECT seq, ?3, ?4 FROM event WHERE id = ?2 AND tenant = ?1' +
@@ -57,8 +29,6 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
     matchEvent: db.prepare('UPDATE event SET matched = ?3 WHERE id = ?2 AND tenant = ?1'),
     eventKey: db.prepare('SELECT tenant, id, source, dedup_key, dedup_until FROM event WHERE seq = ?'),
-
-    lastWork: db.prepare('SELECT max(seq) AS seq FROM work'),
     addWork: db.prepare(
       'INSERT INTO work (seq, tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at,' +
         ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of)' +
@@ -82,7 +52,6 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ),
     mergeWork: db.prepare('UPDATE work SET into_work = ? WHERE seq = ?'),
     expireWork: db.prepare('UPDATE work SET expires_at = ? WHERE seq = ?'),
-
     lanedWork: db.prepare(
       'SELECT seq, state, consumer, lane, place FROM work WHERE id = ?2 AND tenant = ?1 AND lane IS NOT NULL',
     ),
@@ -103,29 +72,10 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     versionLane: db.prepare(
       'UPDATE lane SET version = ?, updated_at = ? WHERE tenant = ? AND consumer = ? AND key = ?',
     ),
-    leaseWork: db.prepare('UPDATE work SET state = 1, owner = ?, epoch = epoch + 1 WHERE seq = ?'),
-    giveBack: db.prepare(
-      'UPDATE work SET state = 2, owner = NULL, due_at = ?, losses = losses + alone, alone = 1 WHERE seq = ?',
-    ),
-    readyWork: db.prepare(
-      `SELECT seq, ${WORK_COLUMNS} FROM work WHERE state = 2 AND tenant = ? AND consumer = ? ORDER BY due_at, id`,
-    ),
-    // Leased items are as many as nodes have hands: a look at each of them costs less than one more index for all.
-    leasedCount: db.prepare(
-      'SELECT count(*) AS n FROM work INDEXED BY work_leased WHERE state = 1 AND tenant = ? AND consumer = ?',
-    ),
-    lostWork: db.prepare(
-      'SELECT seq, id FROM work WHERE state = 1 AND owner IN (SELECT owner FROM incarnation WHERE fenced = 1)' +
-        ' ORDER BY id LIMIT ?',
-    ),
-    heldWork: db.prepare('SELECT seq, id FROM work WHERE state = 1 AND owner = ? ORDER BY id'),
-    putDown: db.prepare('UPDATE work SET state = 2, owner = NULL, due_at = ? WHERE seq = ?'),
     addAttempt: db.prepare(
       'INSERT INTO attempt (work, number, started_at, duration_ms, outcome, class, http_status, error, response)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-
-    lastLedger: db.prepare('SELECT max(seq) AS seq FROM ledger'),
     addLedger: db.prepare(
       'INSERT INTO ledger (seq, tenant, key, generation, state, proof, work, epoch, send_by, created_at, settled_at,' +
         ' consumer, event_id, object_id, payload_hash, correlation_id, effect_ref, result)' +
@@ -146,7 +96,6 @@ export function prepareStatements(db: DatabaseSyncInstance) {
     ledger: db.prepare(`SELECT tenant, ${LEDGER_COLUMNS} FROM ledger WHERE seq = ?`),
     addEvidence: db.prepare('INSERT INTO evidence (entry, body) VALUES (?, ?)'),
     evidence: db.prepare('SELECT body FROM evidence WHERE entry = ? ORDER BY seq'),
-
     deadLetterVersion: db.prepare('SELECT version FROM dead_letter WHERE tenant = ? AND id = ?'),
     putDeadLetter: db.prepare(
       'INSERT INTO dead_letter (tenant, id, version, state, class, reason, consumer, event_id, work_id, attempts,' +
@@ -249,89 +198,5 @@ export function prepareStatements(db: DatabaseSyncInstance) {
       'INSERT INTO outbox (tenant, id, subject, about, event_id, body, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
     deleteOutboxRow: db.prepare('DELETE FROM outbox WHERE position = ? AND tenant = ?'),
-
-    oldEvents: db.prepare(
-      'SELECT seq, id, source, causation_id, received_at, dedup_until, dedup_key FROM event' +
-        ' WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
-    ),
-    // In the numbers of codes.ts: leased, ready, waiting, merged, parked; and the ledger's reserved and unknown.
-    openWork: db.prepare(
-      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1',
-    ),
-    openLetter: db.prepare(
-      "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
-    ),
-    openEntry: db.prepare(
-      'SELECT 1 FROM work CROSS JOIN ledger ON ledger.work = work.id AND ledger.state IN (1, 3)' +
-        ' AND +ledger.tenant = +work.tenant WHERE work.event_id = ?2 AND +work.tenant = ?1 LIMIT 1',
-    ),
-    activeInstance: db.prepare(
-      'SELECT 1 FROM instance WHERE event_id = ?2 AND state = 0 AND +tenant = ?1 LIMIT 1',
-    ),
-    openOrphan: db.prepare(
-      "SELECT 1 FROM orphan WHERE event_id = ?2 AND state IN ('waiting', 'open') AND +tenant = ?1 LIMIT 1",
-    ),
-    untold: db.prepare('SELECT 1 FROM outbox WHERE event_id = ?2 AND +tenant = ?1 LIMIT 1'),
-    pruneAttempts: db.prepare(
-      'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
-    ),
-    pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
-    pruneRuns: db.prepare(
-      'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
-        ' (SELECT id FROM work WHERE event_id = ?2 AND +tenant = ?1) AND +tenant = ?1',
-    ),
-    pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
-    pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
-    pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
-    pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
-
-    oldEntries: db.prepare(
-      `SELECT ${LEDGER_COLUMNS} FROM ledger INDEXED BY ledger_recent WHERE tenant = ? AND (created_at, seq) > (?, ?)` +
-        ' AND created_at <= ? ORDER BY created_at, seq LIMIT ?',
-    ),
-    pruneEvidence: db.prepare('DELETE FROM evidence WHERE entry = ?'),
-    pruneEntry: db.prepare('DELETE FROM ledger WHERE seq = ?'),
-    someLanes: db.prepare(
-      'SELECT consumer, key, places, waiting, updated_at FROM lane WHERE tenant = ? AND (consumer, key) > (?, ?)' +
-        ' ORDER BY consumer, key LIMIT ?',
-    ),
-    pruneLane: db.prepare('DELETE FROM lane WHERE tenant = ? AND consumer = ? AND key = ?'),
-    someEscalations: db.prepare(
-      'SELECT seq, id, state, updated_at FROM escalation WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
-    ),
-    pruneEscalation: db.prepare('DELETE FROM escalation WHERE seq = ?'),
-
-    someInstances: db.prepare(
-      'SELECT seq, id, ended_at FROM instance WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
-    ),
-    historyLength: db.prepare(
-      'SELECT count(*) AS n FROM (SELECT 1 FROM history WHERE tenant = ? AND instance = ? LIMIT ?)',
-    ),
-    pruneHistory: db.prepare(
-      'DELETE FROM history WHERE tenant = ?1 AND instance = ?2 AND sequence IN' +
-        ' (SELECT sequence FROM history WHERE tenant = ?1 AND instance = ?2 ORDER BY sequence LIMIT ?3)',
-    ),
-    pruneInstance: db.prepare('DELETE FROM instance WHERE seq = ?'),
-    someOrphans: db.prepare(
-      'SELECT seq, id, state, updated_at FROM orphan WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
-    ),
-    pruneOrphan: db.prepare('DELETE FROM orphan WHERE seq = ?'),
-    someRuns: db.prepare(
-      'SELECT seq, id, updated_at, work_id IS NOT NULL AND EXISTS' +
-        ' (SELECT 1 FROM work WHERE work.id = run.work_id AND work.tenant = run.tenant) AS is_of_work' +
-        ' FROM run INDEXED BY run_id WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
-    ),
-    pruneRun: db.prepare('DELETE FROM run WHERE seq = ?'),
-
-    incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
-    addIncarnation: db.prepare('INSERT INTO incarnation (node, until, fenced) VALUES (?, ?, 0)'),
-    fenceNode: db.prepare('UPDATE incarnation SET fenced = 1 WHERE node = ? AND fenced = 0'),
-    fenceExpired: db.prepare('UPDATE incarnation SET fenced = 1 WHERE fenced = 0 AND until <= ?'),
-    forgetFenced: db.prepare(
-      'DELETE FROM incarnation WHERE fenced = 1 AND owner NOT IN (SELECT owner FROM work WHERE state = 1)',
-    ),
-    fenceAll: db.prepare('UPDATE incarnation SET fenced = 1 WHERE fenced = 0'),
-    fence: db.prepare('UPDATE incarnation SET fenced = 1 WHERE owner = ?'),
-    renew: db.prepare('UPDATE incarnation SET until = ? WHERE owner = ?'),
   }
 }
