@@ -4,10 +4,10 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import { prepareCommitSql } from './commit-sql.ts'
+import { prepareCommitSql } from './commit/commit-sql.ts'
 import type { KeyIndex } from './key-index.ts'
 import { makeKeyIndex } from './key-index.ts'
-import { preparePruneSql } from './prune-sql.ts'
+import { preparePruneSql } from './prune/prune-sql.ts'
 
 export interface KnownLease {
   readonly seq: number

@@ -1,7 +1,7 @@
 // Every statement of retention on the writing side, prepared once.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { LEDGER_COLUMNS } from './columns.ts'
+import { LEDGER_COLUMNS } from '../columns.ts'
 
 export function preparePruneSql(db: DatabaseSyncInstance) {
   return {

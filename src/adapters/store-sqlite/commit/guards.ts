@@ -1,15 +1,15 @@
 // One guard against the database: null while it holds, otherwise what stood in its way.
 
-import { unreachable } from '../../core/errors/index.ts'
-import type { EventId, TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Found, Guard } from '../../ports/store.ts'
-import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from './codes.ts'
-import { findCorrelation, findRevision } from './instances.ts'
+import { unreachable } from '../../../core/errors/index.ts'
+import type { EventId, TenantId } from '../../../core/ids/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Found, Guard } from '../../../ports/store.ts'
+import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from '../codes.ts'
+import { readLedgerEntry } from '../ledger.ts'
+import type { Session } from '../session.ts'
+import { toStored } from '../text.ts'
+import { findCorrelation, findRevision } from './instance-writes.ts'
 import { findDedup, findLedger } from './keys.ts'
-import { readLedgerEntry } from './ledger.ts'
-import type { Session } from './session.ts'
-import { toStored } from './text.ts'
 
 export interface Refusal {
   readonly found: Found | null

@@ -8,14 +8,14 @@ import {
   type LaneStep,
   leaveLane,
   stopWaiting,
-} from '../../core/commit/index.ts'
-import { assert } from '../../core/errors/index.ts'
-import type { WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Lane } from '../../core/work/index.ts'
-import { WORK_CODE } from './codes.ts'
-import type { Session } from './session.ts'
-import { fromStored, isSameText, type Stored, toStored } from './text.ts'
+} from '../../../core/commit/index.ts'
+import { assert } from '../../../core/errors/index.ts'
+import type { WorkId } from '../../../core/ids/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Lane } from '../../../core/work/index.ts'
+import { WORK_CODE } from '../codes.ts'
+import type { Session } from '../session.ts'
+import { fromStored, isSameText, type Stored, toStored } from '../text.ts'
 
 /** The lane of a commit under way. */
 interface LanePlace {

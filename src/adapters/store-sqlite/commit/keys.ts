@@ -3,9 +3,9 @@
 // A hash that is taken by another key sends the search on to the key's next hash. A row that retention has removed
 // counts as not there, and its place is taken over.
 
-import type { Row } from './rows.ts'
-import type { Session } from './session.ts'
-import { dedupText, hashKey, isSameText, ledgerText, type Stored } from './text.ts'
+import type { Row } from '../rows.ts'
+import type { Session } from '../session.ts'
+import { dedupText, hashKey, isSameText, ledgerText, type Stored } from '../text.ts'
 
 interface EventKeyRow {
   readonly tenant: number

@@ -1,7 +1,7 @@
 // Most items have no lane, no element, no generation and no instance: they cross between threads and into the database by a
 // shorter way.
 
-import type { Write } from '../../ports/store.ts'
+import type { Write } from '../../../ports/store.ts'
 
 /** Whether the item says more than most do. */
 export function isOdd(write: Extract<Write, { w: 'work.add' }>): boolean {

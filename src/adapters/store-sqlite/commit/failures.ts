@@ -1,11 +1,11 @@
 // Failures and escalations in the database.
 
-import type { NewEscalation } from '../../core/escalation/index.ts'
-import type { NewFailure } from '../../core/failure/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Write } from '../../ports/store.ts'
-import type { Session } from './session.ts'
-import { toStored, toStoredOrNull } from './text.ts'
+import type { NewEscalation } from '../../../core/escalation/index.ts'
+import type { NewFailure } from '../../../core/failure/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Write } from '../../../ports/store.ts'
+import type { Session } from '../session.ts'
+import { toStored, toStoredOrNull } from '../text.ts'
 
 export function putFailure(session: Session, now: Instant, tenant: number, row: NewFailure): void {
   session.sql.putFailure.run(

@@ -1,21 +1,21 @@
 // One write onto the database. Writes are unconditional: one that names a row that is not there does nothing, and one
 // that no store could apply (an id added twice) throws.
 
-import { unreachable } from '../../core/errors/index.ts'
-import type { Incarnation, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../core/ledger/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Write } from '../../ports/store.ts'
-import { LEDGER_CODE, WORK_CODE } from './codes.ts'
+import { unreachable } from '../../../core/errors/index.ts'
+import type { Incarnation, TenantId, WorkId } from '../../../core/ids/index.ts'
+import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../../core/ledger/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Write } from '../../../ports/store.ts'
+import { LEDGER_CODE, WORK_CODE } from '../codes.ts'
+import { addOutboxRow } from '../outbox.ts'
+import { putRun } from '../runs.ts'
+import { isAlive, knowLease, type Session, tenantNumber } from '../session.ts'
+import { toStored, toStoredOrNull } from '../text.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
-import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instances.ts'
+import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instance-writes.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
 import { isOdd } from './odd-work.ts'
-import { addOutboxRow } from './outbox.ts'
-import { putRun } from './runs.ts'
-import { isAlive, knowLease, type Session, tenantNumber } from './session.ts'
-import { toStored, toStoredOrNull } from './text.ts'
 
 export function applyWrite(
   session: Session,

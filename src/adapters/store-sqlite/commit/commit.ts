@@ -1,10 +1,10 @@
 // One commit within the transaction of its group: its guards in their order, and then its writes.
 
-import type { WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Commit, CommitResult, Guard } from '../../ports/store.ts'
+import type { WorkId } from '../../../core/ids/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Commit, CommitResult, Guard } from '../../../ports/store.ts'
+import type { Session } from '../session.ts'
 import { checkGuard } from './guards.ts'
-import type { Session } from './session.ts'
 import { applyWrite } from './writes.ts'
 
 export function applyCommit(session: Session, now: Instant, commit: Commit): CommitResult {

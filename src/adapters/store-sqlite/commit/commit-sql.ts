@@ -1,7 +1,7 @@
 // Every statement of a commit, prepared once: its transaction, what a session reads again after a rollback, guards and writes.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, LEDGER_COLUMNS } from './columns.ts'
+import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, LEDGER_COLUMNS } from '../columns.ts'
 
 export function prepareCommitSql(db: DatabaseSyncInstance) {
   return {
