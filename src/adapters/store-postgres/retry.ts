@@ -7,7 +7,7 @@ import { classifyError, toStoreError } from './errors.ts'
 
 const ATTEMPTS = 3
 
-export async function queryOnce(pool: Pool, statement: Statement): Promise<QueryResult['rows']> {
+async function queryOnce(pool: Pool, statement: Statement): Promise<QueryResult['rows']> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query(statement)
