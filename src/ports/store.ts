@@ -14,16 +14,11 @@
 // settle an indeterminate COMMIT themselves by looking for the group's id, so callers see `indeterminate` only when
 // looking was impossible too.
 
-import type {
-  DeadLetter,
-  DeadLetterReason,
-  DeadLetterState,
-  LetterGroup,
-  NewDeadLetter,
-} from '../core/dead-letter/index.ts'
-import type { Escalation, EscalationState, NewEscalation } from '../core/escalation/index.ts'
-import type { EventSummary, NewEvent, StoredEvent } from '../core/event/index.ts'
-import type { Failure, FailureClass, FailureState, NewFailure } from '../core/failure/index.ts'
+import type { RecordKind, Write } from '../core/commit/index.ts'
+import type { DeadLetter, DeadLetterReason, DeadLetterState, LetterGroup } from '../core/dead-letter/index.ts'
+import type { Escalation, EscalationState } from '../core/escalation/index.ts'
+import type { EventSummary, StoredEvent } from '../core/event/index.ts'
+import type { Failure, FailureClass, FailureState } from '../core/failure/index.ts'
 import type {
   DeadLetterId,
   EscalationId,
@@ -37,60 +32,16 @@ import type {
   TenantId,
   WorkId,
 } from '../core/ids/index.ts'
-import type {
-  Attention,
-  HistoryRow,
-  InstanceRow,
-  InstanceState,
-  Marking,
-  NewHistory,
-  NewInstance,
-} from '../core/instance/index.ts'
-import type { LedgerEntry, LedgerProof, LedgerState, NewLedgerEntry } from '../core/ledger/index.ts'
-import type { NewOrphan, Orphan, OrphanState } from '../core/orphan/index.ts'
-import type { NewOutboxRow, OutboxRow } from '../core/outbox/index.ts'
+import type { Attention, HistoryRow, InstanceRow, InstanceState, Marking } from '../core/instance/index.ts'
+import type { LedgerEntry, LedgerState } from '../core/ledger/index.ts'
+import type { Orphan, OrphanState } from '../core/orphan/index.ts'
+import type { OutboxRow } from '../core/outbox/index.ts'
 import type { Pruned, PruneRequest } from '../core/retention/index.ts'
-import type { NewRun, Run, RunPurpose, RunState } from '../core/run/index.ts'
+import type { Run, RunPurpose, RunState } from '../core/run/index.ts'
 import type { Instant } from '../core/time/index.ts'
-import type {
-  Attempt,
-  Counters,
-  NewWork,
-  Note,
-  SettledState,
-  WorkKind,
-  WorkRow,
-  WorkState,
-} from '../core/work/index.ts'
+import type { Attempt, WorkKind, WorkRow, WorkState } from '../core/work/index.ts'
 
-/** Everything cold: kept as text under a key, with a version that guards name. */
-export type RecordKind =
-  | 'definition'
-  | 'bundle'
-  | 'setting'
-  | 'authored'
-  | 'code'
-  | 'control'
-  | 'key'
-  | 'session'
-  | 'tenant'
-  | 'secret'
-  | 'idempotency'
-  | 'replay'
-  | 'rejection'
-  | 'schedule'
-  | 'drain'
-  | 'bucket'
-  | 'rate'
-  | 'circuit'
-  | 'timetable'
-  | 'subscription'
-  | 'connection'
-  | 'credential'
-  | 'health'
-  | 'relay'
-  | 'edit'
-  | 'hmac'
+export type { RecordKind, Write } from '../core/commit/index.ts'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =
@@ -118,129 +69,6 @@ export type Guard =
       readonly key: string
       readonly version: number
     }
-
-export type Write =
-  /** Also notes the event's dedup key, for `dedupForMs` from now. */
-  | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
-  /** Its dedup key came `count` times more, the last time now. Nothing happens if the event is gone. */
-  | { readonly w: 'event.repeat'; readonly event: EventId; readonly count: number }
-  /** How many consumers matched, once that is known. Nothing happens if the event is gone. */
-  | { readonly w: 'event.match'; readonly event: EventId; readonly matched: number }
-  /**
-   * Nothing happens if its event is gone. `lease` asks for birth in the hands of that owner, at epoch 1; the store grants it while the owner is alive, and
-   * otherwise the item is born ready. It is due after `delayMs`.
-   *
-   * With a lane it takes a place while one is free and nobody waits for it; otherwise it is born waiting, whatever `lease` asks
-   * for. `inPlaceOf` names an item of the same lane: if that one has a place, it hands it over.
-   */
-  | {
-      readonly w: 'work.add'
-      readonly work: NewWork
-      readonly lease: Incarnation | null
-      readonly delayMs: number
-      readonly inPlaceOf?: WorkId
-    }
-  /**
-   * `processedAt` becomes the commit's instant; the owner is dropped. Its place in the lane, if it has one, is given up, and the
-   * eldest that waits gets it: ready, due at the later of now and its own time. `place: 'keep'`: it holds on to it. `{ to }`:
-   * that waiting item gets it, ready, due now and frozen.
-   */
-  | {
-      readonly w: 'work.settle'
-      readonly work: WorkId
-      readonly to: SettledState
-      readonly counters: Counters
-      readonly note: Note
-      readonly place?: 'keep' | { readonly to: WorkId }
-      /** The lane remembers that it is at this version by now. */
-      readonly laneVersion?: string
-      /** With `merged`: the batch. */
-      readonly into?: WorkId
-    }
-  /** Gives its place up, as settling does. Nothing happens if it has none. */
-  | { readonly w: 'lane.leave'; readonly work: WorkId }
-  /**
-   * Back to ready, due after `delayMs`; the owner is dropped, and the item no longer counts as lost by a crash. It keeps its
-   * place, and is no longer merged into anything. One of a lane that has no place (any more) comes in anew: it takes a free one
-   * if nobody waits, and waits otherwise.
-   */
-  | {
-      readonly w: 'work.again'
-      readonly work: WorkId
-      readonly delayMs: number
-      readonly counters: Counters
-      readonly note: Note
-      /** Its time begins anew: it may be tried for so long from now. Left out: its end stays. */
-      readonly expiresInMs?: number
-    }
-  /** Also a second one of the same number. */
-  | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
-  /**
-   * A new entry, or one taken up again with the same generation: released, or unknown where a repeat is allowed. What the
-   * entry was is for the guard to say; the write itself is unconditional.
-   */
-  | { readonly w: 'ledger.reserve'; readonly entry: NewLedgerEntry; readonly sendWithinMs: number }
-  | {
-      readonly w: 'ledger.settle'
-      readonly key: string
-      readonly to: 'done' | 'released' | 'unknown'
-      readonly proof: LedgerProof
-      readonly effectRef: string | null
-      readonly result: string | null
-    }
-  /** For actions that stay inside the process: done and acknowledged without a reserve before. */
-  | {
-      readonly w: 'ledger.done'
-      readonly entry: NewLedgerEntry
-      readonly effectRef: string | null
-      readonly result: string | null
-    }
-  /** What a stale owner saw. Needs no lease and changes no state; nothing happens if the key has no entry. */
-  | { readonly w: 'ledger.observe'; readonly key: string; readonly evidence: string }
-  | { readonly w: 'deadLetter.put'; readonly row: NewDeadLetter }
-  /** The failure of a work item, new or as it is by now. */
-  | { readonly w: 'failure.put'; readonly row: NewFailure }
-  /**
-   * Counts one more on the raised escalation of the same cause, which takes over what is said of the latest; or raises one, at
-   * version 1. Counting is no change of version. May come several times in a commit.
-   */
-  | { readonly w: 'escalation.raise'; readonly row: NewEscalation }
-  /** Its version grows by one. Nothing happens if it is gone. */
-  | {
-      readonly w: 'escalation.change'
-      readonly id: EscalationId
-      readonly announced?: true
-      readonly acknowledged?: { readonly by: string; readonly note: string | null }
-    }
-  /** New, or as it is by now; it is ended from the first time that its state is not `active`. */
-  | { readonly w: 'instance.put'; readonly row: NewInstance }
-  /** Sequence numbers of an instance only grow; one that is there already is a caller's bug. */
-  | { readonly w: 'history.append'; readonly rows: readonly NewHistory[] }
-  /** By which keys events find their instance: looked up by hash, as ledger keys are. */
-  | {
-      readonly w: 'correlation.put'
-      readonly key: string
-      readonly version: number
-      readonly body: string
-    }
-  /** Nothing happens if it is absent. */
-  | { readonly w: 'correlation.delete'; readonly key: string }
-  | { readonly w: 'orphan.put'; readonly row: NewOrphan }
-  /** New, or as it is by now. Its connection, its purpose and its work item stay those that it began with. */
-  | { readonly w: 'run.put'; readonly row: NewRun }
-  | {
-      readonly w: 'record.put'
-      readonly kind: RecordKind
-      readonly key: string
-      readonly version: number
-      readonly body: string
-    }
-  /** Nothing happens if it is absent; who must not delete what another just wrote guards its version. */
-  | { readonly w: 'record.delete'; readonly kind: RecordKind; readonly key: string }
-  /** Behind all that earlier commits told of the same rows. */
-  | { readonly w: 'outbox.add'; readonly rows: readonly NewOutboxRow[] }
-  /** Nothing happens to positions that are gone, or another tenant's. */
-  | { readonly w: 'outbox.delete'; readonly positions: readonly number[] }
 
 export interface Commit {
   readonly tenant: TenantId

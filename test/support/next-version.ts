@@ -1,5 +1,5 @@
 // The version after this one, as far as a node of this one can notice: the built package once more, whose language of definitions is
-// one further, and whose PostgreSQL schema has one step more, on which this version can work.
+// one further, and whose PostgreSQL schema has one step more and another text of the claim, on which this version can work.
 
 import { appendFile, cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +13,14 @@ const SQL = COLUMNS.map((table) => `ALTER TABLE {s}.${table} ADD COLUMN of_the_n
 const STEP = `
 const last = MIGRATIONS.length
 MIGRATIONS.push({ number: last + 1, name: 'of the next version', sql: '${SQL}', worksFrom: last })
+`
+
+/** In the text of its claim, for who looks which version's text is installed. */
+export const NEXT_CLAIM = 'of the next version'
+const CLAIM = `
+const claim = FUNCTIONS.findIndex(({ name }) => name === 'claim')
+const { name, revision, sql } = FUNCTIONS[claim]
+FUNCTIONS[claim] = { name, revision: revision + 1, sql: sql.replace('DECLARE', '-- ${NEXT_CLAIM}\\nDECLARE') }
 `
 
 /** `dist` must be built. Answers what Node runs. */
@@ -37,6 +45,7 @@ export async function makeNextVersion({ folder }: Pick<Workspace, 'folder'>): Pr
   if (used === next)
     throw new Error(`${language} has no longer a function that says which language a document needs`)
   await writeFile(language, used)
-  await appendFile(join(copy, 'dist/adapters/store-postgres/migrations.js'), STEP)
+  await appendFile(join(copy, 'dist/adapters/store-postgres/migrations/index.js'), STEP)
+  await appendFile(join(copy, 'dist/adapters/store-postgres/functions.js'), CLAIM)
   return join(copy, 'dist', 'cli', 'main.js')
 }

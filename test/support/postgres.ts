@@ -177,7 +177,7 @@ const EMPTY_SQL = `
     FOR name IN
       SELECT format('millrace.%I', relname) FROM pg_class
       WHERE relnamespace = 'millrace'::regnamespace AND relkind IN ('r', 'p')
-        AND relname <> 'migration' AND NOT (relispartition AND pg_table_size(oid) <= 1000000)
+        AND relname NOT IN ('migration', 'live_function') AND NOT (relispartition AND pg_table_size(oid) <= 1000000)
       ORDER BY relispartition DESC
     LOOP
       EXECUTE (CASE WHEN pg_table_size(name) > 1000000 THEN 'TRUNCATE ' ELSE 'DELETE FROM ' END) || name;

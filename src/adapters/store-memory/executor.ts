@@ -2,12 +2,16 @@
 //
 // A plain synchronous function, so that whoever calls it decides when and with which faults.
 
+import { applyWrite, type Writing } from '../../core/commit/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { checkGuard } from './guards.ts'
+import { laneRows } from './lanes.ts'
 import type { MemoryState } from './state.ts'
 import type { Transaction } from './transaction.ts'
-import { applyWrite } from './writes.ts'
+import { WRITE_TABLES } from './write-tables.ts'
 
 /** A commit that no store could apply, such as one that adds an id twice. It wrote nothing. */
 export interface BrokenCommit {
@@ -28,12 +32,18 @@ function executeCommit(state: MemoryState, now: Instant, commit: Commit): Commit
     const refusal = checkGuard(state, now, commit.tenant, guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
   }
-  const tx: Transaction = { state, now, tenant: commit.tenant, undo: [], leased: [] }
+  const tx = begin(state, now, commit.tenant)
   try {
-    for (const write of commit.writes) applyWrite(tx, write)
+    for (const write of commit.writes) applyWrite(WRITE_TABLES, tx, write)
   } catch (error) {
     for (const back of tx.undo.reverse()) back()
     return { ok: 'broken', error }
   }
   return { ok: true, at: now, leased: tx.leased }
+}
+
+function begin(state: MemoryState, now: Instant, tenant: TenantId): Transaction & Writing<WorkRow> {
+  const tx: Transaction = { state, now, tenant, undo: [] }
+  const moment = { tenant, now, after: (delayMs: number) => now + delayMs }
+  return { ...tx, moment, lanes: laneRows(tx), leased: [] }
 }

@@ -1,6 +1,6 @@
 // One commit under way, with the way back of everything that it put.
 
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import { type MemoryState, putWork } from './state.ts'
@@ -11,8 +11,6 @@ export interface Transaction {
   readonly tenant: TenantId
   /** Ways back, in the order of the writes. */
   readonly undo: (() => void)[]
-  /** Items that were born leased. */
-  readonly leased: WorkId[]
 }
 
 export function put<Key, Row>(tx: Transaction, table: Map<Key, Row>, key: Key, row: Row): void {

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import { sendBatch } from './batch.ts'
+import { makeLaneless } from './commit/laneless.ts'
 import { makePool, type Pool, prepare, WRITE_SETTINGS } from './connection.ts'
-import { makeLaneless } from './laneless.ts'
 
 let server: PostgresServer
 let database: TestDatabase

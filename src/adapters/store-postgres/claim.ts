@@ -1,28 +1,150 @@
-// Claiming and the lives of nodes: each call is one statement, a function of the schema.
+// Claiming: due jobs go to an incarnation, slot by slot, in one statement.
 //
-// The answer of a claim must not get lost: its items would stay in the hands of a living owner that does not know of
-// them. A claim that took something has a group id like a commit, and a lost answer is settled by it.
+// The answer of a claim must not get lost: its jobs would stay leased by a living owner that does not know of them. A claim that took
+// something has a group id like a commit, and a lost answer is settled by it.
 
 import type { QueryResult } from 'pg'
-import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
-import {
-  type ClaimedWork,
-  type ClaimRequest,
-  type ClaimResult,
-  type Store,
-  StoreError,
-} from '../../ports/store.ts'
-import { prepare, type Statement } from './connection.ts'
+import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
+import { type GroupDeps, settleGroup } from './commit/commit.ts'
+import { prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
-import { type GroupDeps, settleGroup } from './group.ts'
-import { joinUnlessHalfMoved } from './join.ts'
+import type { LiveFunction } from './install-functions.ts'
 import { makeArray } from './parameters.ts'
+import { queryAgain, retry } from './retry.ts'
 import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
 
-const KEPT_GROUPS = "interval '1 hour'"
-const PRUNED_GROUPS = 10_000
-
-type Leases = Pick<Store, 'claim' | 'join' | 'renew' | 'reclaim' | 'leave'>
+/**
+ * Slot by slot, because what one slot takes is missing in the budget of the next. A last row without a job has the instant and the next due
+ * time.
+ *
+ * - Claims under a limit (what a consumer may have leased at once, over all nodes) come one after the other, so that two of them cannot both
+ *   see room for the last one. Their locks are taken in one order and before any row.
+ * - Each look-up leaves the planner one way, by index: before it has seen a table it takes it for nearly empty.
+ * - Only isolated jobs (`alone` with `losses`) are limited by `p_max_alone`: what one crash interrupted runs in parallel.
+ */
+export const CLAIM: LiveFunction = {
+  name: 'claim',
+  revision: 1,
+  sql: `CREATE OR REPLACE FUNCTION {s}.claim(
+  p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[],
+  p_max bigint, p_max_alone bigint, p_codes text[]
+) RETURNS TABLE (item {s}.work, event {s}.event, next_due_at bigint, now bigint) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_now bigint;
+  v_left bigint := p_max;
+  v_isolated_left bigint := p_max_alone;
+  v_lock int;
+  v_slot record;
+  v_room bigint;
+  v_taken record;
+  v_ids text[] := '{}';
+  v_next bigint;
+BEGIN
+  PERFORM {s}.share_incarnations(ARRAY[p_owner]);
+  FOR v_lock IN
+    SELECT DISTINCT hashtext(k.tenant || ' ' || k.consumer) AS number
+    FROM unnest(p_tenants, p_consumers, p_slot_limit) AS k(tenant, consumer, slot_limit)
+    WHERE k.slot_limit IS NOT NULL ORDER BY number
+  LOOP
+    PERFORM pg_advisory_xact_lock('{s}.work'::regclass::oid::int, v_lock);
+  END LOOP;
+  v_now := {s}.now_ms();
+  IF EXISTS (SELECT FROM {s}.incarnation i WHERE i.id = p_owner AND NOT i.fenced AND i.until > v_now) THEN
+    FOR v_slot IN
+      SELECT k.tenant, k.consumer, k.slot_max, k.slot_limit
+      FROM unnest(p_tenants, p_consumers, p_slot_max, p_slot_limit)
+        WITH ORDINALITY AS k(tenant, consumer, slot_max, slot_limit, position)
+      WHERE v_now >= (
+        SELECT w.due_at FROM {s}.work w
+        WHERE w.tenant = k.tenant AND w.consumer = k.consumer AND w.state = 'ready' AND w.alone = false
+        ORDER BY w.due_at, w.id LIMIT 1
+      ) OR v_now >= (
+        SELECT w.due_at FROM {s}.work w
+        WHERE w.tenant = k.tenant AND w.consumer = k.consumer AND w.state = 'ready' AND w.alone = true
+        ORDER BY w.due_at, w.id LIMIT 1
+      )
+      ORDER BY k.position
+    LOOP
+      EXIT WHEN v_left <= 0;
+      v_room := least(v_slot.slot_max, v_left);
+      IF v_slot.slot_limit IS NOT NULL THEN
+        v_room := least(v_room, v_slot.slot_limit - (
+          SELECT count(*) FROM (
+            SELECT FROM {s}.work w
+            WHERE w.tenant = v_slot.tenant AND w.consumer = v_slot.consumer AND w.state = 'leased'
+            LIMIT greatest(v_slot.slot_limit, 0)
+          ) AS in_hand
+        ));
+      END IF;
+      CONTINUE WHEN v_room <= 0;
+      FOR v_taken IN
+        WITH isolated AS MATERIALIZED (
+          SELECT w.tenant, w.id, w.event_id, w.due_at FROM {s}.work w
+          WHERE w.tenant = v_slot.tenant AND w.consumer = v_slot.consumer AND w.state = 'ready'
+            AND w.alone = true AND w.losses > 0 AND w.due_at <= v_now
+            AND (w.code_hash IS NULL OR w.code_hash = ANY (p_codes))
+          ORDER BY w.due_at, w.id LIMIT v_isolated_left FOR UPDATE SKIP LOCKED
+        ), interrupted AS MATERIALIZED (
+          SELECT w.tenant, w.id, w.event_id, w.due_at FROM {s}.work w
+          WHERE w.tenant = v_slot.tenant AND w.consumer = v_slot.consumer AND w.state = 'ready'
+            AND w.alone = true AND w.losses = 0 AND w.due_at <= v_now
+            AND (w.code_hash IS NULL OR w.code_hash = ANY (p_codes))
+          ORDER BY w.due_at, w.id LIMIT v_room FOR UPDATE SKIP LOCKED
+        ), fresh AS MATERIALIZED (
+          SELECT w.tenant, w.id, w.event_id, w.due_at FROM {s}.work w
+          WHERE w.tenant = v_slot.tenant AND w.consumer = v_slot.consumer AND w.state = 'ready'
+            AND w.alone = false AND w.due_at <= v_now AND (w.code_hash IS NULL OR w.code_hash = ANY (p_codes))
+          ORDER BY w.due_at, w.id LIMIT v_room FOR UPDATE SKIP LOCKED
+        ), chosen AS MATERIALIZED (
+          SELECT b.tenant, b.id, v.event
+          FROM (
+            SELECT * FROM (
+              SELECT * FROM isolated UNION ALL SELECT * FROM interrupted UNION ALL SELECT * FROM fresh
+            ) AS all_kinds
+            ORDER BY due_at, id LIMIT v_room
+          ) AS b
+          CROSS JOIN LATERAL (
+            SELECT e AS event FROM {s}.event e WHERE e.tenant = b.tenant AND e.id = b.event_id LIMIT 1
+          ) AS v
+        ), taken AS (
+          UPDATE {s}.work w SET state = 'leased', owner = p_owner, epoch = w.epoch + 1
+          FROM chosen c WHERE w.tenant = c.tenant AND w.id = c.id
+          RETURNING w AS item, c.event, w.id, w.due_at, w.alone AND w.losses > 0 AS is_isolated
+        )
+        SELECT * FROM taken t ORDER BY t.due_at, t.id
+      LOOP
+        v_left := v_left - 1;
+        IF v_taken.is_isolated THEN
+          v_isolated_left := v_isolated_left - 1;
+        END IF;
+        v_ids := v_ids || v_taken.id::text;
+        item := v_taken.item;
+        event := v_taken.event;
+        now := v_now;
+        RETURN NEXT;
+      END LOOP;
+    END LOOP;
+    SELECT min(d.due_at) INTO v_next
+      FROM unnest(p_tenants, p_consumers) AS k(tenant, consumer)
+      CROSS JOIN (VALUES (false), (true)) AS a(alone)
+      CROSS JOIN LATERAL (
+        SELECT w.due_at FROM {s}.work w
+        WHERE w.tenant = k.tenant AND w.consumer = k.consumer AND w.state = 'ready' AND w.alone = a.alone
+          AND (w.code_hash IS NULL OR w.code_hash = ANY (p_codes))
+        ORDER BY w.due_at LIMIT 1
+      ) AS d;
+    IF cardinality(v_ids) > 0 THEN
+      INSERT INTO {s}.commit_group (id, applied, claimed) VALUES (p_group, true, v_ids);
+    END IF;
+  END IF;
+  item := NULL;
+  event := NULL;
+  next_due_at := v_next;
+  now := v_now;
+  RETURN NEXT;
+END $$`,
+}
 
 /** `w_` and `e_` before the names of the work item's and the event's properties. */
 const prefixed = (prefix: string, list: string) => list.replaceAll(' AS "', ` AS "${prefix}`)
@@ -39,43 +161,19 @@ export function claimSql(schema: string): string {
   )
 }
 
-export function makeLeases(deps: GroupDeps): Leases {
+export function makeClaim(deps: GroupDeps): Store['claim'] {
   const { pool, schema } = deps
+  const sql = claimSql(schema)
   const claimedSql =
     `SELECT ${schema}.now_ms() AS now, ${itemColumns(schema, 'w', 'e')} FROM ${schema}.commit_group AS g ` +
     `JOIN ${schema}.work AS w ON w.owner = $2::int8 AND w.state = 'leased' AND w.id = ANY (g.claimed) ` +
     `JOIN ${schema}.event AS e ON e.tenant = w.tenant AND e.id = w.event_id ` +
     'WHERE g.id = $1::uuid ORDER BY array_position(g.claimed, w.id)'
 
-  const query = async (statement: Statement): Promise<QueryResult['rows']> => {
-    const client = await pool.connect()
-    try {
-      const { rows } = await client.query(statement)
-      client.release()
-      return rows
-    } catch (error) {
-      client.release(classifyError(error) === 'lost')
-      throw error
-    }
-  }
-
-  /** Runs again what may be run twice, once per connection that turns out to be dead, and after a race. */
-  const retry = async <Result>(run: () => Promise<Result>): Promise<Result> => {
-    for (let tried = 1; ; tried += 1) {
-      try {
-        return await run()
-      } catch (error) {
-        const failure = classifyError(error)
-        const isFinal = error instanceof StoreError || (failure !== 'lost' && failure !== 'again')
-        if (tried >= 3 || isFinal) throw toStoreError(error)
-      }
-    }
-  }
-
   const tryClaim = async (request: ClaimRequest): Promise<ClaimResult> => {
     const groupId = deps.makeGroupId()
     const { owner, slots } = request
-    const statement = prepare(claimSql(schema), [
+    const statement = prepare(sql, [
       groupId,
       owner,
       makeArray(
@@ -109,7 +207,7 @@ export function makeLeases(deps: GroupDeps): Leases {
       const isLost = classifyError(error) === 'lost'
       client.release(isLost)
       if (!isLost || !(await settleGroup(deps, groupId, error))) throw error
-      const rows = await retry(() => query(prepare(claimedSql, [groupId, owner])))
+      const rows = await queryAgain(pool, prepare(claimedSql, [groupId, owner]))
       if (rows.length === 0) throw toStoreError(error, 'no')
       const now = rows[0].now
       // What else is due is not known any more: the owner asks again at once.
@@ -117,50 +215,7 @@ export function makeLeases(deps: GroupDeps): Leases {
     }
   }
 
-  return {
-    claim: (request) => retry(() => tryClaim(request)),
-    async join(node: NodeId, ttlMs: number) {
-      return retry(() => joinUnlessHalfMoved(deps, node, Math.ceil(ttlMs)))
-    },
-    async renew(owner: Incarnation, ttlMs: number) {
-      const sql = `SELECT until, now FROM ${schema}.renew_incarnation($1::int8, $2::int8)`
-      const [row] = await retry(() => query(prepare(sql, [owner, Math.ceil(ttlMs)])))
-      return row === undefined ? 'fenced' : { until: row.until, now: row.now }
-    },
-    async reclaim(limit: number) {
-      const rows = await retry(() => query(prepare(`SELECT id FROM ${schema}.reclaim($1::int8)`, [limit])))
-      await retry(() =>
-        query(
-          prepare(
-            `DELETE FROM ${schema}.commit_group WHERE id IN (SELECT id FROM ${schema}.commit_group ` +
-              `WHERE made_at < clock_timestamp() - ${KEPT_GROUPS} ORDER BY made_at LIMIT ${PRUNED_GROUPS} ` +
-              'FOR UPDATE SKIP LOCKED)',
-          ),
-        ),
-      )
-      return rows.map((row) => row.id as WorkId)
-    },
-    async leave(owner: Incarnation) {
-      const [before] = await retry(() =>
-        query(prepare(`SELECT 1 FROM ${schema}.incarnation WHERE id = $1::int8 AND NOT fenced`, [owner])),
-      )
-      if (before === undefined) return []
-      // A statement of its own: what was committed while it waited for its lock is seen by the next.
-      await retry(() => query(prepare(`SELECT ${schema}.fence_incarnation($1::int8)`, [owner])))
-      const rows = await retry(() =>
-        query(
-          prepare(
-            `WITH held AS MATERIALIZED (SELECT tenant, id FROM ${schema}.work WHERE owner = $1::int8 ` +
-              `AND state = 'leased' ORDER BY tenant, id FOR UPDATE) UPDATE ${schema}.work w SET state = 'ready', ` +
-              `owner = NULL, due_at = ${schema}.now_ms() FROM held h WHERE w.tenant = h.tenant AND w.id = h.id ` +
-              'RETURNING w.id',
-            [owner],
-          ),
-        ),
-      )
-      return rows.map((row) => row.id as WorkId).sort()
-    },
-  }
+  return (request) => retry(() => tryClaim(request))
 }
 
 function readClaim(rows: QueryResult['rows']): ClaimResult {

@@ -1,14 +1,40 @@
-// A node's entry into the schema: not while a store is moved into it.
+// Joining: a node begins a new incarnation, and ends its earlier ones. Not while a store is moved into the schema.
 
 import type { NodeId } from '../../core/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
-import { prepare } from './connection.ts'
-import type { GroupDeps } from './group.ts'
-import { lockJoins, refuseHalfMoved } from './move-mark.ts'
+import { lockJoins, refuseHalfMoved } from './archive/move-mark.ts'
+import { type Pool, prepare } from './connection.ts'
+import type { LiveFunction } from './install-functions.ts'
+import { retry } from './retry.ts'
 
-/** A node that opened the store before the move began has passed the look that comes with the opening. */
-export async function joinUnlessHalfMoved(
-  { pool, schema }: Pick<GroupDeps, 'pool' | 'schema'>,
+export const JOIN_NODE: LiveFunction = {
+  name: 'join_node',
+  revision: 1,
+  sql: `CREATE OR REPLACE FUNCTION {s}.join_node(p_node text, p_ttl_ms bigint)
+RETURNS TABLE (owner bigint, until bigint, now bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  v_earlier bigint;
+BEGIN
+  -- No incarnation has the number 0: joins come one after the other.
+  PERFORM pg_advisory_xact_lock('{s}.incarnation'::regclass::oid::int, 0);
+  FOR v_earlier IN SELECT i.id FROM {s}.incarnation i WHERE i.node = p_node AND NOT i.fenced ORDER BY i.id LOOP
+    PERFORM {s}.fence_incarnation(v_earlier);
+  END LOOP;
+  now := {s}.now_ms();
+  until := now + p_ttl_ms;
+  INSERT INTO {s}.incarnation (node, until) VALUES (p_node, join_node.until) RETURNING id INTO owner;
+  RETURN NEXT;
+END $$`,
+}
+
+export function makeJoin(pool: Pool, schema: string): Store['join'] {
+  return (node, ttlMs) => retry(() => joinUnlessHalfMoved(pool, schema, node, Math.ceil(ttlMs)))
+}
+
+/** A node that opened the store before the move began has passed the check that comes with the opening. */
+async function joinUnlessHalfMoved(
+  pool: Pool,
+  schema: string,
   node: NodeId,
   ttlMs: number,
 ): ReturnType<Store['join']> {

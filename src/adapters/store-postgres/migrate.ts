@@ -3,8 +3,10 @@
 import { createHash } from 'node:crypto'
 import type { PoolClient, QueryConfig } from 'pg'
 import { StoreError } from '../../ports/store.ts'
-import { MIGRATIONS, type Migration } from './migrations.ts'
-import { refuseHalfMoved } from './move-mark.ts'
+import { refuseHalfMoved } from './archive/move-mark.ts'
+import { FUNCTIONS } from './functions.ts'
+import { checksumOf, installFunctions, type LiveFunction } from './install-functions.ts'
+import { MIGRATIONS, type Migration } from './migrations/index.ts'
 
 interface AppliedMigration {
   readonly number: number
@@ -18,8 +20,6 @@ interface AppliedMigration {
 const STEPS_WITHIN_MS = 6 * 60 * 60 * 1_000
 /** Whoever has a table in hand for longer, such as a backup, keeps the new version from starting, and not everybody from working. */
 const TABLE_WAIT = '10s'
-
-const checksumOf = (migration: Migration) => createHash('sha256').update(migration.sql).digest('hex')
 
 /** A lock of the schema's own, before there is a table to lock. */
 function lockNumber(schema: string): string {
@@ -37,12 +37,22 @@ function runPatiently(client: PoolClient, text: string, values: unknown[] = []):
   return client.query(patient)
 }
 
-/** `isMove`: the mark of a move is the caller's own. */
+export interface MigrateOptions {
+  /** The steps of another version. */
+  readonly migrations?: readonly Migration[]
+  /** The functions of another version. Left out with the steps of another one: those steps made its functions. */
+  readonly functions?: readonly LiveFunction[]
+  /** The mark of a move is the caller's own. */
+  readonly isMove?: boolean
+}
+
 export async function migrate(
   client: PoolClient,
   schema: string,
-  { migrations = MIGRATIONS, isMove = false }: { migrations?: readonly Migration[]; isMove?: boolean } = {},
+  options: MigrateOptions = {},
 ): Promise<void> {
+  const { migrations = MIGRATIONS, isMove = false } = options
+  const { functions = migrations === MIGRATIONS ? FUNCTIONS : [] } = options
   await client.query('BEGIN')
   try {
     // A step may have to read or index a table that is large; the other nodes wait for that.
@@ -62,9 +72,17 @@ export async function migrate(
       await runPatiently(client, migration.sql.replaceAll('{s}', schema))
       await client.query(
         `INSERT INTO ${schema}.migration (number, name, checksum, works_from) VALUES ($1, $2, $3, $4)`,
-        [migration.number, migration.name, checksumOf(migration), migration.worksFrom ?? migration.number],
+        [
+          migration.number,
+          migration.name,
+          checksumOf(migration.sql),
+          migration.worksFrom ?? migration.number,
+        ],
       )
     }
+    // On a schema that a newer version brought further, an older one changes nothing.
+    if (applied.length <= migrations.length)
+      await installFunctions(client, schema, functions, missing.length > 0)
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined)
@@ -106,7 +124,7 @@ function checkApplied(
   }
   for (const [index, row] of known.entries()) {
     const own = migrations[index]
-    if (own?.number === row.number && checksumOf(own) === row.checksum) continue
+    if (own?.number === row.number && checksumOf(own.sql) === row.checksum) continue
     throw new StoreError(
       'corrupt',
       `migration ${row.number} (${row.name}) of schema ${schema} is not the one that this version knows; ` +

@@ -11,42 +11,7 @@
 
 import type { SystemReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
-import type { ColumnType } from './parameters.ts'
-import { eventList, insertSql, OUTBOX, readEvent, selectList } from './tables.ts'
-
-export const OUTBOX_STEP = `
-CREATE TABLE {s}.outbox (
-  position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  turn bigint NOT NULL DEFAULT greatest(
-    pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1),
-  tenant text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
-  subject text NOT NULL,
-  about text NOT NULL,
-  event text COLLATE "C",
-  body text,
-  created_at bigint NOT NULL
-);
-CREATE INDEX outbox_turn ON {s}.outbox (turn, position);
-`
-
-/** Retention asks which of its events wait to be told. */
-export const OUTBOX_BY_EVENT = `
-CREATE INDEX outbox_event ON {s}.outbox (event) WHERE event IS NOT NULL;
-`
-
-export const OUTBOX_KEYS: Readonly<Record<string, ColumnType>> = { tenant: 'text', position: 'int8' }
-
-export function insertOutboxSql(schema: string): string {
-  return insertSql(schema, OUTBOX)
-}
-
-export function deleteOutboxSql(schema: string): string {
-  return (
-    `DELETE FROM ${schema}.outbox AS t USING unnest($1::text[], $2::int8[]) AS k(tenant, position) ` +
-    'WHERE t.position = k.position AND t.tenant = k.tenant'
-  )
-}
+import { eventList, OUTBOX, readEvent, selectList } from './tables.ts'
 
 /** Ids of transactions are a server's own: rows that were restored from another's backup are settled, and the eldest. */
 export function adoptOutboxSql(schema: string): string {

@@ -12,11 +12,11 @@ import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import { DAY, HOUR } from '../../core/time/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
+import { makeGroupSql } from './commit/commit-sql.ts'
 import { assertOwnSessions, makePool, prepare, WRITE_SETTINGS } from './connection.ts'
-import { makeGroupSql } from './group-sql.ts'
 import { openPostgresStore } from './index.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { MIGRATIONS } from './migrations/index.ts'
 import { dropPartition } from './partitions.ts'
 
 const TENANT = 'acme' as TenantId

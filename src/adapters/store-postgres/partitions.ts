@@ -2,6 +2,7 @@
 
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { classifyError, isGone, isTooSlow } from './errors.ts'
+import type { LiveFunction } from './install-functions.ts'
 
 /** Ids from `lower` on, or from the very first, below `upper`. */
 export interface Partition {
@@ -11,6 +12,66 @@ export interface Partition {
 }
 
 export type PartitionedTable = 'event' | 'attempt' | 'history'
+
+/** Weeks begin on Monday 00:00 UTC. */
+export const WEEK_OF: LiveFunction = {
+  name: 'week_of',
+  revision: 1,
+  sql: `CREATE OR REPLACE FUNCTION {s}.week_of(p_at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+$$ SELECT floor((p_at - 345600000) / 604800000.0)::bigint * 604800000 + 345600000 $$`,
+}
+
+/** The least id that the instant can have. */
+export const ID_AT: LiveFunction = {
+  name: 'id_at',
+  revision: 1,
+  sql: `CREATE OR REPLACE FUNCTION {s}.id_at(p_prefix text, p_at bigint) RETURNS text LANGUAGE sql IMMUTABLE AS
+$$ SELECT p_prefix || '_' || left(hex, 8) || '-' || right(hex, 4) FROM lpad(to_hex(p_at), 12, '0') AS hex $$`,
+}
+
+/**
+ * Makes the partitions of so many weeks from an instant on, where there are none, and returns their names. A partition is made apart and
+ * then attached, which blocks no user of another one; the default one is scanned, so it is locked for a moment. A caller that waits too long
+ * for that leaves it for the next time. A week of which the default partition has rows stays there.
+ */
+export const MAKE_PARTITIONS: LiveFunction = {
+  name: 'make_partitions',
+  revision: 1,
+  sql: `CREATE OR REPLACE FUNCTION {s}.make_partitions(p_from bigint, p_weeks int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+  v_table record;
+  v_at bigint;
+  v_name text;
+  v_lower text;
+  v_upper text;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock('{s}.migration'::regclass::oid::int, 1) THEN
+    RETURN;
+  END IF;
+  PERFORM set_config('lock_timeout', '200ms', true);
+  FOR v_table IN
+    SELECT * FROM (VALUES ('event', 'evt'), ('attempt', 'wrk'), ('history', 'ins')) AS t(name, prefix)
+  LOOP
+    FOR v_week IN 0 .. p_weeks - 1 LOOP
+      v_at := {s}.week_of(p_from) + v_week * 604800000::bigint;
+      v_lower := {s}.id_at(v_table.prefix, v_at);
+      v_upper := {s}.id_at(v_table.prefix, v_at + 604800000);
+      v_name := v_table.name || to_char(to_timestamp(v_at / 1000) AT TIME ZONE 'UTC', '"_"YYYYMMDD');
+      CONTINUE WHEN to_regclass('{s}.' || v_name) IS NOT NULL OR EXISTS (
+        SELECT FROM {s}.partition p
+        WHERE p.parent = v_table.name AND p.upper > v_lower AND (p.lower IS NULL OR p.lower < v_upper)
+      );
+      BEGIN
+        EXECUTE format('CREATE TABLE {s}.%I (LIKE {s}.%I INCLUDING ALL)', v_name, v_table.name);
+        EXECUTE format('ALTER TABLE {s}.%I ATTACH PARTITION {s}.%I FOR VALUES FROM (%L) TO (%L)', v_table.name, v_name, v_lower, v_upper);
+        RETURN NEXT v_name;
+      EXCEPTION WHEN lock_not_available OR check_violation THEN
+        NULL;
+      END;
+    END LOOP;
+  END LOOP;
+END $$`,
+}
 
 /** Made when a node starts and whenever retention walks, which is many times a week. */
 const WEEKS_AHEAD = 2

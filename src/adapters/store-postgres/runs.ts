@@ -1,7 +1,4 @@
-// Runs in PostgreSQL: the step of the schema that brings them, how they are written and listed, and how they go.
-//
-// No commit asks what a run was, so none is locked before it is written: one statement adds those that are new and changes the
-// others.
+// Integration runs in PostgreSQL: their row, the filters of their list, and their retention.
 
 import { attemptsText } from '../../core/commit/index.ts'
 import type { Pruned } from '../../core/retention/index.ts'
@@ -10,54 +7,7 @@ import { RUN_PURPOSES, RUN_STATES, type Run } from '../../core/run/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { prepare } from './connection.ts'
 import { escapeText, makeArray } from './parameters.ts'
-import type { Walking } from './prune-instances.ts'
-import { insertSql, RUN, toColumn } from './tables.ts'
-
-export const RUNS = `
-CREATE TABLE {s}.run (
-  tenant text COLLATE "C" NOT NULL,
-  id text COLLATE "C" NOT NULL,
-  connection text COLLATE "C" NOT NULL,
-  purpose text COLLATE "C" NOT NULL,
-  work_id text COLLATE "C",
-  created_at bigint NOT NULL,
-  event_id text,
-  provider text NOT NULL,
-  operation text NOT NULL,
-  correlation_id text NOT NULL,
-  trace_id text NOT NULL,
-  replay_of text,
-  state text COLLATE "C" NOT NULL,
-  updated_at bigint NOT NULL,
-  key text,
-  attempt_count bigint NOT NULL,
-  class text,
-  http_status bigint,
-  duration_ms double precision,
-  error text,
-  external_ref text,
-  attempts text NOT NULL,
-  PRIMARY KEY (tenant, id)
-);
-CREATE INDEX run_connection ON {s}.run (tenant, connection, id) WHERE id <> '';
-CREATE INDEX run_work ON {s}.run (work_id) WHERE work_id IS NOT NULL;
--- There are as many as calls under way; one that goes well is in none of those below.
-CREATE INDEX run_running ON {s}.run (tenant, id) WHERE state = 'running';
-CREATE INDEX run_held ON {s}.run (tenant, state, id) WHERE state IN ('pending', 'failed', 'dead-lettered');
-CREATE INDEX run_connection_held ON {s}.run (tenant, connection, state, id)
-  WHERE state IN ('pending', 'failed', 'dead-lettered');
-CREATE INDEX run_other ON {s}.run (tenant, id) WHERE purpose <> 'work';
-`
-
-/** What stays as it began. */
-const KEPT: readonly string[] = ['tenant', 'id', 'connection', 'purpose', 'workId', 'createdAt']
-
-export function putRunsSql(schema: string): string {
-  const set = Object.keys(RUN.columns)
-    .filter((name) => !KEPT.includes(name))
-    .map((name) => `"${toColumn(name)}" = excluded."${toColumn(name)}"`)
-  return `${insertSql(schema, RUN)} ON CONFLICT (tenant, id) DO UPDATE SET ${set.join(', ')}`
-}
+import type { Walking } from './prune/prune-instances.ts'
 
 export function shapeRun(row: Run): object {
   return { ...row, attempts: attemptsText(row.attempts) }

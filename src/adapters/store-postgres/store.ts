@@ -6,7 +6,10 @@ import { makeGatherer } from '../../core/commit/index.ts'
 import { makeIds } from '../../core/ids/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { makeLeases } from './claim.ts'
+import { makeClaim } from './claim.ts'
+import { type BrokenCommit, makeGroupRunner } from './commit/commit.ts'
+import { touchesOf, weightOf } from './commit/keys.ts'
+import { makeLaneless } from './commit/laneless.ts'
 import {
   assertOwnSessions,
   type DurabilitySettings,
@@ -20,14 +23,15 @@ import {
   WRITE_SETTINGS,
 } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
-import { type BrokenCommit, makeGroupRunner } from './group.ts'
-import { touchesOf, weightOf } from './keys.ts'
-import { makeLaneless } from './laneless.ts'
+import { makeJoin } from './join.ts'
+import { makeLeave } from './leave.ts'
 import { migrate } from './migrate.ts'
 import { adoptOutboxSql } from './outbox.ts'
 import { makePartitions } from './partitions.ts'
-import { makePrune } from './prune.ts'
-import { makeSystemReads, makeTenantReads } from './reads.ts'
+import { makePrune } from './prune/prune.ts'
+import { makeSystemReads, makeTenantReads } from './reads/reads.ts'
+import { makeReclaim } from './reclaim.ts'
+import { makeRenew } from './renew.ts'
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or the driver's own options. */
@@ -133,7 +137,11 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     weigh: weightOf,
     weightMax: GROUP_WEIGHT_MAX,
   })
-  const leases = makeLeases(deps)
+  const claim = makeClaim(deps)
+  const join = makeJoin(writers, schema)
+  const renew = makeRenew(writers, schema)
+  const reclaim = makeReclaim(writers, schema)
+  const leave = makeLeave(writers, schema)
   const prune = makePrune(writers, schema)
   const read = async (statement: Statement) => {
     assertOpen()
@@ -153,23 +161,23 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     },
     async claim(request) {
       assertOpen()
-      return leases.claim(request)
+      return claim(request)
     },
     async join(node, ttlMs) {
       assertOpen()
-      return leases.join(node, ttlMs)
+      return join(node, ttlMs)
     },
     async renew(owner, ttlMs) {
       assertOpen()
-      return leases.renew(owner, ttlMs)
+      return renew(owner, ttlMs)
     },
     async reclaim(limit) {
       assertOpen()
-      return leases.reclaim(limit)
+      return reclaim(limit)
     },
     async leave(owner) {
       assertOpen()
-      return leases.leave(owner)
+      return leave(owner)
     },
     async prune(request) {
       assertOpen()

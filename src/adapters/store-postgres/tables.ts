@@ -1,4 +1,4 @@
-// The tables as this code sees them: property, column and type of each, and the set-based statements made from them.
+// The tables as this code sees them: property, column and type of each, how rows are listed, and how they are inserted as sets.
 
 import type { Buffer } from 'node:buffer'
 import type { StoredEvent } from '../../core/event/index.ts'
@@ -348,7 +348,7 @@ export function readEvent(row: Readonly<Record<string, unknown>>): StoredEvent {
 }
 
 /** `unnest($1::text[], …)` */
-function unnest(types: readonly ColumnType[]): string {
+export function unnest(types: readonly ColumnType[]): string {
   return `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`
 }
 
@@ -370,99 +370,8 @@ export function makeArrays<Row extends object>(
   })
 }
 
-/** Adds to what is there. */
-export function repeatSql(schema: string): string {
-  return (
-    `${insertSql(schema, EVENT_REPEAT)} ON CONFLICT (event) DO UPDATE ` +
-    'SET count = event_repeat.count + excluded.count, last_at = excluded.last_at'
-  )
-}
-
 export function insertSql(schema: string, table: Table): string {
   const columns = Object.keys(table.columns).map((property) => `"${toColumn(property)}"`)
   const source = unnest(Object.values(table.columns))
   return `INSERT INTO ${schema}.${table.name} (${columns.join(', ')}) SELECT * FROM ${source}`
-}
-
-/** Sets every column of `changes` in the rows that `keys` name; parameters in that order. */
-export function updateSql(
-  schema: string,
-  table: Table,
-  keys: readonly string[],
-  changes: readonly string[],
-): string {
-  const given = [...keys, ...changes].map((property) => `"${toColumn(property)}"`).join(', ')
-  const types = [...keys, ...changes].map((property) => table.columns[property] as ColumnType)
-  const set = changes.map((property) => `"${toColumn(property)}" = k."${toColumn(property)}"`).join(', ')
-  const match = keys.map((property) => `t."${toColumn(property)}" = k."${toColumn(property)}"`).join(' AND ')
-  return `UPDATE ${schema}.${table.name} AS t SET ${set} FROM ${unnest(types)} AS k(${given}) WHERE ${match}`
-}
-
-/** Deletes the rows that `keys` name. */
-export function deleteSql(schema: string, table: Table, keys: readonly string[]): string {
-  const columns = keys.map((property) => `"${toColumn(property)}"`)
-  const types = keys.map((property) => table.columns[property] as ColumnType)
-  const match = columns.map((column) => `t.${column} = k.${column}`).join(' AND ')
-  return `DELETE FROM ${schema}.${table.name} AS t USING ${unnest(types)} AS k(${columns.join(', ')}) WHERE ${match}`
-}
-
-/** Locks the rows that `keys` name, in the order of their keys, and answers `properties` of them. */
-export function lockSql(
-  schema: string,
-  table: Table,
-  keys: readonly string[],
-  properties: readonly string[],
-): string {
-  const columns = keys.map((property) => `"${toColumn(property)}"`)
-  const types = keys.map((property) => table.columns[property] as ColumnType)
-  return (
-    `SELECT ${selectList('t', properties)} FROM ${unnest(types)} AS k(${columns.join(', ')}) ` +
-    `JOIN ${schema}.${table.name} AS t ON ${columns.map((column) => `t.${column} = k.${column}`).join(' AND ')} ` +
-    `ORDER BY ${columns.map((column) => `t.${column}`).join(', ')} FOR UPDATE OF t`
-  )
-}
-
-/** The lanes of the given items (tenants, ids) and those that new items come into (hashes). */
-export function lockLanesSql(schema: string): string {
-  return (
-    `SELECT ${selectList('t', Object.keys(LANE.columns))} FROM (${lanesOfMovers(schema, 1)} ` +
-    `UNION SELECT s.hash FROM unnest($3::uuid[]) AS s(hash)) AS k JOIN ${schema}.lane AS t ON t.hash = k.hash ` +
-    'ORDER BY t.hash FOR UPDATE OF t'
-  )
-}
-
-const lanesOfMovers = (schema: string, first: number) =>
-  `SELECT w.lane_hash AS hash FROM unnest($${first}::text[], $${first + 1}::text[]) AS m(tenant, id) ` +
-  `JOIN ${schema}.work AS w ON w.tenant = m.tenant AND w.id = m.id WHERE w.lane_hash IS NOT NULL`
-
-/**
- * The named items (tenants, ids), and of each lane that items (tenants, ids) or new ones (hashes) come into or leave, the eldest
- * that wait: as many as may get a place, which is one a step. The lanes are locked by then, so it is known who waits.
- */
-export function lockWorkInLanesSql(schema: string, properties: readonly string[]): string {
-  return (
-    'WITH steps AS MATERIALIZED (SELECT s.hash, count(*) AS count FROM (' +
-    `${lanesOfMovers(schema, 3)} UNION ALL SELECT n.hash FROM unnest($5::uuid[]) AS n(hash)) AS s GROUP BY s.hash), ` +
-    'wanted AS MATERIALIZED (SELECT k.tenant, k.id FROM unnest($1::text[], $2::text[]) AS k(tenant, id) ' +
-    'UNION SELECT e.tenant, e.id FROM steps AS s CROSS JOIN LATERAL (' +
-    `SELECT w.tenant, w.id FROM ${schema}.work AS w WHERE w.lane_hash = s.hash AND w.state = 'waiting' ` +
-    'ORDER BY w.created_at, w.id LIMIT s.count) AS e) ' +
-    `SELECT ${selectList('t', properties)} FROM wanted AS k JOIN ${schema}.work AS t ` +
-    'ON t.tenant = k.tenant AND t.id = k.id ORDER BY t.tenant, t.id FOR UPDATE OF t'
-  )
-}
-
-/**
- * The named escalations (tenants, ids) and the raised ones of causes (tenants, causes), in one order. Whoever waited for one may
- * find that it is not raised any more; its state says so.
- */
-export function lockEscalationsSql(schema: string): string {
-  const raised =
-    'SELECT e.tenant, e.id FROM unnest($3::text[], $4::text[]) AS c(tenant, cause) ' +
-    `JOIN ${schema}.escalation AS e ON e.tenant = c.tenant AND e.cause = c.cause AND e.state = 'raised'`
-  return (
-    `SELECT ${selectList('t', Object.keys(ESCALATION.columns))} FROM ` +
-    `(SELECT k.tenant, k.id FROM unnest($1::text[], $2::text[]) AS k(tenant, id) UNION ${raised}) AS k ` +
-    `JOIN ${schema}.escalation AS t ON t.tenant = k.tenant AND t.id = k.id ORDER BY t.tenant, t.id FOR UPDATE OF t`
-  )
 }

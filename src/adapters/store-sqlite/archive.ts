@@ -9,11 +9,12 @@ import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, inPages } from '../
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
 import { StoreError } from '../../ports/store.ts'
+import { EVENT_COLUMNS } from './columns.ts'
+import { findOwnHash, locateLedger } from './commit/keys.ts'
 import { openForReading } from './connection.ts'
 import { toStoreError } from './errors.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import { FOLD_AT } from './key-index.ts'
-import { findOwnHash, locateLedger } from './keys.ts'
 import { readLedgerEntry } from './ledger.ts'
 import { takeLock } from './lock.ts'
 import { requireCurrent } from './migrate.ts'
@@ -32,7 +33,6 @@ import {
 } from './rows.ts'
 import { toRun } from './runs.ts'
 import { makeSession, type Session } from './session.ts'
-import { EVENT_COLUMNS } from './statements.ts'
 import { fromStored, type Stored } from './text.ts'
 
 const text = (value: unknown) => fromStored(value as Stored)

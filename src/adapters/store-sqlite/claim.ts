@@ -1,14 +1,33 @@
-// Claiming: due work goes to an owner, slot by slot. Looking needs no transaction (nobody else writes), so a claim
-// that finds nothing costs no flush.
+// Claiming: due jobs go to an incarnation, slot by slot. Looking needs no transaction, because no other process writes, so a claim that finds
+// nothing costs no flush.
 
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { assert } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import { isIsolated } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
+import { EVENT_COLUMNS, WORK_COLUMNS } from './columns.ts'
 import { type Row, toEvent, toWork } from './rows.ts'
 import { isAlive, knowLease, type Session } from './session.ts'
 import { isSameText, type Stored, toStored } from './text.ts'
+
+const prepare = (db: DatabaseSyncInstance) => ({
+  readyWork: db.prepare(
+    `SELECT seq, ${WORK_COLUMNS} FROM work WHERE state = 2 AND tenant = ? AND consumer = ? ORDER BY due_at, id`,
+  ),
+  // Few jobs are leased at once: a look at each of them costs less than one more index for all.
+  leasedCount: db.prepare(
+    'SELECT count(*) AS n FROM work INDEXED BY work_leased WHERE state = 1 AND tenant = ? AND consumer = ?',
+  ),
+  leaseWork: db.prepare('UPDATE work SET state = 1, owner = ?, epoch = epoch + 1 WHERE seq = ?'),
+  event: db.prepare(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?2 AND tenant = ?1`),
+})
+
+interface Claiming {
+  readonly session: Session
+  readonly sql: ReturnType<typeof prepare>
+}
 
 interface Candidate {
   readonly row: Row
@@ -16,24 +35,28 @@ interface Candidate {
   readonly no: number
 }
 
-export function claimWork(
-  session: Session,
+export type Claim = (
   now: Instant,
   request: ClaimRequest,
   transact: (work: () => ClaimedWork[]) => ClaimedWork[],
-): ClaimResult {
-  if (!isAlive(session, request.owner, now)) return { items: [], nextDueAt: null, now }
-  const { found, nextDueAt } = findCandidates(session, now, request)
-  if (found.length === 0) return { items: [], nextDueAt, now }
-  const items = transact(() => {
-    session.isDirty = true
-    return found.map((candidate) => lease(session, request, candidate))
-  })
-  return { items, nextDueAt, now }
+) => ClaimResult
+
+export function makeClaim(session: Session): Claim {
+  const claiming: Claiming = { session, sql: prepare(session.db) }
+  return (now, request, transact) => {
+    if (!isAlive(session, request.owner, now)) return { items: [], nextDueAt: null, now }
+    const { found, nextDueAt } = findCandidates(claiming, now, request)
+    if (found.length === 0) return { items: [], nextDueAt, now }
+    const items = transact(() => {
+      session.isDirty = true
+      return found.map((candidate) => lease(claiming, request, candidate))
+    })
+    return { items, nextDueAt, now }
+  }
 }
 
 function findCandidates(
-  session: Session,
+  { session, sql }: Claiming,
   now: Instant,
   request: ClaimRequest,
 ): { found: readonly Candidate[]; nextDueAt: Instant | null } {
@@ -45,9 +68,9 @@ function findCandidates(
   for (const slot of request.slots) {
     const no = session.tenants.get(slot.tenant)
     if (no === undefined) continue
-    const slotMax = slot.limit === undefined ? slot.max : roomOf(session, slot.limit, slot, no, found)
+    const slotMax = slot.limit === undefined ? slot.max : roomOf(sql, slot.limit, slot, no, found)
     let slotCount = 0
-    for (const row of session.sql.readyWork.iterate(no, toStored(slot.consumer))) {
+    for (const row of sql.readyWork.iterate(no, toStored(slot.consumer))) {
       if (taken.has(row.seq) || (row.code_hash !== null && !hashes.has(row.code_hash))) continue
       const isLone = isIsolated({ alone: row.alone === 1, losses: row.losses as number })
       const hasRoom =
@@ -71,23 +94,27 @@ function findCandidates(
 
 /** How many more of the consumer may be leased, by its limit and by what it asks for. */
 function roomOf(
-  session: Session,
+  sql: Claiming['sql'],
   limit: number,
   slot: ClaimRequest['slots'][number],
   no: number,
   found: readonly Candidate[],
 ): number {
   const consumer = toStored(slot.consumer)
-  const leased: number = session.sql.leasedCount.get(no, consumer).n
+  const leased: number = sql.leasedCount.get(no, consumer).n
   const taken = found.filter((one) => one.no === no && isSameText(one.row.consumer as Stored, slot.consumer))
   return Math.min(slot.max, limit - leased - taken.length)
 }
 
-function lease(session: Session, request: ClaimRequest, { row, tenant, no }: Candidate): ClaimedWork {
-  session.sql.leaseWork.run(request.owner, row.seq)
+function lease(
+  { session, sql }: Claiming,
+  request: ClaimRequest,
+  { row, tenant, no }: Candidate,
+): ClaimedWork {
+  sql.leaseWork.run(request.owner, row.seq)
   const work = { ...toWork(row, tenant), state: 'leased', owner: request.owner } as const
   const epoch = work.epoch + 1
-  const event = session.sql.event.get(no, work.eventId)
+  const event = sql.event.get(no, work.eventId)
   assert(event, `event ${work.eventId} of work ${work.id} is absent`)
   knowLease(session, work.id, {
     seq: row.seq as number,

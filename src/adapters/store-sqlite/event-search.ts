@@ -9,9 +9,9 @@ import { SEALED_MARK } from '../../core/sensitive/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'
+import { EVENT_SUMMARY_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { toEventSummary } from './rows.ts'
-import { EVENT_SUMMARY_COLUMNS } from './statements.ts'
 import { toStored } from './text.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]

@@ -15,17 +15,20 @@ import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index
 import type { LedgerEntry } from '../../core/ledger/index.ts'
 import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard } from '../../ports/store.ts'
+import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { claimWork } from './claim.ts'
+import { makeClaim } from './claim.ts'
+import { applyCommit } from './commit/commit.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
-import { checkGuard } from './guards.ts'
+import { makeFence } from './fence.ts'
+import { makeJoin } from './join.ts'
 import { FOLD_AT } from './key-index.ts'
-import { fenceAll, joinNode, leaveNode, reclaimWork, renewIncarnation } from './leases.ts'
+import { makeLeave } from './leave.ts'
 import { readLedger, readLedgerHistory } from './ledger.ts'
-import { pruneRows } from './prune.ts'
+import { pruneRows } from './prune/prune.ts'
+import { makeReclaim } from './reclaim.ts'
+import { makeRenew } from './renew.ts'
 import { makeSession, recall, recallKeys, type Session } from './session.ts'
-import { applyWrite } from './writes.ts'
 
 /** A commit that could not be applied; the others of its group were. */
 export interface FailedCommit {
@@ -84,6 +87,12 @@ class NotCommitted extends Error {
 
 export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions = {}): Executor {
   const session = makeSession(db, options.foldAt ?? FOLD_AT)
+  const fence = makeFence(session)
+  const claimWork = makeClaim(session)
+  const joinNode = makeJoin(session)
+  const renewIncarnation = makeRenew(session, fence)
+  const reclaimWork = makeReclaim(session)
+  const leaveNode = makeLeave(session, fence)
   let broken: StoreError | null = null
   const runCommit = options.commit ?? ((commit: () => void) => commit())
 
@@ -173,7 +182,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
   }
 
   const claim: Executor['claim'] = (now, request) =>
-    answer(() => claimWork(session, now, request, (work) => transactAgain(now, work)))
+    answer(() => claimWork(now, request, (work) => transactAgain(now, work)))
 
   const byItself = (now: Instant, one: Asked): Answered => {
     if ('commits' in one) return { outcomes: commit(now, one.commits) }
@@ -188,7 +197,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     const apply = (one: Asked): Answered =>
       'commits' in one
         ? { outcomes: applyAll(now, one.commits) }
-        : { claimed: claimWork(session, now, one.claim, (work) => work()) }
+        : { claimed: claimWork(now, one.claim, (work) => work()) }
     try {
       if (asked.length > 1) return transact(now, () => asked.map(apply))
     } catch (error) {
@@ -211,38 +220,20 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     commit,
     claim,
     together,
-    join: (now, node, ttlMs) => answer(() => transactAgain(now, () => joinNode(session, now, node, ttlMs))),
-    renew: (now, owner, ttlMs) =>
-      answer(() => transactAgain(now, () => renewIncarnation(session, now, owner, ttlMs))),
-    reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(session, now, limit))),
-    leave: (now, owner) => answer(() => transactAgain(now, () => leaveNode(session, now, owner))),
+    join: (now, node, ttlMs) => answer(() => transactAgain(now, () => joinNode(now, node, ttlMs))),
+    renew: (now, owner, ttlMs) => answer(() => transactAgain(now, () => renewIncarnation(now, owner, ttlMs))),
+    reclaim: (now, limit) => answer(() => transactAgain(now, () => reclaimWork(now, limit))),
+    leave: (now, owner) => answer(() => transactAgain(now, () => leaveNode(now, owner))),
     prune: (now, request) =>
       answer(() => pruneRows(session, now, request, (work) => transactAgain(now, work))),
     ledger: (tenant, key) => answer(() => readLedger(session, tenant, key)),
     ledgerHistory: (tenant, key) => answer(() => readLedgerHistory(session, tenant, key)),
-    fenceAll: (now) => answer(() => transactAgain(now, () => fenceAll(session))),
+    fenceAll: (now) => answer(() => transactAgain(now, () => fence.all())),
   }
 }
 
 function failedAll(commits: readonly Commit[], error: StoreError): readonly CommitOutcome[] {
   return commits.map(() => ({ ok: 'failed', error }))
-}
-
-function applyCommit(session: Session, now: Instant, commit: Commit): CommitResult {
-  const { guards, writes, tenant } = commit
-  session.dedupSlot = null
-  session.ledgerSlot = null
-  session.seenInstance = null
-  session.bornEvent = null
-  session.changedWork = null
-  for (let index = 0; index < guards.length; index += 1) {
-    const refusal = checkGuard(session, now, tenant, guards[index] as Guard)
-    if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
-  }
-  const leased: WorkId[] = []
-  if (writes.length > 0) session.isDirty = true
-  for (const write of writes) applyWrite(session, now, tenant, write, leased)
-  return { ok: true, at: now, leased }
 }
 
 /** A database that cannot even begin is not asked again for each commit of the group. */

@@ -2,7 +2,7 @@
 
 import type { TenantId } from '../../core/ids/index.ts'
 import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { findLedger } from './keys.ts'
+import { findLedger } from './commit/keys.ts'
 import { type Row, toLedgerEntry } from './rows.ts'
 import type { Session } from './session.ts'
 

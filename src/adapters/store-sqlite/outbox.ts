@@ -7,9 +7,9 @@ import type { TenantId } from '../../core/ids/index.ts'
 import type { NewOutboxRow, OutboxRow } from '../../core/outbox/index.ts'
 import type { Instant } from '../../core/time/index.ts'
 import type { ReadAccess } from './access.ts'
+import { EVENT_COLUMNS } from './columns.ts'
 import { type Row, toEvent } from './rows.ts'
 import type { Session } from './session.ts'
-import { EVENT_COLUMNS } from './statements.ts'
 import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text.ts'
 
 export function addOutboxRow(session: Session, now: Instant, tenant: number, row: NewOutboxRow): void {

@@ -10,8 +10,8 @@ import type { NewRun, RunAttempt } from '../../core/run/index.ts'
 import type { Attempt, NewWork } from '../../core/work/index.ts'
 import type { ClaimedWork, ClaimResult, Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
+import { isOdd, isOneOfSeveral } from './commit/odd-work.ts'
 import type { CommitOutcome } from './executor.ts'
-import { isOdd, isOneOfSeveral } from './odd-work.ts'
 
 export type Flat = unknown[]
 

@@ -30,6 +30,13 @@ import type {
 } from '../../ports/store.ts'
 import { makeReadAccess } from './access.ts'
 import { LEDGER_CODE, WORK_STATE_OF } from './codes.ts'
+import {
+  EVENT_COLUMNS,
+  EVENT_SUMMARY_COLUMNS,
+  INSTANCE_COLUMNS,
+  LEDGER_COLUMNS,
+  WORK_COLUMNS,
+} from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
@@ -49,13 +56,6 @@ import {
   toWork,
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
-import {
-  EVENT_COLUMNS,
-  EVENT_SUMMARY_COLUMNS,
-  INSTANCE_COLUMNS,
-  LEDGER_COLUMNS,
-  WORK_COLUMNS,
-} from './statements.ts'
 import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 import { countOpen, inState, listWork } from './work-list.ts'

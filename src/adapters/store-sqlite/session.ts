@@ -4,9 +4,10 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, TenantId } from '../../core/ids/index.ts'
 import type { Instant } from '../../core/time/index.ts'
+import { prepareCommitSql } from './commit/commit-sql.ts'
 import type { KeyIndex } from './key-index.ts'
 import { makeKeyIndex } from './key-index.ts'
-import { prepareStatements, type Statements } from './statements.ts'
+import { preparePruneSql } from './prune/prune-sql.ts'
 
 export interface KnownLease {
   readonly seq: number
@@ -27,7 +28,7 @@ export interface Slot {
 
 export interface Session {
   readonly db: DatabaseSyncInstance
-  readonly sql: Statements
+  readonly sql: ReturnType<typeof prepareCommitSql> & ReturnType<typeof preparePruneSql>
   keys: KeyIndex
   readonly foldAt: number
   readonly tenants: Map<TenantId, number>
@@ -58,7 +59,7 @@ export interface Session {
 export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
   const session: Session = {
     db,
-    sql: prepareStatements(db),
+    sql: { ...prepareCommitSql(db), ...preparePruneSql(db) },
     keys: makeKeyIndex(db, foldAt),
     foldAt,
     tenants: new Map(),
@@ -92,14 +93,18 @@ export function recall(session: Session): void {
   session.leases.clear()
   session.tenants.clear()
   for (const row of sql.tenants.all()) session.tenants.set(row.name, row.no)
-  session.alive.clear()
-  for (const row of sql.incarnations.all()) session.alive.set(row.owner, row.until)
+  recallAlive(session)
   session.lastEvent = sql.lastEvent.get().seq ?? 0
   session.lastWork = sql.lastWork.get().seq ?? 0
   session.lastLedger = sql.lastLedger.get().seq ?? 0
   const group = sql.lastGroup.get()
   session.lastGroup = group.number
   session.lastAt = Math.max(session.lastAt, group.at)
+}
+
+export function recallAlive({ alive, sql }: Session): void {
+  alive.clear()
+  for (const row of sql.incarnations.all()) alive.set(row.owner, row.until)
 }
 
 export function isAlive(session: Session, owner: Incarnation, now: Instant): boolean {

@@ -8,10 +8,10 @@ import type { OpenCount, Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'
 import { WORK_CODE } from './codes.ts'
+import { WORK_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { Where } from './pages.ts'
 import { toWork } from './rows.ts'
-import { WORK_COLUMNS } from './statements.ts'
 import { fromStored, type Stored, toStored } from './text.ts'
 
 export type WorkQuery = Parameters<TenantReads['workList']>[0]

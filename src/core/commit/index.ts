@@ -1,14 +1,13 @@
+export {
+  applyWrite,
+  type CorrelationRow,
+  type RecordRow,
+  type WriteTables,
+  type Writing,
+} from './apply-write.ts'
 export type { Gatherer, GatherOptions } from './gather.ts'
 export { makeGatherer } from './gather.ts'
-export {
-  againItem,
-  comeIn,
-  type LaneItem,
-  type LaneRows,
-  type LaneState,
-  leaveItem,
-  settleItem,
-} from './lane-rows.ts'
+export type { LaneItem, LaneRows, LaneState } from './lane-rows.ts'
 export {
   EMPTY_LANE,
   enterLane,
@@ -17,19 +16,5 @@ export {
   leaveLane,
   stopWaiting,
 } from './lanes.ts'
-export {
-  appendHistory,
-  attemptsText,
-  bearWork,
-  changeEntry,
-  changeEscalation,
-  type LedgerWrite,
-  ledgerKeyOf,
-  type Moment,
-  putFailure,
-  putInstance,
-  putLetter,
-  putOrphan,
-  putRun,
-  raiseEscalation,
-} from './rows.ts'
+export { attemptsText, bearWork, type Moment } from './rows.ts'
+export type { RecordKind, Write } from './write.ts'

@@ -1,0 +1,119 @@
+// The rows that src/core/commit/apply-write.ts reads and changes, with an undo for each change: a commit that fails half-way leaves nothing
+// behind.
+
+import type { WriteTables } from '../../core/commit/index.ts'
+import { assert } from '../../core/errors/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { EventId } from '../../core/ids/index.ts'
+import { joinKey } from '../../core/text/index.ts'
+import { addOutboxRow, deleteOutboxRow } from './outbox.ts'
+import { ownRows } from './pages.ts'
+import { isAlive } from './state.ts'
+import { put, putWorkRow, remove, type Transaction } from './transaction.ts'
+
+const NONE: readonly string[] = Object.freeze([])
+
+const keyOf = (tx: Transaction, id: string) => joinKey(tx.tenant, id)
+
+function changeEvent(tx: Transaction, id: EventId, change: (row: StoredEvent) => StoredEvent): void {
+  const row = tx.state.events.get(id)
+  if (row?.tenant === tx.tenant) put(tx, tx.state.events, id, Object.freeze(change(row)))
+}
+
+export const WRITE_TABLES: WriteTables<Transaction> = {
+  hasEvent: (tx, id) => tx.state.events.get(id)?.tenant === tx.tenant,
+  addEvent(tx, event) {
+    const { state, now, tenant } = tx
+    assert(!state.events.has(event.id), `event ${event.id} exists already`)
+    const row = Object.freeze({
+      id: event.id,
+      tenant,
+      source: event.source,
+      subject: event.subject,
+      objectType: event.objectType,
+      objectId: event.objectId,
+      occurredAt: event.occurredAt,
+      correlationId: event.correlationId,
+      causationId: event.causationId,
+      traceId: event.traceId,
+      dedupKey: event.dedupKey,
+      payloadHash: event.payloadHash,
+      headers: event.headers,
+      data: event.data,
+      raw: event.raw,
+      sensitive: NONE,
+      matched: event.matched,
+      receivedAt: now,
+      duplicates: 0,
+      lastDuplicateAt: null,
+    })
+    put(tx, state.events, event.id, row)
+  },
+  repeatEvent: (tx, id, count) =>
+    changeEvent(tx, id, (row) => ({
+      ...row,
+      duplicates: row.duplicates + count,
+      lastDuplicateAt: tx.now,
+    })),
+  matchEvent: (tx, id, matched) => changeEvent(tx, id, (row) => ({ ...row, matched })),
+  putDedup: (tx, source, key, row) =>
+    put(tx, tx.state.dedup, joinKey(tx.tenant, source, key), Object.freeze(row)),
+  isAlive: (tx, owner) => isAlive(tx.state, owner, tx.now),
+  addWork(tx, row) {
+    const { work, workOfEvent } = tx.state
+    assert(!work.has(row.id), `work ${row.id} exists already`)
+    putWorkRow(tx, row)
+    put(tx, workOfEvent, row.eventId, [...(workOfEvent.get(row.eventId) ?? []), row.id])
+  },
+  addAttempt(tx, work, attempt) {
+    const before = tx.state.attempts.get(work) ?? []
+    const { number, startedAt, durationMs, outcome, httpStatus, error, response } = attempt
+    const row = Object.freeze({
+      number,
+      startedAt,
+      durationMs,
+      outcome,
+      class: attempt.class,
+      httpStatus,
+      error,
+      ...(response === undefined ? {} : { response }),
+    })
+    put(tx, tx.state.attempts, work, [...before, row])
+  },
+  findEntry: (tx, key) => tx.state.ledger.get(keyOf(tx, key)),
+  putEntry: (tx, key, entry) => put(tx, tx.state.ledger, keyOf(tx, key), Object.freeze(entry)),
+  addPastEntry(tx, key, entry) {
+    const { ledgerBefore } = tx.state
+    const joined = keyOf(tx, key)
+    put(tx, ledgerBefore, joined, [...(ledgerBefore.get(joined) ?? []), entry])
+  },
+  findDeadLetter: (tx, id) => tx.state.deadLetters.get(keyOf(tx, id)),
+  putDeadLetter: (tx, row) => put(tx, tx.state.deadLetters, keyOf(tx, row.id), Object.freeze(row)),
+  findFailure: (tx, id) => tx.state.failures.get(keyOf(tx, id)),
+  putFailure: (tx, row) => put(tx, tx.state.failures, keyOf(tx, row.id), Object.freeze(row)),
+  findEscalation: (tx, id) => tx.state.escalations.get(keyOf(tx, id)),
+  findRaised: (tx, cause) =>
+    ownRows(tx.state.escalations, tx.tenant).find((row) => row.state === 'raised' && row.cause === cause),
+  putEscalation: (tx, row) => put(tx, tx.state.escalations, keyOf(tx, row.id), Object.freeze(row)),
+  findInstance: (tx, id) => tx.state.instances.get(keyOf(tx, id)),
+  putInstance: (tx, row) => put(tx, tx.state.instances, keyOf(tx, row.id), Object.freeze(row)),
+  addHistory(tx, row) {
+    const { history } = tx.state
+    const key = keyOf(tx, row.instance)
+    const before = history.get(key) ?? []
+    const isThere = before.some(({ sequence }) => sequence === row.sequence)
+    assert(!isThere, `history ${row.sequence} of ${row.instance} exists already`)
+    put(tx, history, key, [...before, Object.freeze({ ...row, tenant: tx.tenant })])
+  },
+  putCorrelation: (tx, row) => put(tx, tx.state.correlations, keyOf(tx, row.key), Object.freeze(row)),
+  deleteCorrelation: (tx, key) => remove(tx, tx.state.correlations, keyOf(tx, key)),
+  findOrphan: (tx, id) => tx.state.orphans.get(keyOf(tx, id)),
+  putOrphan: (tx, row) => put(tx, tx.state.orphans, keyOf(tx, row.id), Object.freeze(row)),
+  findRun: (tx, id) => tx.state.runs.get(keyOf(tx, id)),
+  putRun: (tx, row) => put(tx, tx.state.runs, keyOf(tx, row.id), Object.freeze(row)),
+  putRecord: (tx, row) =>
+    put(tx, tx.state.records, joinKey(tx.tenant, row.kind, row.key), Object.freeze(row)),
+  deleteRecord: (tx, kind, key) => remove(tx, tx.state.records, joinKey(tx.tenant, kind, key)),
+  addOutboxRow,
+  deleteOutboxRow,
+}

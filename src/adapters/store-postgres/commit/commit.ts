@@ -1,0 +1,176 @@
+// One group of commits in one transaction, in two round trips whatever the group's size:
+//   1. BEGIN, lock and read every row that the group names, read the clock;
+//   2. write the rows that the decision changed, the group's id, COMMIT.
+//
+// Locks are taken in one order (owners, lanes, then table by table, each in the order of its keys), and rows are inserted in
+// one order too, so groups of several nodes wait for each other but never in a circle. Which lane an item is in never changes,
+// so lanes are found by the rows of the items before those are locked, and whoever has a lane knows who waits in it. Rows that are absent cannot be
+// locked: an insert that meets one after all fails the transaction, and the group is done anew.
+//
+// A connection lost before COMMIT was sent applied nothing. One lost after it is settled by the group's id: inserting
+// the same id elsewhere waits for a transaction still under way, finds the row if it committed, and otherwise takes
+// the id, so that the lost transaction can never commit.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PoolClient } from 'pg'
+import { assert } from '../../../core/errors/index.ts'
+import type { Commit, CommitResult } from '../../../ports/store.ts'
+import { type Answer, sendBatch } from '../batch.ts'
+import { type Pool, prepare, type Statement, sendAll } from '../connection.ts'
+import { classifyError, Overtaken, toStoreError, Unwritable } from '../errors.ts'
+import { type Changes, hasChanges } from './changes.ts'
+import { type GroupSql, makeGroupSql } from './commit-sql.ts'
+import { decideGroup } from './decide.ts'
+import { collectKeys } from './keys.ts'
+import type { Laneless } from './laneless.ts'
+import { loadStatements, readLoaded } from './lock-rows.ts'
+import { storeStatements } from './write-rows.ts'
+
+/** A commit that PostgreSQL refuses, such as one that adds an id twice. It wrote nothing. */
+export interface BrokenCommit {
+  readonly ok: 'broken'
+  readonly error: unknown
+}
+
+export interface GroupDeps {
+  readonly pool: Pool
+  readonly schema: string
+  /** How long to go on asking what became of a COMMIT. */
+  readonly settleWithinMs: number
+  makeGroupId(): string
+  /** Items that this node made or claimed and that are in no lane: their settling need not look for one. */
+  readonly laneless: Laneless
+}
+
+const TRIES = 4
+/** Lost races for a row that is not there yet, or deadlocks: whoever loses waits a little longer each time, so that somebody else's end comes in between. */
+const RACES = 12
+
+export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (CommitResult | BrokenCommit)[]>
+
+export function makeGroupRunner(deps: GroupDeps): GroupRunner {
+  const sql = makeGroupSql(deps.schema)
+
+  /** What becomes of one says nothing of the others: some of them may be applied by then. */
+  const runAlone = (commit: Commit): ReturnType<GroupRunner> =>
+    runGroup([commit]).catch((error) => [{ ok: 'broken', error }])
+
+  /** One after the other, in their order: some may share a lane or an escalation. */
+  const runEach: GroupRunner = async (commits) => {
+    const results: (CommitResult | BrokenCommit)[] = []
+    for (const commit of commits) results.push(...(await runAlone(commit)))
+    return results
+  }
+
+  const runGroup: GroupRunner = async (commits) => {
+    for (let tried = 1; ; tried += 1) {
+      const attempt = await tryGroup(deps, sql, commits)
+      if (attempt.results) return attempt.results
+      const failure = classifyError(attempt.error)
+      if (failure === 'refused' || (failure === 'again' && tried >= RACES)) {
+        // One commit of the group is at fault: alone, the others go through.
+        if (commits.length > 1) return runEach(commits)
+        return [{ ok: 'broken', error: toStoreError(attempt.error) }]
+      }
+      if (failure !== 'again' && (failure !== 'lost' || tried >= TRIES)) throw toStoreError(attempt.error)
+      if (failure === 'lost') await sleep(20 * 4 ** tried)
+      else if (tried > 2) await sleep(tried)
+    }
+  }
+  return runGroup
+}
+
+type Attempt =
+  | { readonly results: readonly CommitResult[] }
+  /** Nothing was applied. */
+  | { readonly results: null; readonly error: unknown }
+
+async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit[]): Promise<Attempt> {
+  let client: PoolClient
+  try {
+    client = await deps.pool.connect()
+  } catch (error) {
+    return { results: null, error }
+  }
+  const groupId = deps.makeGroupId()
+  const keys = collectKeys(commits, deps.laneless.items)
+  let answers: readonly Answer[]
+  try {
+    answers = await sendBatch(client, loadStatements(sql, keys))
+  } catch (error) {
+    await release(client, error)
+    return { results: null, error }
+  }
+  let results: readonly CommitResult[]
+  let changes: Changes
+  let statements: readonly Statement[] = []
+  try {
+    const loaded = readLoaded(keys, answers)
+    const decision = decideGroup(commits, loaded)
+    results = decision.results
+    changes = decision.changes
+    if (hasChanges(changes)) statements = storeStatements(sql, groupId, loaded, changes)
+  } catch (error) {
+    await release(client, null)
+    if (error instanceof Overtaken) return { results: null, error }
+    return { results: null, error: new Unwritable(String(error), { cause: error }) }
+  }
+  if (statements.length === 0) {
+    await release(client, null)
+    return { results }
+  }
+  try {
+    const last = (await sendBatch(client, statements)).at(-1)
+    assert(last?.command === 'COMMIT', 'the transaction of a group ends with COMMIT')
+    client.release()
+    deps.laneless.learn(changes.newWork.values())
+    deps.laneless.forget(changes.work.values())
+    return { results }
+  } catch (error) {
+    await release(client, error)
+    if (classifyError(error) === 'lost' && (await settleGroup(deps, groupId, error))) return { results }
+    return { results: null, error }
+  }
+}
+
+/** Ends the transaction and gives the connection back, or drops it if it cannot be trusted. */
+async function release(client: PoolClient, error: unknown): Promise<void> {
+  if (error !== null && classifyError(error) === 'lost') {
+    client.release(true)
+    return
+  }
+  await client.query(prepare('ROLLBACK')).then(
+    () => client.release(),
+    () => client.release(true),
+  )
+}
+
+/** Whether the group with this id committed. Once this answers false, it never will. */
+export async function settleGroup(deps: GroupDeps, groupId: string, cause: unknown): Promise<boolean> {
+  const { pool, schema } = deps
+  const deadline = performance.now() + deps.settleWithinMs
+  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+    let client: PoolClient | undefined
+    try {
+      client = await pool.connect()
+      const connected: PoolClient = client
+      const [, found] = await sendAll(connected, [
+        prepare(
+          `INSERT INTO ${schema}.commit_group (id, applied) VALUES ($1::uuid, false) ON CONFLICT (id) DO NOTHING`,
+          [groupId],
+        ),
+        prepare(`SELECT applied FROM ${schema}.commit_group WHERE id = $1::uuid`, [groupId]),
+      ])
+      connected.release()
+      return found?.rows[0]?.applied === true
+    } catch (error) {
+      const failure = classifyError(error)
+      client?.release(failure === 'lost')
+      const canWait = failure === 'lost' || failure === 'busy'
+      if (!canWait || performance.now() + pauseMs > deadline) {
+        throw toStoreError(new AggregateError([cause, error]), 'indeterminate')
+      }
+    }
+    await sleep(pauseMs)
+  }
+}

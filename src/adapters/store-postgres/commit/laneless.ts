@@ -1,0 +1,35 @@
+// Items of which this node knows that they are in no lane, because it made or claimed them. Which lane an item is in never changes, so
+// whoever settles one of these need not lock lanes, nor look for those that wait in them.
+
+import { joinKey } from '../../../core/text/index.ts'
+import type { WorkRow } from '../../../core/work/index.ts'
+
+type Named = Pick<WorkRow, 'tenant' | 'id'>
+
+export interface Laneless {
+  readonly items: ReadonlySet<string>
+  learn(rows: Iterable<Named & Pick<WorkRow, 'lane'>>): void
+  /** Those that are settled come no more. */
+  forget(rows: Iterable<Named & Pick<WorkRow, 'processedAt'>>): void
+}
+
+/** More than a node has in hand; beyond it all are forgotten, and looked for in their lanes like others. */
+const ITEMS_MAX = 20_000
+
+export function makeLaneless(): Laneless {
+  const items = new Set<string>()
+  return {
+    items,
+    learn(rows) {
+      for (const { tenant, id, lane } of rows) {
+        if (lane !== null) continue
+        if (items.size >= ITEMS_MAX) items.clear()
+        items.add(joinKey(tenant, id))
+      }
+    },
+    forget(rows) {
+      for (const { tenant, id, processedAt } of rows)
+        if (processedAt !== null) items.delete(joinKey(tenant, id))
+    },
+  }
+}

@@ -1,0 +1,23 @@
+// Every function of the schema, with the file where its text is. A function that only the version before calls stays in this list.
+
+import { CLAIM } from './claim.ts'
+import { NOW_MS } from './clock.ts'
+import { FENCE_INCARNATION, SHARE_INCARNATIONS } from './fence.ts'
+import type { LiveFunction } from './install-functions.ts'
+import { JOIN_NODE } from './join.ts'
+import { ID_AT, MAKE_PARTITIONS, WEEK_OF } from './partitions.ts'
+import { RECLAIM } from './reclaim.ts'
+import { RENEW_INCARNATION } from './renew.ts'
+
+export const FUNCTIONS: readonly LiveFunction[] = [
+  NOW_MS,
+  SHARE_INCARNATIONS,
+  FENCE_INCARNATION,
+  JOIN_NODE,
+  RENEW_INCARNATION,
+  RECLAIM,
+  CLAIM,
+  WEEK_OF,
+  ID_AT,
+  MAKE_PARTITIONS,
+]

@@ -1,0 +1,120 @@
+// Lanes in the database: who gets a place is decided in src/core/commit/lanes.ts, this file keeps the rows. Work without a lane
+// never comes here.
+
+import {
+  EMPTY_LANE,
+  enterLane,
+  type LaneCounts,
+  type LaneStep,
+  leaveLane,
+  stopWaiting,
+} from '../../../core/commit/index.ts'
+import { assert } from '../../../core/errors/index.ts'
+import type { WorkId } from '../../../core/ids/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Lane } from '../../../core/work/index.ts'
+import { WORK_CODE } from '../codes.ts'
+import type { Session } from '../session.ts'
+import { fromStored, isSameText, type Stored, toStored } from '../text.ts'
+
+/** The lane of a commit under way. */
+interface LanePlace {
+  readonly session: Session
+  readonly now: Instant
+  readonly tenant: number
+  readonly consumer: Stored
+  readonly key: Stored
+}
+
+interface LanedWork {
+  readonly seq: number
+  readonly state: number
+  readonly consumer: Stored
+  readonly lane: Stored
+  readonly place: 1 | null
+}
+
+type At = Pick<LanePlace, 'session' | 'now' | 'tenant'>
+
+/** The item with its lane; null: it has none. */
+export function findLaned({ session, tenant }: At, work: WorkId): LanedWork | null {
+  return session.sql.lanedWork.get(tenant, work) ?? null
+}
+
+function placeOf(at: At, { consumer, lane }: LanedWork): LanePlace {
+  return { ...at, consumer, key: lane }
+}
+
+function countsOf({ session, tenant, consumer, key }: LanePlace): LaneCounts {
+  return session.sql.lane.get(tenant, consumer, key) ?? EMPTY_LANE
+}
+
+function putCounts(place: LanePlace, { width, places, waiting }: LaneCounts): void {
+  const { session, now, tenant, consumer, key } = place
+  session.sql.putLane.run(tenant, consumer, key, width, places, waiting, now)
+}
+
+function take(place: LanePlace, { counts, promotes }: LaneStep): void {
+  putCounts(place, counts)
+  if (!promotes) return
+  const { session, now, tenant, consumer, key } = place
+  const eldest: { seq: number } | undefined = session.sql.eldestWaiting.get(tenant, consumer, key)
+  assert(eldest, `nobody waits in a lane of tenant ${tenant} that counts some`)
+  session.sql.promoteWork.run(now, eldest.seq)
+}
+
+/** A new item comes in: whether it has a place, and what to do once its row is there. */
+export function comeIn(
+  at: At,
+  consumer: string,
+  lane: Lane,
+  inPlaceOf: WorkId | undefined,
+): { readonly hasPlace: boolean; readonly finish: () => void } {
+  const place: LanePlace = { ...at, consumer: toStored(consumer), key: toStored(lane.key) }
+  const before = inPlaceOf === undefined ? null : findLaned(at, inPlaceOf)
+  const takesOver =
+    before?.place === 1 && isSameText(before.lane, lane.key) && isSameText(before.consumer, consumer)
+  if (takesOver) at.session.sql.dropPlace.run(before.seq)
+  const step = enterLane(countsOf(place), lane.width, takesOver)
+  return { hasPlace: step.hasPlace, finish: () => take(place, step) }
+}
+
+/** One that was put back without a place, once its row says that it is ready. */
+export function comeBack(at: At, before: LanedWork): void {
+  const { sql } = at.session
+  if (before.place === 1) return
+  if (before.state === WORK_CODE.waiting) {
+    sql.waitWork.run(before.seq)
+    return
+  }
+  const place = placeOf(at, before)
+  const counts = countsOf(place)
+  const step = enterLane(counts, counts.width, false)
+  if (step.hasPlace) sql.takePlace.run(before.seq)
+  else sql.waitWork.run(before.seq)
+  take(place, step)
+}
+
+/** What settling does to the lane, once the row is settled; `before` is the item as it was. */
+export function goOut(at: At, before: LanedWork, place: 'keep' | { readonly to: WorkId } | undefined): void {
+  const { session, now } = at
+  const lane = placeOf(at, before)
+  if (before.state === WORK_CODE.waiting) putCounts(lane, stopWaiting(countsOf(lane)))
+  if (before.place !== 1 || place === 'keep') return
+  session.sql.dropPlace.run(before.seq)
+  const next = place === undefined ? null : findLaned(at, place.to)
+  const isNext =
+    next?.state === WORK_CODE.waiting &&
+    isSameText(next.lane, fromStored(before.lane)) &&
+    isSameText(next.consumer, fromStored(before.consumer))
+  if (!isNext) {
+    take(lane, leaveLane(countsOf(lane)))
+    return
+  }
+  putCounts(lane, stopWaiting(countsOf(lane)))
+  session.sql.chooseWork.run(now, next.seq)
+}
+
+export function noteVersion(at: At, { consumer, lane }: LanedWork, version: string): void {
+  at.session.sql.versionLane.run(toStored(version), at.now, at.tenant, consumer, lane)
+}

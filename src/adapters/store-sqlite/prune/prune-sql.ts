@@ -1,0 +1,79 @@
+// Every statement of retention on the writing side, prepared once.
+
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { LEDGER_COLUMNS } from '../columns.ts'
+
+export function preparePruneSql(db: DatabaseSyncInstance) {
+  return {
+    oldEvents: db.prepare(
+      'SELECT seq, id, source, causation_id, received_at, dedup_until, dedup_key FROM event' +
+        ' WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    // In the numbers of codes.ts: leased, ready, waiting, merged, parked; and the ledger's reserved and unknown.
+    openWork: db.prepare(
+      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1',
+    ),
+    openLetter: db.prepare(
+      "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
+    ),
+    openEntry: db.prepare(
+      'SELECT 1 FROM work CROSS JOIN ledger ON ledger.work = work.id AND ledger.state IN (1, 3)' +
+        ' AND +ledger.tenant = +work.tenant WHERE work.event_id = ?2 AND +work.tenant = ?1 LIMIT 1',
+    ),
+    activeInstance: db.prepare(
+      'SELECT 1 FROM instance WHERE event_id = ?2 AND state = 0 AND +tenant = ?1 LIMIT 1',
+    ),
+    openOrphan: db.prepare(
+      "SELECT 1 FROM orphan WHERE event_id = ?2 AND state IN ('waiting', 'open') AND +tenant = ?1 LIMIT 1",
+    ),
+    untold: db.prepare('SELECT 1 FROM outbox WHERE event_id = ?2 AND +tenant = ?1 LIMIT 1'),
+    pruneAttempts: db.prepare(
+      'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
+    ),
+    pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneRuns: db.prepare(
+      'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
+        ' (SELECT id FROM work WHERE event_id = ?2 AND +tenant = ?1) AND +tenant = ?1',
+    ),
+    pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
+    pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
+    oldEntries: db.prepare(
+      `SELECT ${LEDGER_COLUMNS} FROM ledger INDEXED BY ledger_recent WHERE tenant = ? AND (created_at, seq) > (?, ?)` +
+        ' AND created_at <= ? ORDER BY created_at, seq LIMIT ?',
+    ),
+    pruneEvidence: db.prepare('DELETE FROM evidence WHERE entry = ?'),
+    pruneEntry: db.prepare('DELETE FROM ledger WHERE seq = ?'),
+    someLanes: db.prepare(
+      'SELECT consumer, key, places, waiting, updated_at FROM lane WHERE tenant = ? AND (consumer, key) > (?, ?)' +
+        ' ORDER BY consumer, key LIMIT ?',
+    ),
+    pruneLane: db.prepare('DELETE FROM lane WHERE tenant = ? AND consumer = ? AND key = ?'),
+    someEscalations: db.prepare(
+      'SELECT seq, id, state, updated_at FROM escalation WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
+    ),
+    pruneEscalation: db.prepare('DELETE FROM escalation WHERE seq = ?'),
+    someInstances: db.prepare(
+      'SELECT seq, id, ended_at FROM instance WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    historyLength: db.prepare(
+      'SELECT count(*) AS n FROM (SELECT 1 FROM history WHERE tenant = ? AND instance = ? LIMIT ?)',
+    ),
+    pruneHistory: db.prepare(
+      'DELETE FROM history WHERE tenant = ?1 AND instance = ?2 AND sequence IN' +
+        ' (SELECT sequence FROM history WHERE tenant = ?1 AND instance = ?2 ORDER BY sequence LIMIT ?3)',
+    ),
+    pruneInstance: db.prepare('DELETE FROM instance WHERE seq = ?'),
+    someOrphans: db.prepare(
+      'SELECT seq, id, state, updated_at FROM orphan WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?',
+    ),
+    pruneOrphan: db.prepare('DELETE FROM orphan WHERE seq = ?'),
+    someRuns: db.prepare(
+      'SELECT seq, id, updated_at, work_id IS NOT NULL AND EXISTS' +
+        ' (SELECT 1 FROM work WHERE work.id = run.work_id AND work.tenant = run.tenant) AS is_of_work' +
+        ' FROM run INDEXED BY run_id WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    pruneRun: db.prepare('DELETE FROM run WHERE seq = ?'),
+  }
+}

@@ -1,0 +1,139 @@
+// Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes,
+// the escalations, the instances, the orphans and the runs. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
+
+import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
+import { keeperOf, keepMsOf, pruneEnd } from '../../../core/retention/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import { findOwnHash } from '../commit/keys.ts'
+import { walkRuns } from '../runs.ts'
+import type { Session } from '../session.ts'
+import { fromStored, type Stored } from '../text.ts'
+import { walkInstances, walkOrphans } from './prune-instances.ts'
+import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
+
+interface OldEvent {
+  readonly seq: number
+  readonly id: string
+  readonly source: Stored
+  readonly causation_id: string | null
+  readonly received_at: number
+  readonly dedup_until: number
+  readonly dedup_key: Stored
+}
+
+/** In this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
+const WALKS = {
+  events: walkEvents,
+  ledger: walkEntries,
+  lanes: walkLanes,
+  escalations: walkEscalations,
+  instances: walkInstances,
+  orphans: walkOrphans,
+  runs: walkRuns,
+}
+const NAMES = Object.keys(WALKS) as (keyof typeof WALKS)[]
+
+export function pruneRows(
+  session: Session,
+  now: Instant,
+  request: PruneRequest,
+  transact: (work: () => Gone) => Gone,
+): Pruned {
+  const tenant = session.tenants.get(request.tenant)
+  if (tenant === undefined) return { ...none(), next: null }
+  let { name, after } = parseCursor(request.after)
+  let left = request.scanMax
+  let gone = none()
+  for (;;) {
+    const piece = WALKS[name](session, now, tenant, request, after, left)
+    // Before the next walk looks: an entry may go once its event has.
+    if (piece.isAny) gone = transact(() => remove(session, piece, gone))
+    left -= piece.seen
+    if (piece.next !== null)
+      return { ...gone, next: name === 'events' ? piece.next : `${name} ${piece.next}` }
+    const following = NAMES[NAMES.indexOf(name) + 1]
+    if (following === undefined) return { ...gone, next: null }
+    name = following
+    after = ''
+  }
+}
+
+/** Counts on a copy: a transaction may be done again. */
+function remove(session: Session, piece: Piece, before: Gone): Gone {
+  session.isDirty = true
+  const gone = { ...before }
+  piece.remove(gone)
+  return gone
+}
+
+function parseCursor(cursor: string | null): { name: keyof typeof WALKS; after: string } {
+  const at = cursor?.indexOf(' ') ?? -1
+  if (cursor === null || at < 0) return { name: 'events', after: cursor ?? '' }
+  const name = NAMES.find((known) => known === cursor.slice(0, at)) ?? 'events'
+  return { name, after: cursor.slice(at + 1) }
+}
+
+function walkEvents(
+  session: Session,
+  now: Instant,
+  tenant: number,
+  request: PruneRequest,
+  after: string,
+  scanMax: number,
+): Piece {
+  const seen: OldEvent[] = session.sql.oldEvents.all(tenant, after, pruneEnd(request, now), scanMax + 1)
+  const isMore = seen.length > scanMax
+  if (isMore) seen.pop()
+  const going = new Set<string>()
+  const isOver = (row: OldEvent) =>
+    row.received_at + keepMsOf(request, fromStored(row.source)) <= now &&
+    (row.dedup_until <= now || hashOf(session, tenant, row) === null) &&
+    !isNeeded(session, tenant, row.id) &&
+    !isKept(session, tenant, row, going)
+  const old = seen.filter((row) => {
+    if (!isOver(row)) return false
+    going.add(row.id)
+    return true
+  })
+  return {
+    seen: seen.length,
+    isAny: old.length > 0,
+    remove: (gone) => deleteEvents(session, tenant, old, gone),
+    next: isMore ? (seen.at(-1)?.id ?? after) : null,
+  }
+}
+
+function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
+  return [sql.openWork, sql.openLetter, sql.openEntry, sql.activeInstance, sql.openOrphan, sql.untold].some(
+    (statement) => statement.get(tenant, id) !== undefined,
+  )
+}
+
+/** By the event that it was made of. `going`: those that go with this piece; a cause is before what it caused. */
+function isKept({ sql }: Session, tenant: number, row: OldEvent, going: ReadonlySet<string>): boolean {
+  const keeper = keeperOf({ source: fromStored(row.source), causationId: row.causation_id })
+  return keeper !== null && !going.has(keeper) && sql.hasEvent.get(tenant, keeper) !== undefined
+}
+
+function hashOf(session: Session, tenant: number, { seq, source, dedup_key }: OldEvent): string | null {
+  return findOwnHash(session, tenant, fromStored(source), fromStored(dedup_key), seq)
+}
+
+function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[], gone: Gone): void {
+  const { sql } = session
+  for (const event of old) {
+    const { seq, id } = event
+    gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
+    gone.runs += Number(sql.pruneRuns.run(tenant, id).changes)
+    gone.work += Number(sql.pruneWork.run(tenant, id).changes)
+    gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
+    gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)
+    const hash = hashOf(session, tenant, event)
+    if (hash !== null) {
+      gone.dedup += 1
+      session.keys.forget(hash)
+    }
+    sql.pruneRepeats.run(seq)
+    gone.events += Number(sql.pruneEvent.run(seq).changes)
+  }
+}

@@ -1,0 +1,236 @@
+// What each write of a commit does, for the stores that hold rows as values: memory and PostgreSQL. SQLite does the same in SQL.
+//
+// This file decides which rows a write reads and changes; rows.ts makes the row, lane-rows.ts moves jobs in their lanes, and the store says
+// how rows are found and put. The functions of `WriteTables` get the commit as an argument: a store makes one such object for good, so that
+// a commit allocates nothing for it.
+
+import type { DeadLetter } from '../dead-letter/index.ts'
+import { assert, unreachable } from '../errors/index.ts'
+import type { Escalation, NewEscalation } from '../escalation/index.ts'
+import type { NewEvent } from '../event/index.ts'
+import type { Failure } from '../failure/index.ts'
+import type { EventId, Incarnation, TenantId, WorkId } from '../ids/index.ts'
+import type { HistoryRow, InstanceRow } from '../instance/index.ts'
+import type { LedgerEntry } from '../ledger/index.ts'
+import type { Orphan } from '../orphan/index.ts'
+import type { NewOutboxRow } from '../outbox/index.ts'
+import type { Run } from '../run/index.ts'
+import type { Instant } from '../time/index.ts'
+import type { Attempt, WorkRow } from '../work/index.ts'
+import { againItem, comeIn, type LaneItem, type LaneRows, leaveItem, settleItem } from './lane-rows.ts'
+import {
+  appendHistory,
+  bearWork,
+  changeEntry,
+  changeEscalation,
+  type LedgerWrite,
+  ledgerKeyOf,
+  type Moment,
+  putFailure,
+  putInstance,
+  putLetter,
+  putOrphan,
+  putRun,
+  raiseEscalation,
+} from './rows.ts'
+import type { RecordKind, Write } from './write.ts'
+
+/** One commit under way. */
+export interface Writing<Item extends LaneItem> {
+  readonly moment: Moment
+  readonly lanes: LaneRows<Item>
+  /** The jobs that it inserted with a lease. */
+  readonly leased: WorkId[]
+}
+
+export interface CorrelationRow {
+  readonly tenant: TenantId
+  readonly key: string
+  readonly version: number
+  readonly body: string
+}
+
+export interface RecordRow {
+  readonly tenant: TenantId
+  readonly kind: RecordKind
+  readonly key: string
+  readonly version: number
+  readonly body: string
+}
+
+/**
+ * The tenant's rows, as the commit under way has left them. `find` answers as much of a row as the next one is made of. Whatever is added is
+ * new, and a store rejects the commit if it is not; whatever is changed or deleted may be absent, and then nothing happens.
+ */
+export interface WriteTables<Tx> {
+  hasEvent(tx: Tx, id: EventId): boolean
+  addEvent(tx: Tx, event: NewEvent): void
+  repeatEvent(tx: Tx, id: EventId, count: number): void
+  matchEvent(tx: Tx, id: EventId, matched: number): void
+  putDedup(
+    tx: Tx,
+    source: string,
+    key: string,
+    row: { readonly event: EventId; readonly until: Instant },
+  ): void
+  isAlive(tx: Tx, owner: Incarnation): boolean
+  addWork(tx: Tx, row: WorkRow): void
+  addAttempt(tx: Tx, work: WorkId, attempt: Attempt): void
+  findEntry(tx: Tx, key: string): LedgerEntry | undefined
+  putEntry(tx: Tx, key: string, entry: LedgerEntry): void
+  /** An entry that a later generation follows. */
+  addPastEntry(tx: Tx, key: string, entry: LedgerEntry): void
+  findDeadLetter(tx: Tx, id: string): Pick<DeadLetter, 'createdAt'> | undefined
+  putDeadLetter(tx: Tx, row: DeadLetter): void
+  findFailure(tx: Tx, id: string): Pick<Failure, 'createdAt'> | undefined
+  putFailure(tx: Tx, row: Failure): void
+  findEscalation(tx: Tx, id: string): Escalation | undefined
+  findRaised(tx: Tx, cause: string): Escalation | undefined
+  putEscalation(tx: Tx, row: Escalation): void
+  findInstance(tx: Tx, id: string): Pick<InstanceRow, 'createdAt' | 'endedAt'> | undefined
+  putInstance(tx: Tx, row: InstanceRow): void
+  addHistory(tx: Tx, row: HistoryRow): void
+  putCorrelation(tx: Tx, row: CorrelationRow): void
+  deleteCorrelation(tx: Tx, key: string): void
+  findOrphan(tx: Tx, id: string): Pick<Orphan, 'createdAt'> | undefined
+  putOrphan(tx: Tx, row: Orphan): void
+  findRun(tx: Tx, id: string): Pick<Run, 'connection' | 'purpose' | 'workId' | 'createdAt'> | undefined
+  putRun(tx: Tx, row: Run): void
+  putRecord(tx: Tx, row: RecordRow): void
+  deleteRecord(tx: Tx, kind: RecordKind, key: string): void
+  addOutboxRow(tx: Tx, row: NewOutboxRow): void
+  deleteOutboxRow(tx: Tx, position: number): void
+}
+
+export function applyWrite<Item extends LaneItem, Tx>(
+  tables: WriteTables<Tx>,
+  tx: Tx & Writing<Item>,
+  write: Write,
+): void {
+  const { moment, lanes } = tx
+  const { tenant } = moment
+  switch (write.w) {
+    case 'event.append': {
+      const { event } = write
+      tables.addEvent(tx, event)
+      const until = moment.after(write.dedupForMs)
+      tables.putDedup(tx, event.source, event.dedupKey, { event: event.id, until })
+      break
+    }
+    case 'event.repeat':
+      tables.repeatEvent(tx, write.event, write.count)
+      break
+    case 'event.match':
+      tables.matchEvent(tx, write.event, write.matched)
+      break
+    case 'work.add':
+      addWork(tables, tx, write)
+      break
+    case 'work.settle':
+      settleItem(lanes, moment, write)
+      break
+    case 'work.again':
+      againItem(lanes, moment, write)
+      break
+    case 'lane.leave':
+      leaveItem(lanes, moment, write.work)
+      break
+    case 'attempt.append':
+      if (lanes.findItem(write.work) !== undefined) tables.addAttempt(tx, write.work, write.attempt)
+      break
+    case 'ledger.reserve':
+    case 'ledger.done':
+    case 'ledger.settle':
+    case 'ledger.observe':
+      changeLedger(tables, tx, write)
+      break
+    case 'deadLetter.put':
+      tables.putDeadLetter(tx, putLetter(moment, tables.findDeadLetter(tx, write.row.id), write.row))
+      break
+    case 'failure.put':
+      tables.putFailure(tx, putFailure(moment, tables.findFailure(tx, write.row.id), write.row))
+      break
+    case 'escalation.raise':
+      raise(tables, tx, write.row)
+      break
+    case 'escalation.change': {
+      const row = tables.findEscalation(tx, write.id)
+      if (row !== undefined) tables.putEscalation(tx, changeEscalation(moment, row, write))
+      break
+    }
+    case 'instance.put':
+      tables.putInstance(tx, putInstance(moment, tables.findInstance(tx, write.row.id), write.row))
+      break
+    case 'history.append':
+      for (const row of write.rows) tables.addHistory(tx, appendHistory(moment, row))
+      break
+    case 'correlation.put': {
+      const { key, version, body } = write
+      tables.putCorrelation(tx, { tenant, key, version, body })
+      break
+    }
+    case 'correlation.delete':
+      tables.deleteCorrelation(tx, write.key)
+      break
+    case 'orphan.put':
+      tables.putOrphan(tx, putOrphan(moment, tables.findOrphan(tx, write.row.id), write.row))
+      break
+    case 'run.put':
+      tables.putRun(tx, putRun(moment, tables.findRun(tx, write.row.id), write.row))
+      break
+    case 'record.put': {
+      const { kind, key, version, body } = write
+      tables.putRecord(tx, { tenant, kind, key, version, body })
+      break
+    }
+    case 'record.delete':
+      tables.deleteRecord(tx, write.kind, write.key)
+      break
+    case 'outbox.add':
+      for (const row of write.rows) tables.addOutboxRow(tx, row)
+      break
+    case 'outbox.delete':
+      for (const position of write.positions) tables.deleteOutboxRow(tx, position)
+      break
+    default:
+      unreachable(write)
+  }
+}
+
+function addWork<Item extends LaneItem, Tx>(
+  tables: WriteTables<Tx>,
+  tx: Tx & Writing<Item>,
+  write: Extract<Write, { w: 'work.add' }>,
+): void {
+  const { moment, lanes, leased } = tx
+  const { work, lease } = write
+  if (!tables.hasEvent(tx, work.eventId)) return
+  const { place, finish } = comeIn(lanes, moment, work, write.inPlaceOf)
+  const isLeased = place !== 'waits' && lease !== null && tables.isAlive(tx, lease)
+  if (isLeased) leased.push(work.id)
+  tables.addWork(tx, bearWork(moment, work, write.delayMs, isLeased ? lease : null, place))
+  finish()
+}
+
+function raise<Item extends LaneItem, Tx>(
+  tables: WriteTables<Tx>,
+  tx: Tx & Writing<Item>,
+  row: NewEscalation,
+): void {
+  const before = tables.findRaised(tx, row.cause)
+  const isNew = before !== undefined || tables.findEscalation(tx, row.id) === undefined
+  assert(isNew, `escalation ${row.id} exists already`)
+  tables.putEscalation(tx, raiseEscalation(tx.moment, before, row))
+}
+
+function changeLedger<Item extends LaneItem, Tx>(
+  tables: WriteTables<Tx>,
+  tx: Tx & Writing<Item>,
+  write: LedgerWrite,
+): void {
+  const key = ledgerKeyOf(write)
+  const change = changeEntry(tx.moment, tables.findEntry(tx, key), write)
+  if (change === null) return
+  if (change.past !== null) tables.addPastEntry(tx, key, change.past)
+  tables.putEntry(tx, key, change.entry)
+}
