@@ -181,6 +181,29 @@ transitions:
     expect(encrypted(`${workflow(hashed)}security: { encrypt: [user] }\n`)).toEqual(['data.user'])
   })
 
+  test.each([
+    ['payload', 'body: { mail: "{{ payload.user.email }}" }', ['data.answer']],
+    ['a field that took it over', 'body: { mail: "{{ data.mail }}" }', ['data.answer', 'data.mail']],
+    ['it in a header', 'headers: { x-mail: "{{ payload.user.email }}" }', ['data.answer']],
+    ['its hash alone', 'body: { mail: "{{ hash(payload.user.email) }}" }', null],
+    ['nothing of it', 'body: { id: "{{ payload.id }}" }', null],
+  ])('[WL29] what a step answers that gets %s is encrypted where it is taken over', (_, what, expected) => {
+    const map = expected?.includes('data.mail') === true ? ', map: { mail: payload.user.email }' : ''
+    const more = `, do: { http: { method: POST, url: "https://a.example/", ${what} } }, out: { answer: result.body.note, n: data.id }`
+    expect(encrypted(workflow(`correlate: { id: payload.id }${map}`, more))).toEqual(expected)
+  })
+
+  test('[WL29] a function has the whole event by its context, whatever it is given', () => {
+    const more =
+      ', do: { function: look, with: { id: "{{ payload.id }}" } }, out: { answer: result, n: payload.id }'
+    const { documents } = compileDefinitions(
+      [{ path: 'a.yaml', text: workflow('correlate: { id: payload.id }', more) }],
+      { functions: () => 'sha256:a' },
+    )
+    const found = documents.find(({ kind }) => kind === 'Workflow') as WorkflowDocument
+    expect(found.security?.encrypt).toEqual(['data.answer'])
+  })
+
   test('[WL26] of several hidden places each is encrypted, and a list as a whole', () => {
     const text = workflow('correlate: { id: payload.id }, map: { all: payload }').replace(
       'sensitive: [payload.user.email]',

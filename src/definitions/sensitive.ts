@@ -192,14 +192,18 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
   const began = heardByAny(workflow, sources)
   if (began.length === 0) return []
   const maps = [
-    ...mapsOf(workflow.triggers).map(([trigger]) => [trigger.map, heardBy([trigger], sources)] as const),
+    ...mapsOf(workflow.triggers).map(
+      ([trigger]) => [trigger.map, heardBy([trigger], sources), undefined] as const,
+    ),
     // A step reads the event that began its instance.
-    ...outsOf(workflow).map(([, out]) => [out, began] as const),
+    ...outsOf(workflow).map(
+      ([name, out]) => [out, began, at(workflow, ['transitions', name, 'do'])] as const,
+    ),
   ]
-  const written = maps.flatMap(([map, sensitive]) =>
+  const written = maps.flatMap(([map, sensitive, action]) =>
     textsOf(map).flatMap(([[key = ''], text]) => {
       const target = targetOf(key)?.split('[', 1)[0] ?? ''
-      return target.startsWith('correlation') ? [] : [{ target, text, sensitive }]
+      return target.startsWith('correlation') ? [] : [{ target, text, sensitive, action }]
     }),
   )
   const found = new Set(
@@ -207,18 +211,32 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
       findClearReads(text, 'expression', sensitive).map((read) => `${target}${partOf(text, read)}`),
     ),
   )
+  const isFound = (read: string) => [...found].some((path) => isUnder(read, path) || isUnder(path, read))
+  /** What a step that gets something sensitive answers may hold it. */
+  const isResultOf = (action: JsonValue | undefined, sensitive: readonly SensitivePath[]) =>
+    actionTexts(action).some(
+      ({ text, as }) =>
+        findClearReads(text, as, sensitive).length > 0 || clearPaths(text, as).some((read) => isFound(read)),
+    )
   // What was taken over may be copied on, in any order of the steps.
   for (let before = -1; before !== found.size; ) {
     before = found.size
-    for (const { target, text } of written) {
+    for (const { target, text, sensitive, action } of written) {
       const reads = clearPaths(text, 'expression')
-      const isTaken = reads.some((read) =>
-        [...found].some((path) => isUnder(read, path) || isUnder(path, read)),
-      )
+      const isTaken =
+        reads.some(isFound) ||
+        (reads.some((read) => isUnder(read, 'result')) && isResultOf(action, sensitive))
       if (isTaken && ![...found].some((path) => isUnder(target, path))) found.add(target)
     }
   }
   return [...found].filter((path) => ![...found].some((one) => one !== path && isUnder(path, one))).sort()
+}
+
+/** Of a step. A function reads the whole event by its context, and what an agent is asked is in another document. */
+function actionTexts(action: JsonValue | undefined): readonly Pick<ReadText, 'text' | 'as'>[] {
+  const texts = templateTexts(action, [])
+  const readsEvent = isFields(action) && (action.function !== undefined || action.agent !== undefined)
+  return readsEvent ? [...texts, { text: 'payload', as: 'expression' }] : texts
 }
 
 /** Of what is copied as it is, the part that is hidden; empty: all of it. */
