@@ -31,6 +31,7 @@ import {
   goneLines,
   putBackLines,
 } from './app/folder.ts'
+import { runningBytesOf } from './app/heap-share.ts'
 import { findPause, type Pause } from './app/home.ts'
 import { checkFolder, makeFolder } from './app/make-folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
@@ -186,11 +187,6 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
 }
 
-/** What is made of an event in memory is several times its size. */
-function heapShare(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / 8)
-}
-
 /** Built beside this file; when the sources run themselves, in `dist`. */
 function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
@@ -316,7 +312,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         limits: config.limits,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
-        runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
+        runningBytesMax:
+          config.runningBytes === 'auto'
+            ? runningBytesOf(getHeapStatistics().heap_size_limit)
+            : config.runningBytes,
         escalateAfterMs: config.escalateAfterMs,
         canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,
