@@ -22,6 +22,8 @@ import { findOwnFiles, makeFileVault } from './adapters/vault-file/index.ts'
 import { makeHashicorpVault } from './adapters/vault-hashicorp/index.ts'
 import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { makeCheckThread } from './app/check-thread.ts'
+import { findPause, type Pause } from './app/data-owner.ts'
+import { watchWrites } from './app/failed-writes.ts'
 import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
@@ -31,7 +33,7 @@ import {
   goneLines,
   putBackLines,
 } from './app/folder.ts'
-import { findPause, type Pause } from './app/home.ts'
+import { runningBytesOf } from './app/heap-share.ts'
 import { checkFolder, makeFolder } from './app/make-folder.ts'
 import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
 import { combineClients, makeOutbound, outboundPolicyOf } from './app/outbound.ts'
@@ -39,7 +41,6 @@ import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { openSignedCode } from './app/signed-code.ts'
 import { openTransport } from './app/transport.ts'
-import { watchWrites } from './app/writes.ts'
 import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
 import type { SubscriptionDocument } from './core/definition/index.ts'
@@ -101,7 +102,7 @@ export interface AppOptions {
   onNotice?(text: string): void
 }
 
-export type { Pause } from './app/home.ts'
+export type { Pause } from './app/data-owner.ts'
 
 export interface App extends AsyncDisposable {
   readonly url: string
@@ -188,11 +189,6 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../examples/demo', import.meta.url))
 }
 
-/** What is made of an event in memory is several times its size. */
-function heapShare(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / 8)
-}
-
 /** Built beside this file; when the sources run themselves, in `dist`. */
 function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
@@ -276,7 +272,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const seal = makeLocalSeal({ keys, random })
     // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
-    let pause = await checkHome(config, { store, keys, log }, config.confirmCopy)
+    let pause = await checkOwner(config, { store, keys, log }, config.confirmCopy)
     const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
     if (hashicorp !== null) parts.push(hashicorp)
     const ownSecrets = hashicorp ?? makeLocalVault({ store, clock, random, log, keys })
@@ -326,7 +322,10 @@ export async function startApp(options: AppOptions): Promise<App> {
         openJobsMax: config.openJobsMax,
         leaseMs: config.leaseMs,
         concurrency: config.concurrency,
-        runningBytesMax: config.runningBytes === 'auto' ? heapShare() : config.runningBytes,
+        runningBytesMax:
+          config.runningBytes === 'auto'
+            ? runningBytesOf(getHeapStatistics().heap_size_limit)
+            : config.runningBytes,
         escalateAfterMs: config.escalateAfterMs,
         canonicalRetentionMs: config.canonicalRetentionMs,
         ledgerRetentionMs: config.ledgerRetentionMs,
@@ -529,7 +528,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     let resuming: Promise<Running> | null = null
     const confirmCopy: HttpApi['confirmCopy'] = async (code, by) => {
       if (pause !== null) {
-        const still = await checkHome(config, { store, keys, log }, code, by)
+        const still = await checkOwner(config, { store, keys, log }, code, by)
         if (still !== null)
           throw new AppError('conflict', `${code} is not the code of this pause, which is ${still.confirm}`)
         pause = null
@@ -677,7 +676,7 @@ function followStore(
 }
 
 /** Nodes that share a store and made their keys themselves have different ones: they are warned of elsewhere. */
-async function checkHome(
+async function checkOwner(
   config: Config,
   { store, keys, log }: { readonly store: Store; readonly keys: MasterKeys; readonly log: Log },
   confirm: string | null,

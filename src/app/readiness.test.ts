@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { makeManualTime } from '../engine/world.fixture.ts'
 import { type Store, StoreError } from '../ports/store.ts'
+import { watchWrites } from './failed-writes.ts'
 import { makeReadiness, type ReadinessDeps } from './readiness.ts'
-import { watchWrites } from './writes.ts'
 
 function make(over: Partial<ReadinessDeps> = {}) {
   const time = makeManualTime()

@@ -9,7 +9,7 @@ import type { Readiness } from '../http/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import { StoreError } from '../ports/store.ts'
-import type { Writes } from './writes.ts'
+import type { WriteHealth } from './failed-writes.ts'
 
 export interface ReadinessDeps {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
@@ -18,7 +18,7 @@ export interface ReadinessDeps {
   engine(): EngineHealth
   /** A small read. */
   look(): Promise<unknown>
-  readonly writes: Writes
+  readonly writes: WriteHealth
   /** Why the node does nothing until the operator decides; none: it is not paused. */
   pauses(): readonly string[]
   readonly bus: Pick<Bus, 'status'> | null

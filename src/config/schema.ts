@@ -400,7 +400,7 @@ export const SETTINGS = {
     type: 'a size of 1MiB to 64GiB, or `auto`',
     defaultText: 'auto',
     description:
-      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the memory that Node gives the process.',
+      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the heap that Node may use beyond 144 MiB, and at least 4 MiB.',
     parse: (text) =>
       text === 'auto'
         ? 'auto'

@@ -11,7 +11,7 @@ import type { Commits } from './commits.ts'
 import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { FunctionRun } from './function-run.ts'
-import { makeObstacle, type Obstacle } from './function-stop.ts'
+import { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 import { lineOf } from './lines.ts'
 import { countersOf, type InternalCall, isFresh, ledgerGuard, settleLedger } from './outcome.ts'
 import type { Decision, Settler } from './settle.ts'
@@ -90,17 +90,11 @@ export function makeFunctionEnds(
   }
 
   /** The store, or the way to it, was slow: that uses up a wait, and no attempt of the function. */
-  const heldByStore = ({ item, key }: InternalCall): Obstacle => {
-    const isLate = time.now() + SHORT_WAIT_MS >= item.work.expiresAt
-    return makeObstacle(key, {
-      step: isLate ? 'dead' : 'again',
+  const heldByStore = ({ item, key }: InternalCall): Obstacle =>
+    makeWait(key, item.work, time.now(), {
       delayMs: SHORT_WAIT_MS,
-      counts: isLate ? 'nothing' : 'wait',
-      class: 'transient',
-      reason: 'expired',
       error: 'the store did not answer in time; the function was stopped while it waited',
     })
-  }
 
   const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {
     const { item, route, key } = call

@@ -5,7 +5,7 @@ import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { FunctionRun, OpenEffect } from './function-run.ts'
-import { makeObstacle, type Obstacle } from './function-stop.ts'
+import { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 import { countersOf, ledgerGuard, reserveGuard, settleLedger } from './outcome.ts'
 import type { StoreTime } from './store-time.ts'
 
@@ -109,19 +109,12 @@ export function makeObstacles(
         guards: entry === null ? [] : [ledgerGuard(entry)],
       })
     },
-    wait(run, effect, delayMs, error, inDoubt) {
-      const { work } = run.call.item
-      const isLate = time.now() + delayMs >= work.expiresAt
-      return makeObstacle(effect.key, {
-        step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+    wait: (run, effect, delayMs, error, inDoubt) =>
+      makeWait(effect.key, run.call.item.work, time.now(), {
         delayMs,
-        counts: isLate ? 'nothing' : 'wait',
-        class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
-        reason: 'expired',
         error: `effect '${effect.name}': ${error}`,
         inDoubt,
-      })
-    },
+      }),
     stale: (effect) =>
       makeObstacle(effect.key, {
         step: 'stale',

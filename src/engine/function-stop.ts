@@ -2,6 +2,8 @@
 
 import type { DeadLetterReason } from '../core/dead-letter/index.ts'
 import type { FailureClass } from '../core/failure/index.ts'
+import type { Instant } from '../core/time/index.ts'
+import type { WorkRow } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
 
 /** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the item. */
@@ -37,6 +39,25 @@ export function makeObstacle(
     writes: [],
     ...known,
   }
+}
+
+/** The item waits, which uses up no attempt. One whose time would be over by then ends instead: parked where its effect may be there. */
+export function makeWait(
+  key: string,
+  work: Pick<WorkRow, 'expiresAt' | 'class'>,
+  now: Instant,
+  { delayMs, error, inDoubt = false }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly inDoubt?: boolean },
+): Obstacle {
+  const isLate = now + delayMs >= work.expiresAt
+  return makeObstacle(key, {
+    step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+    delayMs,
+    counts: isLate ? 'nothing' : 'wait',
+    class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+    reason: 'expired',
+    error,
+    inDoubt,
+  })
 }
 
 /** What becomes of the item: the first that needs a person, else the worst; null: nothing stands in the way. */

@@ -41,7 +41,7 @@ let weighed: { size: number } | null = null
 
 /**
  * How much work it is to compile the patterns that `compile` compiles: the length of each, times its counted repetitions. 10,000 of it took
- * 2 to 6 ms (2026-11, 2 shared cores); all other parts of a document take a hundredth of that.
+ * 1.5 to 6 ms (2026-11, 2 shared cores).
  */
 export function weighPatterns(compile: () => void): number {
   const [outer, own] = [weighed, { size: 0 }]

@@ -5,7 +5,7 @@
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import { type Store, StoreError } from '../ports/store.ts'
 
-export interface Writes {
+export interface WriteHealth {
   /** Why the last write failed, in words; null: it did not. */
   problem(): string | null
   /** Writes a small record over itself. Its result is in `problem`. */
@@ -15,7 +15,7 @@ export interface Writes {
 const FAILURES: readonly StoreError['code'][] = ['unavailable', 'corrupt', 'sync_failed']
 const PROBE = 'write-probe'
 
-export function watchWrites<Watched extends Store>(store: Watched): { store: Watched; writes: Writes } {
+export function watchWrites<Watched extends Store>(store: Watched): { store: Watched; writes: WriteHealth } {
   let problem: string | null = null
 
   const watch = <T>(write: Promise<T>, hasWritten: (result: T) => boolean): Promise<T> => {

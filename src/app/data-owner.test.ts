@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { makeMasterKeys } from '../core/secret/index.ts'
-import { findPause } from './home.ts'
+import { findPause } from './data-owner.ts'
 
 const OWN = new Uint8Array(32).fill(1)
 const OTHER = new Uint8Array(32).fill(2)

@@ -1,4 +1,4 @@
-// Whether this data is at home here: sealed by a master key that this node has, in the file that the node wrote last time.
+// Whether the data belongs to this node: encrypted with a master key that it has, in the file that it wrote last time.
 //
 // A copied data folder has the pending jobs of the original. Two nodes would run them both, each unaware of the other. So a node that finds
 // itself on a copy, or without the key, starts paused until the operator confirms it. A copy is recognised by its file: the time
@@ -12,15 +12,15 @@ import { DEFAULT_TENANT } from '../core/ids/index.ts'
 import type { MasterKeys } from '../core/secret/index.ts'
 import type { Store } from '../ports/store.ts'
 
-export interface Place {
+export interface FileIdentity {
   readonly inode: string
   /** In nanoseconds; 0: the file system does not say. */
   readonly bornAt: string
 }
 
-interface Home {
+interface Owner {
   readonly keyId: string
-  readonly place: Place | null
+  readonly place: FileIdentity | null
 }
 
 export interface Pause {
@@ -31,27 +31,28 @@ export interface Pause {
   readonly isConfirmed: boolean
 }
 
-export interface HomeDeps {
+export interface OwnerDeps {
   readonly store: Pick<Store, 'forTenant' | 'commit'>
   readonly keys: MasterKeys
-  /** The SQLite file; null: the store is shared, and has no place. */
+  /** The SQLite file; null: the store is shared, and is no file. */
   readonly file: string | null
   /** What the operator confirmed. */
   readonly confirm: string | null
 }
 
+/** Its name in the store. */
 const KEY = 'home'
 
-/** null: it is. The first node that looks makes it so. */
-export async function findPause(deps: HomeDeps): Promise<Pause | null> {
+/** null: it belongs to this node. Data that no node has recorded yet becomes the property of the first one that looks. */
+export async function findPause(deps: OwnerDeps): Promise<Pause | null> {
   const { keys } = deps
-  const place = deps.file === null ? null : await readPlace(deps.file)
-  const home: Home = { keyId: keys.current.id, place }
+  const place = deps.file === null ? null : await readFileIdentity(deps.file)
+  const owner: Owner = { keyId: keys.current.id, place }
   const record = await deps.store.forTenant(DEFAULT_TENANT).record('setting', KEY)
   const version = record?.version ?? 0
-  const known = record === null ? null : (JSON.parse(record.body) as Home)
+  const known = record === null ? null : (JSON.parse(record.body) as Owner)
   if (known === null) {
-    await settle(deps.store, home, version)
+    await recordOwner(deps.store, owner, version)
     return null
   }
   const reasons: string[] = []
@@ -63,20 +64,21 @@ export async function findPause(deps: HomeDeps): Promise<Pause | null> {
     reasons.push(
       `${deps.file} is a copy of the file that the node wrote last time: stop the node on the original for good before you go on here, or both run the same jobs.`,
     )
-  const confirm = digest(JSON.stringify([known, home]))
+  const confirm = digest(JSON.stringify([known, owner]))
   const isConfirmed = deps.confirm === confirm
   const isPaused = reasons.length > 0 && !isConfirmed
-  if (!isPaused && JSON.stringify(known) !== JSON.stringify(home)) await settle(deps.store, home, version)
+  if (!isPaused && JSON.stringify(known) !== JSON.stringify(owner))
+    await recordOwner(deps.store, owner, version)
   return reasons.length === 0 ? null : { reasons, confirm, isConfirmed }
 }
 
-async function readPlace(file: string): Promise<Place> {
+async function readFileIdentity(file: string): Promise<FileIdentity> {
   const { ino, birthtimeNs } = await stat(file, { bigint: true })
   return { inode: String(ino), bornAt: String(birthtimeNs) }
 }
 
 /** On macOS a copy keeps the time of the original. */
-function isSame(a: Place, b: Place): boolean {
+function isSame(a: FileIdentity, b: FileIdentity): boolean {
   const isInodeSame = a.inode === b.inode
   if (a.bornAt === '0' || b.bornAt === '0') return isInodeSame
   return a.bornAt === b.bornAt && (isInodeSame || process.platform !== 'darwin')
@@ -86,13 +88,13 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8)
 }
 
-async function settle(store: HomeDeps['store'], home: Home, version: number): Promise<void> {
+async function recordOwner(store: OwnerDeps['store'], owner: Owner, version: number): Promise<void> {
   await store.commit({
     tenant: DEFAULT_TENANT,
     // Of several nodes that start at once one writes it, and the others find it at their next start.
     guards: [{ g: 'version', of: 'setting', key: KEY, version }],
     writes: [
-      { w: 'record.put', kind: 'setting', key: KEY, version: version + 1, body: JSON.stringify(home) },
+      { w: 'record.put', kind: 'setting', key: KEY, version: version + 1, body: JSON.stringify(owner) },
     ],
   })
 }
