@@ -11,6 +11,9 @@ const pure = ['core', 'definitions', 'engine', 'connectors', 'http', 'cli', 'sdk
 const pages = ['test/console/**/*.slow.test.ts']
 const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 
+/** Ends a test that hangs; no test is judged by its speed, and a busy machine is many times slower than an idle one. */
+const testTimeout = 180_000
+
 /** The usual one less than there are cores would leave half of a small machine idle. */
 const maxWorkers = Math.max(2, availableParallelism() - 1)
 
@@ -54,8 +57,8 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           maxWorkers,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout,
+          hookTimeout: testTimeout,
         },
       },
       {
@@ -67,8 +70,8 @@ export default defineConfig({
           exclude: [...pure, ...slow],
           pool: 'threads',
           maxWorkers,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout,
+          hookTimeout: testTimeout,
         },
       },
       // After all others and two files at a time: these start servers and kill processes, and mostly wait for them.

@@ -13,9 +13,12 @@ let key: string
 let viewer: string
 /** What the vendor takes for a token. */
 const good = new Set<string>([VALUE])
+/** The vendor responds to nothing before this. */
+let responds = Promise.resolve()
 const vendor = createServer(async (request, response) => {
   for await (const _ of request) {
   }
+  await responds
   const token = String(request.headers.authorization).replace('Bearer ', '')
   const status = good.has(token) ? 200 : 401
   response.writeHead(status, { 'content-type': 'application/json' }).end('{"id":"o-1"}')
@@ -121,10 +124,15 @@ describe('what is posted', () => {
 
 describe('a connection', () => {
   test('[IA4] is pending until it passes a test', async () => {
-    // A node tests by itself what is pending: it must not pass before it is looked at.
+    // A node tests pending connections by itself: that test must end after the response below, and must not pass.
     good.clear()
+    let respond = () => {}
+    responds = new Promise((resolve) => {
+      respond = resolve
+    })
     const made = await call('POST', '/connections', CONNECTION)
     expect(made).toMatchObject({ status: 201, body: { item: { status: 'pending', health: 'unknown' } } })
+    respond()
     const failed = await act('depot-main', 'test')
     expect(failed).toMatchObject({
       status: 200,
