@@ -139,6 +139,11 @@ test('[DV13] a route that is disabled says nothing of one of the same name of an
   expect(violations).toEqual([])
 })
 
+test('[N2] a step that a leaving node gave back while its call was under way leaves no reserve (seed 3003120)', async () => {
+  const { violations } = await simulate({ seed: 3_003_120, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])
