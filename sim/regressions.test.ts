@@ -144,6 +144,13 @@ test('[N2] a step that a leaving node gave back while its call was under way lea
   expect(violations).toEqual([])
 })
 
+test.each([3_008_375, 3_008_626, 3_010_414])(
+  '[N8] [FI17] a replayed step that is held ends with the firing that an operator fires past (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])
