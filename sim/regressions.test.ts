@@ -151,6 +151,20 @@ test.each([3_008_375, 3_008_626, 3_010_414])(
   },
 )
 
+test.each([3_005_925, 3_012_970, 3_013_834])(
+  '[DR11] a call that a replaced process still makes has the run that its successor ended (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
+test.each([
+  ['a call that was never sent, after one that was refused', 3_008_427],
+  ['a function that is out of time after a refused call', 3_013_097],
+])('[DR6] %s uses up an attempt (seed %i)', async (_what, seed) => {
+  expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

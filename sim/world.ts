@@ -345,7 +345,8 @@ function makeWorld(options: RunOptions): World {
         const isKnown = name === 'node.name-taken' && doubled.has(life)
         if (!isKnown) book.violate('BROKEN', `${life.name} ${name}: ${message}`)
       },
-      onRun(life, run, attempt) {
+      onRun(life, run, attempt, event) {
+        links.ran(life, run, event)
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
         // A function with effects may begin anew to look at one of them, which is no attempt.
         const policy = PLAIN.has(run)
