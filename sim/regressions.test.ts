@@ -165,6 +165,18 @@ test.each([
   expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
 })
 
+test('an edited event may name no order (seed 3015197)', async () => {
+  const { violations } = await simulate({ seed: 3_015_197, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test.each([3_013_892, 3_017_871])(
+  '[PA8] a call that began before the first 429 does not close its host (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -200,10 +200,7 @@ function makeWorld(options: RunOptions): World {
       counting.claimed(work)
       traced.claimed?.(life, request, { ...result, items })
       hooks.claimed(work)
-      pace.claimed(
-        life,
-        work.map(({ consumer }) => consumer),
-      )
+      pace.claimed(life, work)
     },
     pruning(life, request, prune) {
       roleChecks.pruned(life)
