@@ -144,7 +144,7 @@ test('[N2] a step that a leaving node gave back while its call was under way lea
   expect(violations).toEqual([])
 })
 
-test.each([3_008_375, 3_008_626, 3_010_414])(
+test.each([3_008_375, 3_008_626, 3_010_414, 3_017_483])(
   '[N8] [FI17] a replayed step that is held ends with the firing that an operator fires past (seed %i)',
   async (seed) => {
     expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])

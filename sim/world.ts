@@ -130,7 +130,14 @@ function makeWorld(options: RunOptions): World {
   const plain = profile.hasTwin === true ? withoutTwin(whole) : whole
   const vendorOf = (): Vendor => vendor
   const lanes = makeLaneChecks({ book, data: plain })
-  const rows = makeRowChecks({ book, data: plain, time, lanes, vendor: vendorOf })
+  const rows = makeRowChecks({
+    book,
+    data: plain,
+    time,
+    lanes,
+    vendor: vendorOf,
+    hasFailed: (step) => workflows.hasFailed(step),
+  })
   const sends = makeSendChecks({
     book,
     data: plain,
