@@ -177,6 +177,11 @@ test.each([3_013_892, 3_017_871])(
   },
 )
 
+test('[N12] what a guest leaves behind after the last word of an operator is decided too (seed 3009456)', async () => {
+  const { violations } = await simulate({ seed: 3_009_456, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

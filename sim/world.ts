@@ -587,8 +587,10 @@ function makeWorld(options: RunOptions): World {
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {
+      // What a guest leaves behind may have to be decided once more.
       const ask = () => {
-        if (decideAll(outside) > 0) time.after(PERSON_AGAIN_MS, ask)
+        decideAll(outside)
+        time.after(PERSON_AGAIN_MS, ask)
       }
       ask()
       await settle(() => isSettled() && waitingForPerson(book).length === 0)
