@@ -182,6 +182,11 @@ test('[N12] what a guest leaves behind after the last word of an operator is dec
   expect(violations).toEqual([])
 })
 
+test('[FL3] the failure of an edited letter goes with the copy of its event (seed 3019239)', async () => {
+  const { violations } = await simulate({ seed: 3_019_239, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])
