@@ -11,6 +11,7 @@ import { hashDocument } from '../src/core/definition/index.ts'
 import { DEFAULT_TENANT, type TenantId, type WorkId } from '../src/core/ids/index.ts'
 import { type NewRun, runIdOf } from '../src/core/run/index.ts'
 import { fingerprintOf } from '../src/core/secret/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Accounts, TokenRequest } from './accounts.ts'
 import type { Book } from './book.ts'
@@ -20,6 +21,7 @@ import {
   type AccountName,
   COOL_DOWN_MS,
   connectionsBeside,
+  FUNCTION_TIMEOUT_MS,
   OPERATION_CONSUMERS,
   OVERLAP_MS,
 } from './connections.ts'
@@ -35,6 +37,8 @@ export interface ConnectionChecks {
   asked(request: TokenRequest): () => void
   /** A value takes the place of the one in use. */
   promoted(tenant: TenantId, name: string, value: string): void
+  /** A function begins. */
+  ran(life: Life, name: string, event: string): void
   started(life: Life): void
   paused(life: Life): void
   healed(): void
@@ -77,6 +81,8 @@ export function makeConnectionChecks(deps: {
   const attempts = new Map<WorkId, number>()
   const tokens = new Set<string>()
   const startedAt = new Map<Life, number>()
+  /** When a function began for an event. */
+  const ranAt = new Map<Life, Map<string, number>>()
   const pausedAt = new Map<Life, number>()
   const asking = new Set<TokenRequest>()
   /** Calls since the connection changed last. */
@@ -144,10 +150,14 @@ export function makeConnectionChecks(deps: {
     if (open !== undefined) book.violate('CX4', `${name} is a second try beside send ${open.id}`)
   }
 
-  /** It began with the reserve that the call rests on. */
+  /** It began with the reserve that the call rests on. Whether a call may be made without that one is N3's to say. */
   const checkBegun = (send: Send) => {
-    const work = book.reserves.get(send.key)?.findLast(({ life }) => life === send.life)?.work
-    const run = work === undefined ? undefined : runs.get(runIdOf(work))
+    const reserve = book.reserves.get(send.key)?.findLast(({ life }) => life === send.life)
+    const entry = data.ledger(DEFAULT_TENANT, send.key)
+    const isOpen =
+      entry?.state === 'reserved' && entry.work === reserve?.work && entry.epoch === reserve.epoch
+    if (!isOpen) return
+    const run = runs.get(runIdOf(reserve.work))
     if (OPERATION_CONSUMERS.has(send.operation.consumer) && run?.state !== 'running')
       book.violate('DR11', `send ${send.id} of ${send.key} is made, its run is ${run?.state ?? 'absent'}`)
   }
@@ -272,6 +282,15 @@ export function makeConnectionChecks(deps: {
       book.violate('DR11', `work ${short(row.id)} of ${row.consumer} is dead, its run ${known.state}`)
   }
 
+  /** The call was made for this very hold of the item, and it was all that went wrong. */
+  const isLastWord = (send: Send, { id, epoch, consumer, eventId }: WorkRow): boolean => {
+    const reserve = book.reserves.get(send.key)?.findLast((one) => one.work === id && one.epoch === epoch)
+    if (reserve === undefined || send.at < reserve.at) return false
+    // A function that is out of time has failed by itself.
+    const began = ranAt.get(send.life)?.get(`${consumer} ${eventId}`)
+    return began === undefined || time.now() < began + FUNCTION_TIMEOUT_MS
+  }
+
   /** What was refused for its credential waits, or is dead; it uses up nothing. */
   const checkAttempts = (life: Life, write: WorkWrite) => {
     const before = attempts.get(write.work) ?? 0
@@ -282,7 +301,7 @@ export function makeConnectionChecks(deps: {
     if (last.operation.connection === undefined || last.outcome?.kind !== 'response') return
     const entry = book.entries.get(last.key)
     if (entry?.work !== row.id || entry.epoch !== row.epoch) return
-    if (last.outcome.status !== 401) return
+    if (last.outcome.status !== 401 || !isLastWord(last, row)) return
     book.counts.refusedCalls += 1
     if (write.counters.attempts !== before)
       book.violate('DR6', `work ${short(row.id)} uses up an attempt for a credential that was refused`)
@@ -360,6 +379,10 @@ export function makeConnectionChecks(deps: {
       const account = ACCOUNTS.find((one) => one.tenant === tenant && one.secret === name)
       if (account !== undefined && !wasLookedAt(tenant, value, 0))
         book.violate('CD1', `${placeOf(tenant, name)} is replaced by what nobody verified`)
+    },
+    ran(life, name, event) {
+      const began = ranAt.get(life) ?? new Map<string, number>()
+      ranAt.set(life, began.set(`route:${name} ${event}`, time.now()))
     },
     started: (life) => void startedAt.set(life, time.now()),
     paused: (life) => void pausedAt.set(life, time.now()),

@@ -14,6 +14,8 @@ export function checkFailures(book: Book, dump: StoreDump): void {
   const failures = new Map(dump.failures.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((row) => [row.id, row]))
   const works = new Map(dump.work.map((row) => [row.id, row]))
+  // Of an edited letter the failure is of the copy, and goes with that.
+  const gone = new Set([...book.gone.deadLetters.values()].map(({ failureId: one }) => one))
   const causes = new Set(dump.escalations.map(({ cause }) => cause))
 
   for (const row of dump.work) {
@@ -26,7 +28,7 @@ export function checkFailures(book: Book, dump: StoreDump): void {
       book.violate('FL3', `work ${short(row.id)} is ${row.state}, its failure ${found}`)
     if (row.state === 'parked' && found !== 'escalated')
       book.violate('FL3', `work ${short(row.id)} is parked, its failure ${found}`)
-    if (row.state === 'dead' && failure === undefined)
+    if (row.state === 'dead' && failure === undefined && !gone.has(id))
       book.violate('FL3', `dead work ${short(row.id)} has no failure`)
   }
   for (const letter of dump.deadLetters) {

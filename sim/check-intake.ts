@@ -145,7 +145,11 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
         if (event === null) continue
         book.counts.matchedLater += 1
         if (item?.replayOf === event.id) checkCopy(event)
-        if (isMatched(commit, event) === null)
+        // What is read of it after all is an event of its own.
+        const isRight = isUnread(event)
+          ? consumersOf(commit, event.id).length === 0
+          : isMatched(commit, event) !== null
+        if (!isRight)
           complain(event, `is matched later to ${consumersOf(commit, event.id).join() || 'nobody'}`)
         checkDispatched(event)
       }

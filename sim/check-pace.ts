@@ -3,7 +3,9 @@
 
 import type { RatePolicy } from '../src/core/definition/index.ts'
 import type { DrainRecord } from '../src/core/drain/index.ts'
+import type { WorkId } from '../src/core/ids/index.ts'
 import { MINUTE, SECOND } from '../src/core/time/index.ts'
+import type { WorkRow } from '../src/core/work/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
@@ -16,7 +18,7 @@ import type { Send } from './vendor.ts'
 export interface PaceChecks {
   sent(send: Send): void
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
-  claimed(life: Life, consumers: readonly string[]): void
+  claimed(life: Life, work: readonly WorkRow[]): void
 }
 
 /** A call that had begun when the refusal came may still reserve and leave. */
@@ -34,6 +36,10 @@ export function makePaceChecks(deps: {
   const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
   const sends = new Map<string, number[]>()
   const heard = new Map<Life, Send[]>()
+  /** Since when an item is held. */
+  const heldSince = new Map<WorkId, number>()
+  /** Since when the item of a call was held: it may have asked for its host at any time after that. */
+  const begunAt = new Map<Send, number>()
   /** What a life has claimed since it began its cycle. */
   const taken = new Map<string, number>()
   const cycles = new Set<string>()
@@ -85,35 +91,47 @@ export function makePaceChecks(deps: {
           suspectedAt = null
           closing = null
         }
-      } else if (suspectedAt === null) suspectedAt = one.outcomeAt
-      else if (one.at >= suspectedAt) closing = { by: one, until: closedUntil(one) }
+      } else if (!isOfRoute(one)) continue
+      else if (suspectedAt === null) suspectedAt = one.outcomeAt
+      else if ((begunAt.get(one) ?? one.at) >= suspectedAt) closing = { by: one, until: closedUntil(one) }
     }
     return closing
   }
 
+  /** What functions ask for by themselves has no host that the engine knows. */
+  const isOfRoute = ({ operation }: Send) => rules.get(operation.consumer)?.do.type === 'http'
+
   const checkHost = (send: Send) => {
-    const { life } = send
-    const before = heard.get(life) ?? []
-    const answered = before
+    const answered = (heard.get(send.life) ?? [])
       .filter(({ outcomeAt }) => outcomeAt !== null && send.at > outcomeAt + UNDER_WAY_MS)
       .toSorted((one, other) => (one.outcomeAt ?? 0) - (other.outcomeAt ?? 0))
     const closing = findClosing(answered)
     if (closing !== null && closing.until !== null && send.at < closing.until)
       book.violate('PA8', `send ${send.id} goes to a host that send ${closing.by.id} found closed`)
-    heard.set(life, [...before.slice(-200), send])
+  }
+
+  const remember = (send: Send) => {
+    const { life } = send
+    heard.set(life, [...(heard.get(life) ?? []).slice(-200), send])
+    const held = book.reserves.get(send.key)?.findLast((one) => one.life === life)?.work
+    begunAt.set(send, (held === undefined ? undefined : heldSince.get(held)) ?? send.at)
   }
 
   return {
     sent(send) {
-      // What functions ask for by themselves has no host that the engine knows.
-      if (send.isProbe || rules.get(send.operation.consumer)?.do.type !== 'http') return
-      checkRate(send)
-      checkHost(send)
+      if (send.isProbe) return
+      if (isOfRoute(send)) {
+        checkRate(send)
+        checkHost(send)
+      }
+      // Of all others an answer may open the host.
+      remember(send)
     },
     applied(life, commits, outcomes) {
       for (const [index, commit] of commits.entries()) {
         if (outcomes[index]?.ok !== true) continue
         for (const write of commit.writes) {
+          if (write.w === 'work.add' && write.lease !== null) heldSince.set(write.work.id, time.now())
           if (write.w !== 'record.put' || write.kind !== 'drain') continue
           const { slotAt, cycle } = JSON.parse(write.body) as DrainRecord
           const name = `${write.key} ${slotAt} ${cycle}`
@@ -129,8 +147,9 @@ export function makePaceChecks(deps: {
         }
       }
     },
-    claimed(life, consumers) {
-      for (const consumer of consumers) {
+    claimed(life, work) {
+      for (const { id, consumer } of work) {
+        heldSince.set(id, time.now())
         const { drain, concurrency } = rules.get(consumer) ?? {}
         if (drain !== undefined) {
           const name = `${life.name} ${consumer}`

@@ -50,6 +50,8 @@ export function makeRowChecks(deps: {
   readonly time: VirtualTime
   readonly lanes: LaneChecks
   vendor(): Vendor
+  /** Whether the firing of a step had failed before this group, so that its item had not begun. */
+  hasFailed(step: WorkRow): boolean
 }): RowChecks {
   const { book, data, time } = deps
   const { works, entries } = book
@@ -115,9 +117,13 @@ export function makeRowChecks(deps: {
   }
 
   /** What its instance does not wait for any more is over with the change of that, whoever holds it. */
-  const isDropped = (commit: Commit, { kind, instance }: WorkRow): boolean =>
-    (kind === 'timer' || kind === 'admit') &&
-    commit.writes.some((write) => write.w === 'instance.put' && write.row.id === instance)
+  const isDropped = (commit: Commit, row: WorkRow): boolean => {
+    const { kind, instance } = row
+    const isDroppable = kind === 'timer' || kind === 'admit' || (kind === 'step' && deps.hasFailed(row))
+    return (
+      isDroppable && commit.writes.some((write) => write.w === 'instance.put' && write.row.id === instance)
+    )
+  }
 
   /** Only the life that holds an item moves it, and only while nobody has fenced it. */
   const checkHolder = (life: Life, commit: Commit, before: WorkRow) => {

@@ -47,6 +47,8 @@ export interface WorkflowChecks {
   /** A commit that no store can take. */
   broken(commit: Commit): void
   took(effect: Effect): void
+  /** Whether the firing of a step has failed, by the commits so far. */
+  hasFailed(step: WorkRow): boolean
 }
 
 const STEP_KEY = /^(undo:)?[a-z]+:(ins_[^:]+):([a-z0-9]+):(\d+)$/
@@ -291,6 +293,11 @@ export function makeWorkflowChecks({
 
   return {
     model,
+    hasFailed({ instance: id, step }) {
+      const known = id === null ? undefined : instances.get(id)
+      const number = parseStepName(step ?? '')?.number
+      return known?.instance.firings.find((one) => one.number === number)?.state === 'failed'
+    },
     applied(commits, outcomes) {
       if (book.cases === null) return
       const touched = new Set<InstanceId>()

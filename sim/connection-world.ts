@@ -30,6 +30,8 @@ export interface ConnectionWorld {
   sent(send: Send): void
   took(effect: Effect): void
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
+  /** A function begins. */
+  ran(life: Life, name: string, event: string): void
   started(life: Life): void
   paused(life: Life): void
   logged(line: unknown): void
@@ -49,6 +51,7 @@ const NOTHING: ConnectionWorld = {
   sent() {},
   took() {},
   applied() {},
+  ran() {},
   started() {},
   paused() {},
   logged() {},
@@ -118,6 +121,7 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
     sent: checks.sent,
     took: accounts.took,
     applied: checks.applied,
+    ran: checks.ran,
     started: checks.started,
     paused: checks.paused,
     logged: (line) => checks.shown(JSON.stringify(line) ?? ''),

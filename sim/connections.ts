@@ -247,6 +247,8 @@ const calls = (name: string, provider: ProviderDocument): ScenarioRoute =>
     classify: {},
   })
 
+export const FUNCTION_TIMEOUT_MS = 5 * SECOND
+
 export const CONNECTION_ROUTES: readonly ScenarioRoute[] = [
   calls('linkput', DEPOT),
   calls('linkpay', DEPOT),
@@ -257,7 +259,7 @@ export const CONNECTION_ROUTES: readonly ScenarioRoute[] = [
     name: 'linkfn',
     codeHash: CODE_HASH,
     with: null,
-    timeoutMs: 5 * SECOND,
+    timeoutMs: FUNCTION_TIMEOUT_MS,
   }),
 ]
 

@@ -33,7 +33,9 @@ export function makeCounting({ book, data }: { readonly book: Book; readonly dat
     if (work.kind === 'batch') count('batches')
     const event = work.kind === 'route' ? data.event(DEFAULT_TENANT, work.eventId) : null
     if (event === null || routeOf(work.consumer).document.do.type !== 'upsert') return
-    book.locks.set(work.id, lockKey('vendor.test', parsePayload(event.data).order))
+    // What a user edited may name none: its action is refused.
+    const { order } = parsePayload(event.data) as Partial<ReturnType<typeof parsePayload>>
+    if (order !== undefined) book.locks.set(work.id, lockKey('vendor.test', order))
   }
 
   const settled = ({ work, to, note }: Extract<Write, { w: 'work.settle' }>) => {

@@ -84,7 +84,7 @@ export interface NodeDeps {
   onCrash(life: Life, why: string): void
   /** The log says that something must not be. */
   onError(life: Life, name: string, message: string): void
-  onRun(life: Life, name: string, attempt: number): void
+  onRun(life: Life, name: string, attempt: number, event: string): void
   trace(who: string, what: () => string): void
 }
 
@@ -296,7 +296,7 @@ function makeCode(life: Life, http: HttpClient, time: VirtualTime, faults: Fault
     isOpen: (_codeHash, name, tenant) => inner.isOpen(hash, name, tenant),
     run(_codeHash, name, input, context) {
       if (life.isDead()) return new Promise(() => {})
-      deps.onRun(life, name, context.attempt)
+      deps.onRun(life, name, context.attempt, context.event.id)
       return inner.run(hash, name, input, deps.context(context))
     },
   }

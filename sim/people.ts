@@ -164,12 +164,11 @@ export function actAsPerson(outside: Outside): void {
   })
 }
 
-/** Decides about everything that waits for a person, truly. Answers how many there were. */
-export function decideAll(outside: Outside): number {
+/** Decides about everything that waits for a person, truly. */
+export function decideAll(outside: Outside): void {
   const engine = pickLife(outside)?.engine() ?? null
-  const waiting = waitingForPerson(outside.book)
-  if (engine !== null) for (const row of waiting) decide(outside, engine, row, 0)
-  return waiting.length
+  if (engine === null) return
+  for (const row of waitingForPerson(outside.book)) decide(outside, engine, row, 0)
 }
 
 function decide(outside: Outside, engine: Engine, row: WorkRow, wrongPerMille = 50): void {

@@ -139,6 +139,54 @@ test('[DV13] a route that is disabled says nothing of one of the same name of an
   expect(violations).toEqual([])
 })
 
+test('[N2] a step that a leaving node gave back while its call was under way leaves no reserve (seed 3003120)', async () => {
+  const { violations } = await simulate({ seed: 3_003_120, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test.each([3_008_375, 3_008_626, 3_010_414, 3_017_483])(
+  '[N8] [FI17] a replayed step that is held ends with the firing that an operator fires past (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
+test.each([3_005_925, 3_012_970, 3_013_834])(
+  '[DR11] a call that a replaced process still makes has the run that its successor ended (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
+test.each([
+  ['a call that was never sent, after one that was refused', 3_008_427],
+  ['a function that is out of time after a refused call', 3_013_097],
+])('[DR6] %s uses up an attempt (seed %i)', async (_what, seed) => {
+  expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+})
+
+test('an edited event may name no order (seed 3015197)', async () => {
+  const { violations } = await simulate({ seed: 3_015_197, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test.each([3_013_892, 3_017_871])(
+  '[PA8] a call that began before the first 429 does not close its host (seed %i)',
+  async (seed) => {
+    expect((await simulate({ seed, store: 'memory', draw: 'sharp' })).violations).toEqual([])
+  },
+)
+
+test('[N12] what a guest leaves behind after the last word of an operator is decided too (seed 3009456)', async () => {
+  const { violations } = await simulate({ seed: 3_009_456, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test('[FL3] the failure of an edited letter goes with the copy of its event (seed 3019239)', async () => {
+  const { violations } = await simulate({ seed: 3_019_239, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -130,7 +130,14 @@ function makeWorld(options: RunOptions): World {
   const plain = profile.hasTwin === true ? withoutTwin(whole) : whole
   const vendorOf = (): Vendor => vendor
   const lanes = makeLaneChecks({ book, data: plain })
-  const rows = makeRowChecks({ book, data: plain, time, lanes, vendor: vendorOf })
+  const rows = makeRowChecks({
+    book,
+    data: plain,
+    time,
+    lanes,
+    vendor: vendorOf,
+    hasFailed: (step) => workflows.hasFailed(step),
+  })
   const sends = makeSendChecks({
     book,
     data: plain,
@@ -200,10 +207,7 @@ function makeWorld(options: RunOptions): World {
       counting.claimed(work)
       traced.claimed?.(life, request, { ...result, items })
       hooks.claimed(work)
-      pace.claimed(
-        life,
-        work.map(({ consumer }) => consumer),
-      )
+      pace.claimed(life, work)
     },
     pruning(life, request, prune) {
       roleChecks.pruned(life)
@@ -345,7 +349,8 @@ function makeWorld(options: RunOptions): World {
         const isKnown = name === 'node.name-taken' && doubled.has(life)
         if (!isKnown) book.violate('BROKEN', `${life.name} ${name}: ${message}`)
       },
-      onRun(life, run, attempt) {
+      onRun(life, run, attempt, event) {
+        links.ran(life, run, event)
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
         // A function with effects may begin anew to look at one of them, which is no attempt.
         const policy = PLAIN.has(run)
@@ -582,8 +587,10 @@ function makeWorld(options: RunOptions): World {
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
     if (!isBroken() && waitingForPerson(book).length > 0) {
+      // What a guest leaves behind may have to be decided once more.
       const ask = () => {
-        if (decideAll(outside) > 0) time.after(PERSON_AGAIN_MS, ask)
+        decideAll(outside)
+        time.after(PERSON_AGAIN_MS, ask)
       }
       ask()
       await settle(() => isSettled() && waitingForPerson(book).length === 0)

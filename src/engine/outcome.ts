@@ -23,17 +23,17 @@ export function reserveGuard({ work }: Item, key: string): Guard {
   return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
 }
 
-/**
- * Nobody can have acted on it before: the ledger need not be asked first. A person's word takes the counters back to nothing,
- * and leaves the key.
- */
+/** No hold of it, and no item that it replays, can have acted before: the ledger need not be asked first. */
 export function isFresh(item: Item): boolean {
   return item.work.replayOf === null && isFirstRun(item)
 }
 
-/** Nobody has run this very item before: nothing can be held in its name. */
+/**
+ * The first hold of this very item: nothing can be reserved in its name. Counters do not tell: a node that leaves gives back what it still
+ * runs without a word of what it did.
+ */
 export function isFirstRun({ work }: Item): boolean {
-  return work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone
+  return work.epoch === 1
 }
 
 export function unreservedGuard(key: string): Guard {

@@ -45,8 +45,8 @@ const MANUAL = {
   transitions: [...SETUP.transitions, transition('skip', 'one', 'ready', { on: 'manual' })],
 } as const
 
-/** Its step b failed. What node `late` commits about it waits for `go`, and nobody claims anything meanwhile. */
-async function startRace() {
+/** Its step b failed. What node `late` commits about it waits for `go`; nobody claims anything meanwhile, unless `late` does. */
+async function startRace({ isLateClaiming = false } = {}) {
   const go = makeHand<void>()
   let isRace = false
   let waiting = 0
@@ -58,7 +58,7 @@ async function startRace() {
     documents: [SOURCE, MANUAL],
     name: 'late',
     faults: {
-      claim,
+      claim: (pass) => (isLateClaiming ? pass() : claim(pass)),
       commit({ writes }, pass) {
         if (!isRace || !writes.some(({ w }) => w === 'deadLetter.put' || w === 'instance.put')) return pass()
         waiting += 1
@@ -96,6 +96,22 @@ test('[FI17] [FI5] a step that is replayed while somebody fires past it is calle
   expect(await look(world, instance)).toMatchObject({ state: 'completed', firings: [] })
   expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'cancelled'])
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open' })
+})
+
+test('[FI17] [FI5] a replayed step that a node holds and has not resumed is called off too', async () => {
+  const { world, instance, steps, go, waiting, fire, replay, node } = await startRace({
+    isLateClaiming: true,
+  })
+  await heard(world, replay(node))
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'leased'])
+  expect(waiting()).toBe(1)
+  await heard(world, fire(node))
+  expect(await look(world, instance)).toMatchObject({ state: 'completed', firings: [] })
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'cancelled'])
+  go()
+  await world.pass(10_000)
+  expect((await steps()).map(({ state }) => state)).toEqual(['dead', 'cancelled'])
+  expect(called(world).filter((name) => name === 'b')).toHaveLength(1)
 })
 
 test('[FI17] [FI4] a step is not replayed that somebody fired past meanwhile', async () => {

@@ -142,7 +142,8 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     const reads = deps.store.forTenant(change.tenant)
     const { before } = change
     const firing = before?.firings.find(({ number }) => number === next.firing)
-    if (before !== null && firing?.state === 'failed') {
+    const isFailed = firing?.state === 'failed'
+    if (before !== null && isFailed) {
       const { consumer } = change.workflow
       guards.push(...(await deps.commits.stubbornly(() => guardLetters(reads, consumer, before, firing))))
       // What is replayed from now on is refused: what was before is there to be seen.
@@ -160,7 +161,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     for (const item of items.filter(
       (one) => one.kind === 'step' && isOf(one.step) && one.id !== change.own,
     )) {
-      if (!(await isFree(deps, reads, item))) {
+      if (!(await isFree(deps, reads, item, isFailed))) {
         // Its lock would pass on while it is at work.
         if (stepped.instance.state !== 'cancelled') continue
         for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
@@ -197,9 +198,20 @@ function partOf({ workflow }: Change, { step }: WorkRow): Route | null {
   return named === null ? null : (workflow.parts.get(`${named.type}/${named.name}`) ?? null)
 }
 
-/** Nobody has it in hand, and nothing of it may have happened. */
-async function isFree(deps: InstanceDeps, reads: TenantReads, item: WorkRow): Promise<boolean> {
-  if (item.state !== 'ready' || item.alone) return false
+/**
+ * Nobody has it in hand, and nothing of it may have happened. `isFailed`: its firing has failed, and who has it in hand does nothing before
+ * the firing is resumed, which the revision of the instance guards.
+ */
+async function isFree(
+  deps: InstanceDeps,
+  reads: TenantReads,
+  item: WorkRow,
+  isFailed: boolean,
+): Promise<boolean> {
+  const isIdle = isFailed
+    ? item.state === 'ready' || item.state === 'leased'
+    : item.state === 'ready' && !item.alone
+  if (!isIdle) return false
   if (isUntried(item) && item.key === null) return true
   const open = await deps.commits.stubbornly(() => reads.ledgerOfWork(item.id))
   return open.length === 0
