@@ -13,8 +13,6 @@ import { put, putWorkRow, remove, type Transaction } from './transaction.ts'
 
 const NONE: readonly string[] = Object.freeze([])
 
-const keyOf = (tx: Transaction, id: string) => joinKey(tx.tenant, id)
-
 function changeEvent(tx: Transaction, id: EventId, change: (row: StoredEvent) => StoredEvent): void {
   const row = tx.state.events.get(id)
   if (row?.tenant === tx.tenant) put(tx, tx.state.events, id, Object.freeze(change(row)))
@@ -56,8 +54,7 @@ export const WRITE_TABLES: WriteTables<Transaction> = {
       lastDuplicateAt: tx.now,
     })),
   matchEvent: (tx, id, matched) => changeEvent(tx, id, (row) => ({ ...row, matched })),
-  putDedup: (tx, source, key, row) =>
-    put(tx, tx.state.dedup, joinKey(tx.tenant, source, key), Object.freeze(row)),
+  putDedup: (tx, key, row) => put(tx, tx.state.dedup, key, Object.freeze(row)),
   isAlive: (tx, owner) => isAlive(tx.state, owner, tx.now),
   addWork(tx, row) {
     const { work, workOfEvent } = tx.state
@@ -80,40 +77,38 @@ export const WRITE_TABLES: WriteTables<Transaction> = {
     })
     put(tx, tx.state.attempts, work, [...before, row])
   },
-  findEntry: (tx, key) => tx.state.ledger.get(keyOf(tx, key)),
-  putEntry: (tx, key, entry) => put(tx, tx.state.ledger, keyOf(tx, key), Object.freeze(entry)),
+  findEntry: (tx, key) => tx.state.ledger.get(key),
+  putEntry: (tx, key, entry) => put(tx, tx.state.ledger, key, Object.freeze(entry)),
   addPastEntry(tx, key, entry) {
     const { ledgerBefore } = tx.state
-    const joined = keyOf(tx, key)
-    put(tx, ledgerBefore, joined, [...(ledgerBefore.get(joined) ?? []), entry])
+    put(tx, ledgerBefore, key, [...(ledgerBefore.get(key) ?? []), entry])
   },
-  findDeadLetter: (tx, id) => tx.state.deadLetters.get(keyOf(tx, id)),
-  putDeadLetter: (tx, row) => put(tx, tx.state.deadLetters, keyOf(tx, row.id), Object.freeze(row)),
-  findFailure: (tx, id) => tx.state.failures.get(keyOf(tx, id)),
-  putFailure: (tx, row) => put(tx, tx.state.failures, keyOf(tx, row.id), Object.freeze(row)),
-  findEscalation: (tx, id) => tx.state.escalations.get(keyOf(tx, id)),
+  findDeadLetter: (tx, key) => tx.state.deadLetters.get(key),
+  putDeadLetter: (tx, key, row) => put(tx, tx.state.deadLetters, key, Object.freeze(row)),
+  findFailure: (tx, key) => tx.state.failures.get(key),
+  putFailure: (tx, key, row) => put(tx, tx.state.failures, key, Object.freeze(row)),
+  findEscalation: (tx, key) => tx.state.escalations.get(key),
   findRaised: (tx, cause) =>
     ownRows(tx.state.escalations, tx.tenant).find((row) => row.state === 'raised' && row.cause === cause),
-  putEscalation: (tx, row) => put(tx, tx.state.escalations, keyOf(tx, row.id), Object.freeze(row)),
-  findInstance: (tx, id) => tx.state.instances.get(keyOf(tx, id)),
-  putInstance: (tx, row) => put(tx, tx.state.instances, keyOf(tx, row.id), Object.freeze(row)),
+  putEscalation: (tx, key, row) => put(tx, tx.state.escalations, key, Object.freeze(row)),
+  findInstance: (tx, key) => tx.state.instances.get(key),
+  putInstance: (tx, key, row) => put(tx, tx.state.instances, key, Object.freeze(row)),
   addHistory(tx, row) {
     const { history } = tx.state
-    const key = keyOf(tx, row.instance)
+    const key = joinKey(tx.tenant, row.instance)
     const before = history.get(key) ?? []
     const isThere = before.some(({ sequence }) => sequence === row.sequence)
     assert(!isThere, `history ${row.sequence} of ${row.instance} exists already`)
     put(tx, history, key, [...before, Object.freeze({ ...row, tenant: tx.tenant })])
   },
-  putCorrelation: (tx, row) => put(tx, tx.state.correlations, keyOf(tx, row.key), Object.freeze(row)),
-  deleteCorrelation: (tx, key) => remove(tx, tx.state.correlations, keyOf(tx, key)),
-  findOrphan: (tx, id) => tx.state.orphans.get(keyOf(tx, id)),
-  putOrphan: (tx, row) => put(tx, tx.state.orphans, keyOf(tx, row.id), Object.freeze(row)),
-  findRun: (tx, id) => tx.state.runs.get(keyOf(tx, id)),
-  putRun: (tx, row) => put(tx, tx.state.runs, keyOf(tx, row.id), Object.freeze(row)),
-  putRecord: (tx, row) =>
-    put(tx, tx.state.records, joinKey(tx.tenant, row.kind, row.key), Object.freeze(row)),
-  deleteRecord: (tx, kind, key) => remove(tx, tx.state.records, joinKey(tx.tenant, kind, key)),
+  putCorrelation: (tx, key, row) => put(tx, tx.state.correlations, key, Object.freeze(row)),
+  deleteCorrelation: (tx, key) => remove(tx, tx.state.correlations, key),
+  findOrphan: (tx, key) => tx.state.orphans.get(key),
+  putOrphan: (tx, key, row) => put(tx, tx.state.orphans, key, Object.freeze(row)),
+  findRun: (tx, key) => tx.state.runs.get(key),
+  putRun: (tx, key, row) => put(tx, tx.state.runs, key, Object.freeze(row)),
+  putRecord: (tx, key, row) => put(tx, tx.state.records, key, Object.freeze(row)),
+  deleteRecord: (tx, key) => remove(tx, tx.state.records, key),
   addOutboxRow,
   deleteOutboxRow,
 }

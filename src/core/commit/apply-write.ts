@@ -15,6 +15,7 @@ import type { LedgerEntry } from '../ledger/index.ts'
 import type { Orphan } from '../orphan/index.ts'
 import type { NewOutboxRow } from '../outbox/index.ts'
 import type { Run } from '../run/index.ts'
+import { joinKey } from '../text/index.ts'
 import type { Instant } from '../time/index.ts'
 import type { Attempt, WorkRow } from '../work/index.ts'
 import { againItem, comeIn, type LaneItem, type LaneRows, leaveItem, settleItem } from './lane-rows.ts'
@@ -61,18 +62,15 @@ export interface RecordRow {
 /**
  * The tenant's rows, as the commit under way has left them. `find` answers as much of a row as the next one is made of. Whatever is added is
  * new, and a store rejects the commit if it is not; whatever is changed or deleted may be absent, and then nothing happens.
+ *
+ * `key` is the `joinKey` of the tenant and of what names the row: an id, a key, `source` and dedup key, or kind and key.
  */
 export interface WriteTables<Tx> {
   hasEvent(tx: Tx, id: EventId): boolean
   addEvent(tx: Tx, event: NewEvent): void
   repeatEvent(tx: Tx, id: EventId, count: number): void
   matchEvent(tx: Tx, id: EventId, matched: number): void
-  putDedup(
-    tx: Tx,
-    source: string,
-    key: string,
-    row: { readonly event: EventId; readonly until: Instant },
-  ): void
+  putDedup(tx: Tx, key: string, row: { readonly event: EventId; readonly until: Instant }): void
   isAlive(tx: Tx, owner: Incarnation): boolean
   addWork(tx: Tx, row: WorkRow): void
   addAttempt(tx: Tx, work: WorkId, attempt: Attempt): void
@@ -80,24 +78,24 @@ export interface WriteTables<Tx> {
   putEntry(tx: Tx, key: string, entry: LedgerEntry): void
   /** An entry that a later generation follows. */
   addPastEntry(tx: Tx, key: string, entry: LedgerEntry): void
-  findDeadLetter(tx: Tx, id: string): Pick<DeadLetter, 'createdAt'> | undefined
-  putDeadLetter(tx: Tx, row: DeadLetter): void
-  findFailure(tx: Tx, id: string): Pick<Failure, 'createdAt'> | undefined
-  putFailure(tx: Tx, row: Failure): void
-  findEscalation(tx: Tx, id: string): Escalation | undefined
+  findDeadLetter(tx: Tx, key: string): Pick<DeadLetter, 'createdAt'> | undefined
+  putDeadLetter(tx: Tx, key: string, row: DeadLetter): void
+  findFailure(tx: Tx, key: string): Pick<Failure, 'createdAt'> | undefined
+  putFailure(tx: Tx, key: string, row: Failure): void
+  findEscalation(tx: Tx, key: string): Escalation | undefined
   findRaised(tx: Tx, cause: string): Escalation | undefined
-  putEscalation(tx: Tx, row: Escalation): void
-  findInstance(tx: Tx, id: string): Pick<InstanceRow, 'createdAt' | 'endedAt'> | undefined
-  putInstance(tx: Tx, row: InstanceRow): void
+  putEscalation(tx: Tx, key: string, row: Escalation): void
+  findInstance(tx: Tx, key: string): Pick<InstanceRow, 'createdAt' | 'endedAt'> | undefined
+  putInstance(tx: Tx, key: string, row: InstanceRow): void
   addHistory(tx: Tx, row: HistoryRow): void
-  putCorrelation(tx: Tx, row: CorrelationRow): void
-  deleteCorrelation(tx: Tx, key: string): void
-  findOrphan(tx: Tx, id: string): Pick<Orphan, 'createdAt'> | undefined
-  putOrphan(tx: Tx, row: Orphan): void
-  findRun(tx: Tx, id: string): Pick<Run, 'connection' | 'purpose' | 'workId' | 'createdAt'> | undefined
-  putRun(tx: Tx, row: Run): void
-  putRecord(tx: Tx, row: RecordRow): void
-  deleteRecord(tx: Tx, kind: RecordKind, key: string): void
+  putCorrelation(tx: Tx, key: string, row: CorrelationRow): void
+  deleteCorrelation(tx: Tx, key: string, name: string): void
+  findOrphan(tx: Tx, key: string): Pick<Orphan, 'createdAt'> | undefined
+  putOrphan(tx: Tx, key: string, row: Orphan): void
+  findRun(tx: Tx, key: string): Pick<Run, 'connection' | 'purpose' | 'workId' | 'createdAt'> | undefined
+  putRun(tx: Tx, key: string, row: Run): void
+  putRecord(tx: Tx, key: string, row: RecordRow): void
+  deleteRecord(tx: Tx, key: string, kind: RecordKind, name: string): void
   addOutboxRow(tx: Tx, row: NewOutboxRow): void
   deleteOutboxRow(tx: Tx, position: number): void
 }
@@ -114,7 +112,7 @@ export function applyWrite<Item extends LaneItem, Tx>(
       const { event } = write
       tables.addEvent(tx, event)
       const until = moment.after(write.dedupForMs)
-      tables.putDedup(tx, event.source, event.dedupKey, { event: event.id, until })
+      tables.putDedup(tx, joinKey(tenant, event.source, event.dedupKey), { event: event.id, until })
       break
     }
     case 'event.repeat':
@@ -144,48 +142,61 @@ export function applyWrite<Item extends LaneItem, Tx>(
     case 'ledger.observe':
       changeLedger(tables, tx, write)
       break
-    case 'deadLetter.put':
-      tables.putDeadLetter(tx, putLetter(moment, tables.findDeadLetter(tx, write.row.id), write.row))
+    case 'deadLetter.put': {
+      const key = joinKey(tenant, write.row.id)
+      tables.putDeadLetter(tx, key, putLetter(moment, tables.findDeadLetter(tx, key), write.row))
       break
-    case 'failure.put':
-      tables.putFailure(tx, putFailure(moment, tables.findFailure(tx, write.row.id), write.row))
+    }
+    case 'failure.put': {
+      const key = joinKey(tenant, write.row.id)
+      tables.putFailure(tx, key, putFailure(moment, tables.findFailure(tx, key), write.row))
       break
+    }
     case 'escalation.raise':
       raise(tables, tx, write.row)
       break
     case 'escalation.change': {
-      const row = tables.findEscalation(tx, write.id)
-      if (row !== undefined) tables.putEscalation(tx, changeEscalation(moment, row, write))
+      const key = joinKey(tenant, write.id)
+      const row = tables.findEscalation(tx, key)
+      if (row !== undefined) tables.putEscalation(tx, key, changeEscalation(moment, row, write))
       break
     }
-    case 'instance.put':
-      tables.putInstance(tx, putInstance(moment, tables.findInstance(tx, write.row.id), write.row))
+    case 'instance.put': {
+      const key = joinKey(tenant, write.row.id)
+      tables.putInstance(tx, key, putInstance(moment, tables.findInstance(tx, key), write.row))
       break
+    }
     case 'history.append':
       for (const row of write.rows) tables.addHistory(tx, appendHistory(moment, row))
       break
     case 'correlation.put': {
       const { key, version, body } = write
-      tables.putCorrelation(tx, { tenant, key, version, body })
+      tables.putCorrelation(tx, joinKey(tenant, key), { tenant, key, version, body })
       break
     }
     case 'correlation.delete':
-      tables.deleteCorrelation(tx, write.key)
+      tables.deleteCorrelation(tx, joinKey(tenant, write.key), write.key)
       break
-    case 'orphan.put':
-      tables.putOrphan(tx, putOrphan(moment, tables.findOrphan(tx, write.row.id), write.row))
-      break
-    case 'run.put':
-      tables.putRun(tx, putRun(moment, tables.findRun(tx, write.row.id), write.row))
-      break
-    case 'record.put': {
-      const { kind, key, version, body } = write
-      tables.putRecord(tx, { tenant, kind, key, version, body })
+    case 'orphan.put': {
+      const key = joinKey(tenant, write.row.id)
+      tables.putOrphan(tx, key, putOrphan(moment, tables.findOrphan(tx, key), write.row))
       break
     }
-    case 'record.delete':
-      tables.deleteRecord(tx, write.kind, write.key)
+    case 'run.put': {
+      const key = joinKey(tenant, write.row.id)
+      tables.putRun(tx, key, putRun(moment, tables.findRun(tx, key), write.row))
       break
+    }
+    case 'record.put': {
+      const { kind, key, version, body } = write
+      tables.putRecord(tx, joinKey(tenant, kind, key), { tenant, kind, key, version, body })
+      break
+    }
+    case 'record.delete': {
+      const { kind, key } = write
+      tables.deleteRecord(tx, joinKey(tenant, kind, key), kind, key)
+      break
+    }
     case 'outbox.add':
       for (const row of write.rows) tables.addOutboxRow(tx, row)
       break
@@ -218,9 +229,10 @@ function raise<Item extends LaneItem, Tx>(
   row: NewEscalation,
 ): void {
   const before = tables.findRaised(tx, row.cause)
-  const isNew = before !== undefined || tables.findEscalation(tx, row.id) === undefined
+  const key = joinKey(tx.moment.tenant, before?.id ?? row.id)
+  const isNew = before !== undefined || tables.findEscalation(tx, key) === undefined
   assert(isNew, `escalation ${row.id} exists already`)
-  tables.putEscalation(tx, raiseEscalation(tx.moment, before, row))
+  tables.putEscalation(tx, key, raiseEscalation(tx.moment, before, row))
 }
 
 function changeLedger<Item extends LaneItem, Tx>(
@@ -228,7 +240,7 @@ function changeLedger<Item extends LaneItem, Tx>(
   tx: Tx & Writing<Item>,
   write: LedgerWrite,
 ): void {
-  const key = ledgerKeyOf(write)
+  const key = joinKey(tx.moment.tenant, ledgerKeyOf(write))
   const change = changeEntry(tx.moment, tables.findEntry(tx, key), write)
   if (change === null) return
   if (change.past !== null) tables.addPastEntry(tx, key, change.past)

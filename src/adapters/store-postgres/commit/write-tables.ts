@@ -53,8 +53,7 @@ export const WRITE_TABLES: WriteTables<CommitView> = {
     const key = keyOf(view, id)
     if (loaded.events.has(key)) changes.matches.set(key, { tenant, id, matched })
   },
-  putDedup: ({ changes, tenant }, source, key, row) =>
-    void changes.dedup.set(joinKey(tenant, source, key), row),
+  putDedup: ({ changes }, key, row) => void changes.dedup.set(key, row),
   isAlive({ loaded }, id) {
     const owner = loaded.owners.get(id)
     return owner !== undefined && !owner.fenced && loaded.now < owner.until
@@ -62,51 +61,32 @@ export const WRITE_TABLES: WriteTables<CommitView> = {
   addWork: putNewWork,
   addAttempt: ({ changes, tenant }, work, attempt) =>
     void changes.attempts.push({ ...attempt, tenant, work }),
-  findEntry(view, key) {
-    const joined = keyOf(view, key)
-    return view.changes.ledger.get(joined) ?? view.loaded.ledger.get(joined)
-  },
-  putEntry: (view, key, entry) => void view.changes.ledger.set(keyOf(view, key), entry),
-  addPastEntry: (view, key, entry) =>
-    void view.changes.pastLedger.set(`${keyOf(view, key)} ${entry.generation}`, entry),
-  findDeadLetter(view, id) {
-    const key = keyOf(view, id)
-    return view.changes.deadLetters.get(key) ?? view.loaded.deadLetters.get(key)
-  },
-  putDeadLetter: (view, row) => void view.changes.deadLetters.set(keyOf(view, row.id), row),
-  findFailure(view, id) {
-    const key = keyOf(view, id)
-    return view.changes.failures.get(key) ?? view.loaded.failures.get(key)
-  },
-  putFailure: (view, row) => void view.changes.failures.set(keyOf(view, row.id), row),
-  findEscalation: (view, id) => findEscalation(view, keyOf(view, id)),
+  findEntry: ({ changes, loaded }, key) => changes.ledger.get(key) ?? loaded.ledger.get(key),
+  putEntry: ({ changes }, key, entry) => void changes.ledger.set(key, entry),
+  addPastEntry: ({ changes }, key, entry) => void changes.pastLedger.set(`${key} ${entry.generation}`, entry),
+  findDeadLetter: ({ changes, loaded }, key) => changes.deadLetters.get(key) ?? loaded.deadLetters.get(key),
+  putDeadLetter: ({ changes }, key, row) => void changes.deadLetters.set(key, row),
+  findFailure: ({ changes, loaded }, key) => changes.failures.get(key) ?? loaded.failures.get(key),
+  putFailure: ({ changes }, key, row) => void changes.failures.set(key, row),
+  findEscalation,
   findRaised: (view, cause) => findRaised(view, view.tenant, cause),
-  putEscalation: (view, row) => void view.changes.escalations.set(keyOf(view, row.id), row),
-  findInstance(view, id) {
-    const key = keyOf(view, id)
-    return view.changes.instances.get(key) ?? view.loaded.instances.get(key)
-  },
-  putInstance: (view, row) => void view.changes.instances.set(keyOf(view, row.id), row),
+  putEscalation: ({ changes }, key, row) => void changes.escalations.set(key, row),
+  findInstance: ({ changes, loaded }, key) => changes.instances.get(key) ?? loaded.instances.get(key),
+  putInstance: ({ changes }, key, row) => void changes.instances.set(key, row),
   addHistory: ({ changes, tenant }, row) => void changes.history.push({ ...row, tenant }),
-  putCorrelation: (view, row) => void view.changes.correlations.set(keyOf(view, row.key), row),
-  deleteCorrelation(view, key) {
-    const { changes, loaded, tenant } = view
-    const joined = keyOf(view, key)
-    if (loaded.correlations.has(joined))
-      changes.correlations.set(joined, { tenant, key, version: 0, body: null })
+  putCorrelation: ({ changes }, key, row) => void changes.correlations.set(key, row),
+  deleteCorrelation({ changes, loaded, tenant }, key, name) {
+    if (loaded.correlations.has(key))
+      changes.correlations.set(key, { tenant, key: name, version: 0, body: null })
   },
-  findOrphan(view, id) {
-    const key = keyOf(view, id)
-    return view.changes.orphans.get(key) ?? view.loaded.orphans.get(key)
-  },
-  putOrphan: (view, row) => void view.changes.orphans.set(keyOf(view, row.id), row),
+  findOrphan: ({ changes, loaded }, key) => changes.orphans.get(key) ?? loaded.orphans.get(key),
+  putOrphan: ({ changes }, key, row) => void changes.orphans.set(key, row),
   // The statement keeps what a run began with, so no run is read before it is written.
   findRun: () => undefined,
-  putRun: (view, row) => void view.changes.runs.set(keyOf(view, row.id), row),
-  putRecord: ({ changes, tenant }, row) => void changes.records.set(joinKey(tenant, row.kind, row.key), row),
-  deleteRecord({ changes, loaded, tenant }, kind, key) {
-    const joined = joinKey(tenant, kind, key)
-    if (loaded.records.has(joined)) changes.records.set(joined, { tenant, kind, key, version: 0, body: null })
+  putRun: ({ changes }, key, row) => void changes.runs.set(key, row),
+  putRecord: ({ changes }, key, row) => void changes.records.set(key, row),
+  deleteRecord({ changes, loaded, tenant }, key, kind, name) {
+    if (loaded.records.has(key)) changes.records.set(key, { tenant, kind, key: name, version: 0, body: null })
   },
   addOutboxRow: ({ changes, loaded, tenant }, row) =>
     void changes.outbox.push({ ...row, tenant, createdAt: loaded.now }),
