@@ -284,7 +284,7 @@ export function makeInternalActions(
       plans,
       said: outcome.value,
     })
-    await settleKnown(call, settlement)
+    if (!settlement.ok) await settleKnown(call, settlement)
   }
 
   const planAllEmitted = (call: InternalCall, emitted: readonly Emitted[]): readonly EventPlan[] => {
@@ -347,7 +347,7 @@ export function makeInternalActions(
       writes: plan.writes,
       plans: [plan],
     })
-    await settleKnown(call, settlement)
+    if (!settlement.ok) await settleKnown(call, settlement)
   }
 
   return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
