@@ -13,9 +13,10 @@ import type { Commits } from './commits.ts'
 import type { EngineDeps } from './deps.ts'
 import type { Begun, Door } from './door.ts'
 import type { Duplicates } from './duplicates.ts'
+import type { Planned } from './event-plan.ts'
 import { lineOf } from './lines.ts'
-import type { Draft, EventPlan, PlanDeps } from './plan.ts'
-import type { Settlement } from './settle.ts'
+import type { Draft, PlanDeps } from './plan.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 export interface KeepRequest {
   readonly source: Source
@@ -51,10 +52,10 @@ export function makeAcceptor(
     readonly door: Door
     /** Whether another node may take what this one cannot. */
     readonly isShared: boolean
-    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'end' | 'release'>
   },
 ): Acceptor {
-  const { clock, log, commits, planning, door } = deps
+  const { clock, log, commits, planning, door, unitOfWork } = deps
 
   /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
   const commit = async (
@@ -96,40 +97,29 @@ export function makeAcceptor(
     }
   }
 
-  interface Tried {
-    readonly result: CommitResult
-    readonly plans: readonly EventPlan[]
-    readonly begun: Begun | null
-  }
-
-  /** Whatever comes of it, the plans that it answers are to be settled; where it throws they are. */
-  const attempt = async (acceptance: Acceptance, beside: KeepRequest['beside']): Promise<Tried> => {
-    let { plans } = acceptance
-    let begun: Begun | null = null
-    let result: CommitResult | null = null
+  /** `held`: what is to be ended by what it answers. Where it throws, it was. */
+  const attempt = async (
+    acceptance: Acceptance,
+    beside: KeepRequest['beside'],
+    held: Planned[],
+  ): Promise<CommitResult> => {
+    const hold = (...now: readonly Planned[]) => held.splice(0, held.length, ...now)
     try {
-      const [first] = plans
-      if (first?.begins === undefined) {
-        result = await commit(acceptance, beside, null)
-        return { result, plans, begun }
-      }
-      begun = await door.begin(first)
-      plans = [begun.plan]
-      result = await commit(begun.plan, beside, begun)
-      if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return { result, plans, begun }
-      // Somebody has its key: its trigger decides, as an item of its own.
-      const refused = begun
-      begun = null
-      door.settled(refused, { ok: false }, null)
-      plans = [door.asItems(refused)]
-      result = null
-      result = await commit(plans[0] as EventPlan, beside, null)
-      return { result, plans, begun }
-    } finally {
-      if (result === null) {
-        for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
-        if (begun !== null) door.settled(begun, { ok: false }, null)
-      }
+      const [first] = acceptance.plans
+      if (first?.begins === undefined) return await commit(acceptance, beside, null)
+      const begun = await door.begin(first)
+      hold(begun.plan, ...begun.cases)
+      const result = await commit(begun.plan, beside, begun)
+      if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return result
+      // Another instance has its key: its trigger decides, as a job of its own.
+      hold(begun.plan)
+      unitOfWork.release(begun.cases)
+      const items = door.asItems(begun)
+      hold(items)
+      return await commit(items, beside, null)
+    } catch (error) {
+      unitOfWork.release(held)
+      throw error
     }
   }
 
@@ -145,12 +135,11 @@ export function makeAcceptor(
           ? planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
       const { event, letter } = acceptance
-      const { result, plans, begun } = await attempt(acceptance, beside)
-      const first = result.ok ? event.id : result.found?.f === 'event' ? result.found.id : null
-      // A repeated commit that was applied the first time is refused by its own event: it is ours all the same.
+      const held: Planned[] = [...acceptance.plans]
+      const result = await attempt(acceptance, beside, held)
+      const first = storedBy(event, result)
       const isKept = first === event.id
-      for (const plan of plans) deps.settleBirths(plan, { ok: isKept }, result)
-      if (begun !== null) door.settled(begun, { ok: isKept }, result)
+      unitOfWork.end(held, isKept, result)
       if (first === null) return 'refused'
       if (!isKept) deps.duplicates.note(event.tenant, first)
       const durationMs = Math.round(clock.monotonic() - startedAt)
@@ -168,4 +157,10 @@ export function makeAcceptor(
       return { eventId: first, duplicate: !isKept }
     },
   }
+}
+
+/** The event that is stored under its key; null: none. A commit whose first attempt was applied is refused by its own event. */
+function storedBy(event: Acceptance['event'], result: CommitResult): EventId | null {
+  if (result.ok) return event.id
+  return result.found?.f === 'event' ? result.found.id : null
 }

@@ -6,6 +6,7 @@ import type { InstanceId, WorkId } from '../core/ids/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { Attempt, Counters, Note, SettledState } from '../core/work/index.ts'
 import type { Guard, Write } from '../ports/store.ts'
+import type { Planned } from './event-plan.ts'
 import type { Item } from './item.ts'
 
 /** What a decision is about; `owner` is needed only to hold it by a lease. */
@@ -19,6 +20,8 @@ export interface DecisionBase {
   readonly guards: readonly Guard[]
   /** Besides the item, its failure and its dead letter: ledger, emitted events, follow-up work. */
   readonly writes: readonly Write[]
+  /** What else ends with the commit; their writes are among `writes`. Left out: nothing does. */
+  readonly plans?: readonly Planned[]
   readonly attempt: Attempt | null
   /** Who gets its place in its lane. Left out: as the route says. */
   readonly place?: 'keep' | { readonly to: WorkId }

@@ -7,7 +7,6 @@ import { shareOf } from '../core/fairness/index.ts'
 import { makeIds, type TenantId } from '../core/ids/index.ts'
 import { type Role, roleOfConsumer } from '../core/node/index.ts'
 import type { Route } from '../core/route/index.ts'
-import type { CommitResult } from '../ports/store.ts'
 import type { Followed } from '../ports/wakes.ts'
 import { makeAcceptor } from './acceptor.ts'
 import { makeActions } from './actions.ts'
@@ -15,6 +14,7 @@ import { type IntakeRequest, makeAdmission } from './admission.ts'
 import { type AgentProgress, makeAgents } from './agents/index.ts'
 import { type BacklogAges, makeBacklog } from './backlog.ts'
 import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
+import { makeBirths } from './births.ts'
 import { type Inlets, makeInlets, makeMessages } from './bus/index.ts'
 import { type Claims, makeClaims } from './claims.ts'
 import { makeCommits } from './commits.ts'
@@ -49,15 +49,14 @@ import { type Inspect, makeInspect } from './inspect/index.ts'
 import { type Accepted, type Intake, makeIntake, type Received } from './intake.ts'
 import { makeIntakeItems } from './intake-items.ts'
 import { makeInternalActions } from './internal.ts'
-import { type Item, makeItem } from './item.ts'
+import type { Item } from './item.ts'
 import { makeKeptHeaders } from './kept-headers.ts'
 import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
 import { makeLease } from './lease.ts'
 import { type Meter, makeMeter } from './meter.ts'
 import { makeNodeWakes } from './node-wakes.ts'
 import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
-import { bornRow, type EventPlan, type PlanDeps, planAlone, planEvent, receivedEvent } from './plan.ts'
-import { tellPlan } from './plan-told.ts'
+import { type EventPlan, type PlanDeps, planAlone, planEvent } from './plan.ts'
 import { makePool } from './pool.ts'
 import { makePublisher, type Publisher } from './publish.ts'
 import { makeDraws } from './rates/index.ts'
@@ -71,7 +70,7 @@ import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
 import { makeRunner } from './runner.ts'
 import { makeSchedules, type Schedules } from './schedules.ts'
 import { makeOpenHttp } from './secret-calls.ts'
-import { makeSettler, type Settlement, type Settler } from './settle.ts'
+import { endPlans, makeSettler, type Settler } from './settle.ts'
 import { makeSpread } from './spread.ts'
 import { makeStoreTime } from './store-time.ts'
 import { makeStrays } from './strays.ts'
@@ -79,6 +78,7 @@ import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/ind
 import { makeTenantBacklog } from './tenant-backlog.ts'
 import { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 import { makeTimetables } from './timetables.ts'
+import { makeUnitOfWork } from './unit-of-work.ts'
 import { makeUpserts, releaseLocks } from './upserts/index.ts'
 import { makeWitness } from './witness.ts'
 import { makeWorkActions, type WorkActions } from './work-actions.ts'
@@ -200,6 +200,19 @@ export function makeEngine(
       if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
     },
   })
+  const unitOfWork = makeUnitOfWork({
+    log,
+    commits,
+    births: makeBirths({
+      log,
+      time,
+      start: (item) => pool.start(item),
+      giveBack: (id) => pool.giveBack(id),
+      unborn: (tenant, route) => pace.unborn(tenant, route),
+      suspect,
+      wake: () => wake(),
+    }),
+  })
   const registry = makeRegistry({ store, providers: config.providers, random })
   /** null: this node is alone. */
   const others = config.isShared
@@ -246,7 +259,7 @@ export function makeEngine(
       decisions,
       credentials: () => deps.credentials ?? keys.credentials,
       plan: (...args) => plan(...args),
-      settleBirths,
+      unitOfWork,
       owners: (tenant) => definitions.owners(tenant),
       wake: (delayMs) => wake(delayMs),
     },
@@ -265,7 +278,7 @@ export function makeEngine(
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
-  const plainSettler = makeSettler({ store, commits, ids, failures, lanes, settleBirths })
+  const plainSettler = makeSettler({ store, commits, ids, failures, lanes, unitOfWork })
   const steppedSettler = endSteps(
     endBatches(releaseLocks(plainSettler, { store, commits }), {
       store,
@@ -279,7 +292,7 @@ export function makeEngine(
       vars: config.vars,
       wake: () => wake(),
     }),
-    { store, commits, seal, log, instances: () => instances },
+    { store, commits, unitOfWork, seal, log, instances: () => instances },
   )
   const settler = connections.runs.around(steppedSettler)
   let open = false
@@ -299,12 +312,12 @@ export function makeEngine(
       registry,
       commits,
       time,
-      settler: plainSettler,
+      settler: endPlans(plainSettler, unitOfWork),
       plan: (...args) => plan(...args),
       planFor: (route) => (draft, payload, header, dedupForMs) =>
         planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
       refreshDefinitions: (tenant) => definitions.refresh(tenant),
-      settleBirths,
+      unitOfWork,
       wake,
     },
     config,
@@ -390,7 +403,7 @@ export function makeEngine(
     entrance: connections.entrance,
     learnConnections: connections.learn,
     plan: (...args) => plan(...args),
-    settleBirths: (planned, result) => settleBirths(planned, { ok: result?.ok === true }, result),
+    unitOfWork,
     wake,
     room: (delayMs) => claims?.room(delayMs),
   })
@@ -418,9 +431,9 @@ export function makeEngine(
     plan,
     planEnd,
     isMirrored,
-    settleBirths,
+    unitOfWork,
   })
-  const witness = makeWitness({ store, commits, settler, wake })
+  const witness = makeWitness({ store, commits, settler: endPlans(settler, unitOfWork), wake })
   const keys = makeCredentials(
     {
       store,
@@ -442,7 +455,7 @@ export function makeEngine(
       vars: config.vars,
       plan,
       door: () => connections.door,
-      settleBirths,
+      unitOfWork,
       wake,
       managedBy: (tenant, name) =>
         definitions.owners(tenant).get(definitionId({ kind: 'Credential', name })) ?? 'folder',
@@ -516,8 +529,7 @@ export function makeEngine(
       ends: makeFunctionEnds({ store, random, log, time, commits, settler: wakingSettler(), decisions }),
       connections: connections.functions,
       plan,
-      settleBirths: (planned, settlement) =>
-        settleBirths(planned, settlement ?? { ok: false }, settlement?.ok ? settlement.result : null),
+      unitOfWork,
       fail: runner.fail,
       hold: runner.hold,
     },
@@ -530,10 +542,9 @@ export function makeEngine(
     seal,
     ids,
     time,
-    commits,
     plan,
     internal,
-    settleBirths,
+    unitOfWork,
     fail: runner.fail,
     changed: () => schedules.look(),
   })
@@ -546,7 +557,7 @@ export function makeEngine(
     commits,
     instances,
     plan,
-    settleBirths,
+    unitOfWork,
     refresh: (tenant) => definitions.refresh(tenant),
   })
   const actionsOfRoutes = makeActions({
@@ -571,11 +582,9 @@ export function makeEngine(
     ),
     start: makeStartAction({
       store,
-      instances,
       clock,
       starter: () => starter,
       internal,
-      settleBirths,
       fail: runner.fail,
     }),
     timetables,
@@ -589,7 +598,7 @@ export function makeEngine(
     settler: wakingSettler(),
     bury: runner.bury,
     refresh: (tenant) => definitions.refresh(tenant),
-    settleBirths,
+    unitOfWork,
   })
   const steps = makeSteps({
     store,
@@ -616,7 +625,6 @@ export function makeEngine(
       instances,
       rates: makeTriggerRates({ time, draws }),
       plan,
-      settleBirths,
       wake,
     }),
   })
@@ -642,7 +650,7 @@ export function makeEngine(
       begin: runner.begin,
       isKept: keeping.isKept,
       refresh: (tenant) => keeping.people.refresh(tenant),
-      settleBirths,
+      unitOfWork,
     },
     config,
   )
@@ -652,21 +660,19 @@ export function makeEngine(
       clock,
       log,
       time,
-      commits,
       ids,
       plan: (...args) => plan(...args),
       tenants: () => registry.tenants(),
-      settleBirths,
+      unitOfWork,
     },
     config,
   )
   const escalations = makeEscalations({
     store,
     log,
-    commits,
     ids,
     plan: (...args) => plan(...args),
-    settleBirths,
+    unitOfWork,
   })
   const refusalLines = makeRefusalLines({ log })
   const rejections = makeRejections({
@@ -713,10 +719,10 @@ export function makeEngine(
         )
       : null
   let unhear = () => {}
-  const door = makeDoor({ store, log, planning, instances })
+  const door = makeDoor({ store, log, planning, instances, unitOfWork })
   const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
-    ...{ store, clock, log, commits, planning, duplicates, door, settleBirths },
+    ...{ store, clock, log, commits, planning, duplicates, door, unitOfWork },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({
@@ -729,7 +735,7 @@ export function makeEngine(
     commits,
     acceptor,
     refresh: (tenant) => definitions.refresh(tenant),
-    others: [makeScheduledTriggers({ store, ids, registry, commits, plan, settleBirths, wake }), timetables],
+    others: [makeScheduledTriggers({ store, ids, registry, unitOfWork, plan, wake }), timetables],
   })
   const backlogLimit = makeTenantBacklog({ store, clock, log }, config.openJobsMax)
   const inlets = makeInlets(
@@ -784,10 +790,9 @@ export function makeEngine(
     registry,
     ids,
     vars,
-    commits,
     failures,
     instances: () => instances,
-    settleBirths,
+    unitOfWork,
     wake,
   })
   const bulk = makeBulkReplays(
@@ -813,7 +818,7 @@ export function makeEngine(
     store,
     seal,
     log,
-    commits,
+    unitOfWork,
     ids,
     registry,
     instances,
@@ -821,7 +826,13 @@ export function makeEngine(
     starter,
     wake,
   })
-  const actions = makeWorkActions({ store, log, http, registry, commits, settler, time, steps, wake }, config)
+  const actions = makeWorkActions(
+    {
+      ...{ store, log, http, registry, commits, time, steps, wake },
+      settler: endPlans(settler, unitOfWork),
+    },
+    config,
+  )
 
   /** What other nodes changed of a tenant, of all that this one keeps a copy of. `kinds`: of records only these; null: anything. */
   async function learnOfOthers(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void> {
@@ -870,18 +881,16 @@ export function makeEngine(
   }
 
   function waking(inner: Settler): Settler {
-    return {
-      settleUnheld: inner.settleUnheld,
-      async settle(item, route, decision) {
-        const settling = inner.settle(item, route, decision)
-        tellInside(item, route, decision)
-        // Its end may be the turn of the next in its lane.
-        if (decision.to !== 'again' && item.work.lane === null) return settling
-        const settlement = await settling
-        if (settlement.ok) wake(decision.to === 'again' ? decision.delayMs : 0)
-        return settlement
-      },
+    const settle: Settler['settle'] = async (item, route, decision) => {
+      const settling = inner.settle(item, route, decision)
+      tellInside(item, route, decision)
+      // Its end may be the turn of the next in its lane.
+      if (decision.to !== 'again' && item.work.lane === null) return settling
+      const settlement = await settling
+      if (settlement.ok) wake(decision.to === 'again' ? decision.delayMs : 0)
+      return settlement
     }
+    return endPlans({ settle, settleUnheld: inner.settleUnheld }, unitOfWork)
   }
 
   /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
@@ -906,34 +915,6 @@ export function makeEngine(
     }
     const share = shareOf(tenant, crowd)
     return claims?.isBehind() === true ? Math.min(share, Math.ceil(config.concurrency / 2)) : share
-  }
-
-  function settleBirths(
-    planned: EventPlan,
-    outcome: Pick<Settlement, 'ok'>,
-    result: CommitResult | null,
-  ): void {
-    // A commit refused by its own first application says neither what was leased nor when it was kept: the store is asked.
-    const leased = result?.ok === true ? result.leased : []
-    const isRepeated = outcome.ok && result?.ok !== true
-    let started = 0
-    for (const { work, route } of planned.births) {
-      if (!leased.includes(work.id) || planned.owner === null) {
-        pace.unborn(planned.event.tenant, route)
-        pool.giveBack(work.id)
-        continue
-      }
-      const at = result?.at ?? time.now()
-      const row = bornRow(planned, work, planned.owner, at)
-      const event = planned.stored ?? receivedEvent(planned.event, at)
-      const { payload, header } = planned
-      started += 1
-      pool.start(makeItem(planned.owner, row, event, { payload, header, route }))
-    }
-    if (isRepeated && planned.births.length > 0) suspect()
-    if (outcome.ok && planned.adds > started) wake()
-    for (const beside of planned.beside ?? []) settleBirths(beside, outcome, result)
-    if (outcome.ok) tellPlan(log, planned)
   }
 
   const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {

@@ -1,4 +1,4 @@
-// An event on its way into the store, with the work that follows from it: what `planEvent` makes and `settleBirths` ends.
+// An event on its way into the store, with the work that follows from it: what `planEvent` makes and a unit of work ends.
 
 import type { NewDeadLetter } from '../core/dead-letter/index.ts'
 import type { NewEvent, StoredEvent } from '../core/event/index.ts'
@@ -29,7 +29,7 @@ export interface EventPlan {
   readonly writes: readonly Write[]
   /** How many items it adds that are to run. */
   readonly adds: number
-  /** Items asked to be born in this node's hands; their slots are taken until `settleBirths`. */
+  /** Items asked to be born in this node's hands; their slots are taken until the unit of work ends. */
   readonly births: readonly Birth[]
   readonly owner: Incarnation | null
   /** Nothing could be made of it: its item is dead, and this is the letter. */
@@ -41,6 +41,16 @@ export interface EventPlan {
   /** Of the events that tell of it, settled together with it; left out: none do. */
   readonly beside?: readonly EventPlan[]
 }
+
+/** Plans that belong to one change. */
+export interface PlanGroup {
+  readonly plans: readonly Planned[]
+  /** Once the commit is over, before the jobs of `plans` start. */
+  ended?(isStored: boolean): void
+}
+
+/** What a commit leaves to be started, or to be given back. */
+export type Planned = EventPlan | PlanGroup
 
 /** An event that is yet to be matched. */
 export type Draft = Omit<NewEvent, 'matched'>

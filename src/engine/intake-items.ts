@@ -12,7 +12,7 @@ import type { Route } from '../core/route/index.ts'
 import { parsePayload } from '../core/sensitive/index.ts'
 import type { Source } from '../core/source/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../core/work/index.ts'
-import type { CommitResult, Guard, Store, Write } from '../ports/store.ts'
+import type { Guard, Store, Write } from '../ports/store.ts'
 import { makeUnreadItems } from './bus/index.ts'
 import { isDelivered, isUnderWay } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
@@ -24,7 +24,8 @@ import { lineOf } from './lines.ts'
 import { type DispatchedEvent, matchEvent } from './matching.ts'
 import { countersOf } from './outcome.ts'
 import { type EventPlan, findRoutes, type PlanDeps, planEvent, planRefused, planWork } from './plan.ts'
-import type { Settlement, Settler } from './settle.ts'
+import type { Settler } from './settle.ts'
+import { orFail, retrying, type UnitOfWork } from './unit-of-work.ts'
 
 export interface IntakeItems {
   /** Throws StoreError; whoever calls puts the item back. */
@@ -38,7 +39,7 @@ export function makeIntakeItems(
     bury: Bury
     /** Looks whether another node changed the definitions. */
     refresh(tenant: TenantId): Promise<void>
-    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
 ): IntakeItems {
   const { store, log, planning, settler, bury } = deps
@@ -82,14 +83,11 @@ export function makeIntakeItems(
     const routes = isAgain ? withoutDelivered(matching.routes, await takers(event.id)) : matching.routes
     const taken = new Map<EventId, ReadonlySet<string>>()
     const known = isAgain ? await findDispatched(store, event, dispatched) : new Map<string, StoredEvent>()
-    // Each refusal tells of one more event that is there already.
-    for (let tries = 0; tries <= dispatched.length; tries += 1) {
+    const matchOnce = async (retry: () => Promise<void>): Promise<void> => {
       for (const { id } of known.values()) if (!taken.has(id)) taken.set(id, await takers(id))
       const plans: EventPlan[] = []
       const guards: Guard[] = []
-      const writes: Write[] = []
       const names: string[] = []
-      let settlement: Settlement | null = null
       try {
         const about = { event, stored: event, payload, header, dedupForMs: 0 }
         plans.push(planWork(planning, about, routes, isAgain ? event.id : null))
@@ -103,32 +101,36 @@ export function makeIntakeItems(
             names.push(one.name)
           }
         }
-        for (const plan of plans) writes.push(...plan.writes)
-        writes.push(...matches(event, routes.length + dispatched.length, isAgain))
-        settlement = await settler.settle(item, null, {
-          to: 'done',
-          counters: { ...countersOf(item), attempts: work.attempts + 1 },
-          note: EMPTY_NOTE,
-          guards,
-          writes,
-          attempt: null,
-        })
-      } finally {
-        const result = settlement?.ok === true ? settlement.result : null
-        for (const plan of plans) deps.settleBirths(plan, { ok: result !== null }, result)
+      } catch (error) {
+        deps.unitOfWork.release(plans)
+        throw error
       }
-      if (settlement.ok) {
+      const writes: readonly Write[] = [
+        ...plans.flatMap((plan) => plan.writes),
+        ...matches(event, routes.length + dispatched.length, isAgain),
+      ]
+      const settlement = await settler.settle(item, null, {
+        to: 'done',
+        counters: { ...countersOf(item), attempts: work.attempts + 1 },
+        note: EMPTY_NOTE,
+        guards,
+        writes,
+        plans,
+        attempt: null,
+      })
+      if (settlement.ok)
         log.control(lineOf('ingest', writes.length > 1 ? 'MATCHED' : 'UNMATCHED', event, { work: work.id }))
-        return
-      }
-      if (settlement.why === 'stale') return
+      if (settlement.ok || settlement.why === 'stale') return
       const name = names[settlement.index]
       const child =
         settlement.found?.f === 'event' ? await store.forTenant(work.tenant).event(settlement.found.id) : null
-      if (name === undefined || child === null) break
+      if (name === undefined || child === null) return unending()
       known.set(name, child)
+      return retry()
     }
-    throw new Error('assertion failed: what an event dispatches changes without end')
+    const unending = orFail('assertion failed: what an event dispatches changes without end')
+    // Each refusal names one more event that is there already.
+    await retrying(dispatched.length + 1, matchOnce, unending)
   }
 
   const putBack = async (item: Item): Promise<void> => {

@@ -14,8 +14,8 @@ import type { Guard, Write } from '../ports/store.ts'
 import type { FunctionConnections } from './connections/index.ts'
 import { SETTLE_MARGIN_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
-import { findEmitFault, makeEmitted, planEmitted } from './emit.ts'
-import type { PlanEvent } from './event-plan.ts'
+import { type Emitted, findEmitFault, makeEmitted, planEmitted } from './emit.ts'
+import type { PlanEvent, Planned } from './event-plan.ts'
 import type { FunctionEffects } from './function-effects.ts'
 import type { FunctionEnds } from './function-end.ts'
 import { FunctionRun, type FunctionTools } from './function-run.ts'
@@ -26,6 +26,7 @@ import type { EventPlan } from './plan.ts'
 import { scrubOf, sealResult } from './sensitive.ts'
 import type { Settlement, Settler } from './settle.ts'
 import type { StoreTime } from './store-time.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 export interface InternalActions {
   /** Ends the item if the ledger has its effect already. */
@@ -44,6 +45,8 @@ export interface InternalActions {
 export interface Extra {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
+  /** What else ends with the item; their writes are among `writes`. Left out: nothing does. */
+  readonly plans?: readonly Planned[]
   /** What it gave. */
   readonly said?: JsonValue
   /** The instance that a step began and waits for. */
@@ -70,8 +73,7 @@ export function makeInternalActions(
     readonly ends: FunctionEnds
     readonly connections: FunctionConnections
     readonly plan: PlanEvent
-    /** Runs what was born leased, or gives its slots back. */
-    settleBirths(plan: EventPlan, settlement: Settlement | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'settling' | 'release'>
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
     hold(call: InternalCall, entry: LedgerEntry): Promise<void>
   },
@@ -80,7 +82,12 @@ export function makeInternalActions(
   const { store, clock, code, log, settler, lease, time, effects, ends } = deps
 
   /** Done, unless the ledger knows the key: then the first effect stands and this item points to it. */
-  const complete = async (
+  const complete: InternalActions['complete'] = (call, result, startedAt, extra) => {
+    const settle = () => completeFree(call, result, startedAt, extra)
+    return extra.plans === undefined ? settle() : deps.unitOfWork.settling(extra.plans, settle)
+  }
+
+  const completeFree = async (
     call: InternalCall,
     result: string | null,
     startedAt: number,
@@ -271,21 +278,26 @@ export function makeInternalActions(
     if (run.emitted === null) {
       return settleKnown(call, await complete(call, result, startedAt, { ...NOTHING, said: outcome.value }))
     }
+    const plans = planAllEmitted(call, run.emitted)
+    const settlement = await complete(call, result, startedAt, {
+      guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
+      writes: plans.flatMap(({ writes }) => writes),
+      plans,
+      said: outcome.value,
+    })
+    if (!settlement.ok) await settleKnown(call, settlement)
+  }
+
+  const planAllEmitted = (call: InternalCall, emitted: readonly Emitted[]): readonly EventPlan[] => {
     const plans: EventPlan[] = []
-    let settlement: Settlement | null = null
     try {
-      for (const [index, emitted] of run.emitted.entries()) {
-        plans.push(planEmitted(deps, call.item, emitted, `${keySent(call)}#${index}`))
-      }
-      settlement = await complete(call, result, startedAt, {
-        guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
-        writes: plans.flatMap(({ writes }) => writes),
-        said: outcome.value,
-      })
-    } finally {
-      for (const plan of plans) deps.settleBirths(plan, settlement)
+      for (const [index, one] of emitted.entries())
+        plans.push(planEmitted(deps, call.item, one, `${keySent(call)}#${index}`))
+      return plans
+    } catch (error) {
+      deps.unitOfWork.release(plans)
+      throw error
     }
-    await settleKnown(call, settlement)
   }
 
   /** The function has returned and all that it began is over, or its time is; what the store is asked is waited for. */
@@ -331,16 +343,12 @@ export function makeInternalActions(
     const fault = findEmitFault(item, subject)
     if (fault !== null) return deps.fail(call, { ...fault, retryAfterMs: null })
     const plan = planEmitted(deps, item, makeEmitted(subject, data), key)
-    let settlement: Settlement | null = null
-    try {
-      settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
-        guards: [{ g: 'dedup', source: plan.event.source, key }],
-        writes: plan.writes,
-      })
-    } finally {
-      deps.settleBirths(plan, settlement)
-    }
-    await settleKnown(call, settlement)
+    const settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
+      guards: [{ g: 'dedup', source: plan.event.source, key }],
+      writes: plan.writes,
+      plans: [plan],
+    })
+    if (!settlement.ok) await settleKnown(call, settlement)
   }
 
   return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }

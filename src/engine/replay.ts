@@ -15,14 +15,13 @@ import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../core/ids/i
 import { type JsonValue, stringifyJson } from '../core/json/index.ts'
 import type { Route, Vars } from '../core/route/index.ts'
 import type { NewWork, WorkRow } from '../core/work/index.ts'
-import type { CommitResult, Guard, Write } from '../ports/store.ts'
-import type { Commits } from './commits.ts'
+import type { Guard, Write } from '../ports/store.ts'
 import { credentialOf, newRotation } from './credentials/index.ts'
 import { type Decided, decidedText } from './decided.ts'
 import { newDelivery } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { editWrites } from './edits.ts'
-import type { EventPlan } from './event-plan.ts'
+import type { Planned } from './event-plan.ts'
 import { type Failures, NO_FAILURE_CHANGE } from './failures/index.ts'
 import { newIntake } from './intake-work.ts'
 import { lineOf } from './lines.ts'
@@ -30,6 +29,7 @@ import { ledgerGuard } from './outcome.ts'
 import type { Registry } from './registry.ts'
 import { addReplay, replayedWork } from './replay-work.ts'
 import { subscriptionOf } from './subscriptions-in-force.ts'
+import { orConflict, RACES_MAX, retrying, type UnitOfWork } from './unit-of-work.ts'
 import { type Instances, type ReplayedItem, replayedItem } from './workflows/index.ts'
 
 export interface DeadLetterActions {
@@ -76,21 +76,19 @@ export interface Replayer extends DeadLetterActions {
 
 /** As much as a request of the API may hold. */
 const DATA_LENGTH_MAX = 1_048_576
-const RACES_MAX = 20
 
 export function makeReplayer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Registry
     readonly ids: Ids
     readonly vars: Vars
-    readonly commits: Commits
     readonly failures: Pick<Failures, 'discard'>
     instances(): Instances
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
     wake(): void
   },
 ): Replayer {
-  const { store, log, registry, ids, commits } = deps
+  const { store, log, registry, ids, unitOfWork } = deps
 
   const find = async (tenant: TenantId, id: DeadLetterId): Promise<DeadLetter> => {
     const letter = await store.forTenant(tenant).deadLetter(id)
@@ -102,10 +100,9 @@ export function makeReplayer(
     if (event === null) throw new AppError('not_found', `event ${letter.eventId} is gone`)
     return event
   }
-  const commit = async (letter: DeadLetter, guards: readonly Guard[], writes: readonly Write[]) => {
-    const result = await commits.once(letter.tenant, guards, writes)
-    if (!result.ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
-    return result
+  const commit = async (letter: DeadLetter, writes: readonly Write[], plans: readonly Planned[] = []) => {
+    const { ok } = await unitOfWork.once(letter.tenant, { guards: [guardOf(letter)], writes, plans })
+    if (!ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
   }
   const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
     const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
@@ -125,13 +122,7 @@ export function makeReplayer(
     const failed = step.type === 'discard' ? await deps.failures.discard(letter, event) : NO_FAILURE_CHANGE
     // Nobody will do anything about it: whoever waits behind it goes on.
     const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
-    let result: CommitResult | null = null
-    try {
-      const writes: readonly Write[] = [{ w: 'deadLetter.put', row }, ...failed.writes, ...left]
-      result = await commit(letter, [guardOf(letter)], writes)
-    } finally {
-      for (const plan of failed.plans) deps.settleBirths(plan, { ok: result !== null }, result)
-    }
+    await commit(letter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
     tell(action, letter, event, decided)
     if (left.length > 0) deps.wake()
   }
@@ -250,27 +241,27 @@ export function makeReplayer(
         throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
       const copy = copyOf(original, letter, ids.event(), text)
       const row = stepped(letter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
-      await commit(
-        letter,
-        [guardOf(letter)],
-        [
-          // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
-          { w: 'event.append', event: copy, dedupForMs: 0 },
-          { w: 'deadLetter.put', row },
-          ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
-        ],
-      )
+      await commit(letter, [
+        // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
+        { w: 'event.append', event: copy, dedupForMs: 0 },
+        { w: 'deadLetter.put', row },
+        ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
+      ])
       const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
       tell('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
       return { eventId: copy.id }
     },
 
-    async replay(tenant, id, { force, again = false, ...decided }) {
-      mustSayWhy(again, decided)
-      const letter = await find(tenant, id)
-      for (let race = 0; race < RACES_MAX; race += 1) {
+    replay(tenant, id, { force, again = false, ...decided }) {
+      let letter: DeadLetter | null = null
+      const replayOnce = async (
+        retry: () => Promise<{ readonly workId: WorkId }>,
+      ): Promise<{ readonly workId: WorkId }> => {
+        mustSayWhy(again, decided)
+        letter ??= await find(tenant, id)
         const prepared = await prepare(tenant, letter, { force, again })
-        const result = await commits.once(tenant, prepared.guards, prepared.writes)
+        const { guards, writes } = prepared
+        const result = await unitOfWork.once(tenant, { guards, writes, plans: [] })
         if (result.ok) {
           prepared.told(decided)
           deps.wake()
@@ -278,8 +269,9 @@ export function makeReplayer(
         }
         if (result.guard !== prepared.moving)
           throw new AppError('conflict', 'the dead letter changed meanwhile')
+        return retry()
       }
-      throw new AppError('conflict', 'its instance changes without end; try again')
+      return retrying(RACES_MAX, replayOnce, orConflict('its instance changes without end; try again'))
     },
   }
 }

@@ -20,6 +20,7 @@ import { concerns, type FailureChange, type Failures, NO_FAILURE_CHANGE } from '
 import type { Item } from './item.ts'
 import { newLetter, stepReached, storableError } from './letters.ts'
 import { changeLane, type LaneChange, type LaneDeps } from './places.ts'
+import { orFail, RACES_MAX, retrying, type UnitOfWork } from './unit-of-work.ts'
 
 export type { Decision, DecisionBase, Held }
 
@@ -39,8 +40,8 @@ export interface Settler {
 /** What ends an item that nobody holds, for a commit that is about more than the item. */
 export type PlanEnd = (held: Held, route: Route | null, decision: Decision) => Promise<Parts>
 
-const VERSION_RACES_MAX = 5
 const NOBODY: NonNullable<Decision['others']> = []
+const LETTER_UNENDING = orFail('assertion failed: the dead letter of a replay changes without end')
 
 /** What ends one item, besides the guards of its decision. */
 interface Parts {
@@ -52,13 +53,13 @@ interface Parts {
 
 export function makeSettler(deps: {
   readonly store: Store
-  readonly commits: Commits
+  readonly commits: Pick<Commits, 'stubbornly'>
   readonly ids: Ids
   readonly failures: Failures
   readonly lanes: LaneDeps
-  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+  readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
 }): Settler & { readonly planEnd: PlanEnd } {
-  const { store, commits, ids, failures } = deps
+  const { store, commits, unitOfWork, ids, failures } = deps
 
   /** As the item knows it, at first: its version is guarded, and one that has moved on is looked at. */
   const letterFor = async (held: Held, id: DeadLetterId, isFirst: boolean): Promise<DeadLetter | null> =>
@@ -119,7 +120,7 @@ export function makeSettler(deps: {
     }
   }
 
-  const settleUnheld: Settler['settleUnheld'] = async (held, route, asDecided, hold) => {
+  const settleUnheld: Settler['settleUnheld'] = (held, route, asDecided, hold) => {
     const decision = asKept(asDecided, held)
     const others = (decision.others ?? NOBODY).map((one) => ({
       ...one,
@@ -134,29 +135,27 @@ export function makeSettler(deps: {
               one.hold === null ? one.decision.guards : [one.hold, ...one.decision.guards],
             ),
           ]
-    for (let race = 0; race < VERSION_RACES_MAX; race += 1) {
+    const settleOnce = async (retry: () => Promise<Settlement>, race: number): Promise<Settlement> => {
       const known = partsOf(held, route, decision, race === 0)
       const first = known instanceof Promise ? await known : known
       const all = [first]
       for (const one of others) all.push(await partsOf(one.held, one.route, one.decision, race === 0))
       const isOne = all.length === 1
-      const guards = [hold, ...own, ...(isOne ? first.guards : all.flatMap((one) => one.guards))]
-      const writes = isOne ? first.writes : all.flatMap((one) => one.writes)
-      let result: CommitResult | null = null
-      try {
-        result = await commits.firmly(held.event.tenant, guards, writes, held)
-      } finally {
-        for (const { plans } of all) {
-          for (const plan of plans) deps.settleBirths(plan, { ok: result?.ok === true }, result)
-        }
-      }
+      const result = await unitOfWork.firmly(
+        held.event.tenant,
+        {
+          guards: [hold, ...own, ...(isOne ? first.guards : all.flatMap(({ guards }) => guards))],
+          writes: isOne ? first.writes : all.flatMap(({ writes }) => writes),
+          plans: isOne ? first.plans : all.flatMap(({ plans }) => plans),
+        },
+        held,
+      )
       if (result.ok) return { ok: true, result }
       if (result.guard === 0) return { ok: false, why: 'stale', found: result.found }
-      if (result.guard <= own.length) {
-        return { ok: false, why: 'guard', index: result.guard - 1, found: result.found }
-      }
+      if (result.guard > own.length) return retry()
+      return { ok: false, why: 'guard', index: result.guard - 1, found: result.found }
     }
-    throw new Error('assertion failed: the dead letter of a replay changes without end')
+    return retrying(RACES_MAX, settleOnce, LETTER_UNENDING)
   }
   return {
     settleUnheld,
@@ -168,6 +167,20 @@ export function makeSettler(deps: {
         owner: item.owner,
         epoch: item.work.epoch,
       }),
+  }
+}
+
+/** Outermost around a settler: ends the plans of a decision by what came of it, whichever part in between decides or throws. */
+export function endPlans(settler: Settler, unitOfWork: Pick<UnitOfWork, 'settling'>): Settler {
+  return {
+    settle: (item, route, decision) =>
+      decision.plans === undefined
+        ? settler.settle(item, route, decision)
+        : unitOfWork.settling(decision.plans, () => settler.settle(item, route, decision)),
+    settleUnheld: (held, route, decision, hold) =>
+      decision.plans === undefined
+        ? settler.settleUnheld(held, route, decision, hold)
+        : unitOfWork.settling(decision.plans, () => settler.settleUnheld(held, route, decision, hold)),
   }
 }
 

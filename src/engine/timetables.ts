@@ -12,16 +12,16 @@ import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
 import { compileCron, type ScheduleRecord } from '../core/schedule/index.ts'
 import { isSealed } from '../core/sensitive/index.ts'
 import { DAY, type Instant } from '../core/time/index.ts'
-import type { CommitResult, Write } from '../ports/store.ts'
-import type { Commits } from './commits.ts'
+import type { Write } from '../ports/store.ts'
 import type { EngineDeps } from './deps.ts'
 import { findEmitFault } from './emit.ts'
-import type { EventPlan, PlanEvent } from './event-plan.ts'
+import type { PlanEvent } from './event-plan.ts'
 import type { Extra, InternalActions, InternalFailure } from './internal.ts'
 import type { InternalCall } from './outcome.ts'
 import { type BesideEvent, iso, type Timed } from './schedules.ts'
 import { sensitiveOfCaused } from './sensitive.ts'
 import type { StoreTime } from './store-time.ts'
+import { RACES_MAX, retrying, type UnitOfWork } from './unit-of-work.ts'
 
 /** What is kept under its name. */
 interface Timetable {
@@ -53,7 +53,6 @@ const TIMETABLES_MAX = 10_000
 /** Another node may have made one. */
 const FRESH_MS = 60_000
 const DEDUP_MS = 7 * DAY
-const RACES_MAX = 5
 
 interface Entry {
   readonly name: string
@@ -65,16 +64,15 @@ export function makeTimetables(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'seal'> & {
     readonly ids: Ids
     readonly time: StoreTime
-    readonly commits: Commits
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
     readonly plan: PlanEvent
     readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
     /** They changed here. */
     changed(tenant: TenantId): void
   },
 ): Timetables {
-  const { store, clock, log, seal, ids, time, commits } = deps
+  const { store, clock, log, seal, ids, time, unitOfWork } = deps
   const known = new Map<TenantId, { readonly at: number; readonly entries: readonly Entry[] }>()
 
   const load = async (tenant: TenantId): Promise<readonly Entry[]> => {
@@ -124,16 +122,11 @@ export function makeTimetables(
       sensitive,
     }
     const plan = deps.plan(draft, data, header, DEDUP_MS)
-    let result: CommitResult | null = null
-    try {
-      result = await commits.once(
-        tenant,
-        [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
-        [...plan.writes, ...beside.writes],
-      )
-    } finally {
-      deps.settleBirths(plan, { ok: result?.ok === true }, result)
-    }
+    const result = await unitOfWork.once(tenant, {
+      guards: [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
+      writes: [...plan.writes, ...beside.writes],
+      plans: [plan],
+    })
     // Somebody replaced it, took it back or fired it: it is looked up anew.
     if (!result.ok) known.delete(tenant)
     return result.ok ? 'fired' : result.guard < beside.guards.length ? 'refused' : 'nothing'
@@ -176,14 +169,14 @@ export function makeTimetables(
   }
 
   /** With the end of the item; decided again where somebody changed the same name. */
-  const change = async (
+  const change = (
     call: InternalCall,
     name: string,
     changeOf: (version: number) => readonly Write[],
   ): Promise<void> => {
     const { tenant } = call.item.work
     const startedAt = clock.monotonic()
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const changeOnce = async (retry: () => Promise<void>): Promise<void> => {
       const found = await store.forTenant(tenant).record('timetable', name)
       const version = found?.version ?? 0
       const extra: Extra = {
@@ -198,10 +191,12 @@ export function makeTimetables(
         return
       }
       const isRaced = settlement.why === 'guard' && settlement.found?.f === 'version'
-      if (!isRaced) return deps.internal.settleKnown(call, settlement)
+      return isRaced ? retry() : deps.internal.settleKnown(call, settlement)
     }
     const error = 'others change the same timetable all the time'
-    return deps.fail(call, { class: 'transient', error, retryAfterMs: null })
+    return retrying(RACES_MAX, changeOnce, () =>
+      deps.fail(call, { class: 'transient', error, retryAfterMs: null }),
+    )
   }
 
   return {

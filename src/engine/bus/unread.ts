@@ -6,15 +6,14 @@ import { readAgain } from '../../core/inlet/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import type { Source } from '../../core/source/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
 import { planAcceptance } from '../acceptance.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
 import type { Bury } from '../letters.ts'
 import { lineOf } from '../lines.ts'
 import { countersOf } from '../outcome.ts'
-import type { Draft, EventPlan, PlanDeps } from '../plan.ts'
-import type { Settlement, Settler } from '../settle.ts'
+import type { Draft, PlanDeps } from '../plan.ts'
+import type { Settler } from '../settle.ts'
 
 type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
 
@@ -28,12 +27,11 @@ export function makeUnreadItems(
     readonly planning: PlanDeps
     readonly settler: Settler
     readonly bury: Bury
-    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
   },
 ): UnreadItems {
   const { log, planning, settler, bury } = deps
 
-  const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes'>) =>
+  const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>
     settler.settle(item, null, {
       to: 'done',
       counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
@@ -47,14 +45,8 @@ export function makeUnreadItems(
     const { windowMs } = source.document.dedup
     const acceptance = planAcceptance(planning, source, draft, read.body.payload, read.header, windowMs)
     const { event, writes, plans } = acceptance
-    let settlement: Settlement | null = null
-    try {
-      const guards = [{ g: 'dedup', source: event.source, key: event.dedupKey } as const]
-      settlement = await settle(item, { guards, writes })
-    } finally {
-      const result = settlement?.ok === true ? settlement.result : null
-      for (const plan of plans) deps.settleBirths(plan, { ok: result !== null }, result)
-    }
+    const guards = [{ g: 'dedup', source: event.source, key: event.dedupKey } as const]
+    const settlement = await settle(item, { guards, writes, plans })
     if (settlement.ok) {
       log.control(lineOf('ingest', acceptance.action, event, { work: item.work.id }))
       return

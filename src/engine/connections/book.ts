@@ -21,12 +21,13 @@ import type { FailureClass } from '../../core/failure/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { CommitResult, StoredRecord, Write } from '../../ports/store.ts'
+import type { StoredRecord, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { InForce, Registry } from '../registry.ts'
 import type { StoreTime } from '../store-time.ts'
+import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../unit-of-work.ts'
 import type { ConnectionRefusal } from './types.ts'
 
 export type BookGate =
@@ -86,7 +87,6 @@ export interface BookTold {
   readonly plans: readonly EventPlan[]
 }
 
-const CHANGES_MAX = 5
 const RECORDS_PAGE = 200
 const OPEN: BookGate = { is: 'open' }
 /** Failures of a test that pass by themselves: work waits for the next one. */
@@ -96,10 +96,10 @@ export function makeBook(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly time: StoreTime
-    readonly commits: Commits
+    readonly commits: Pick<Commits, 'stubbornly'>
     /** What is told of a step, in the commit that keeps it. */
     tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
-    settleBirths(plan: EventPlan, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
   },
 ): Book {
@@ -175,24 +175,24 @@ export function makeBook(
     const { state } = step
     const kept = state.circuit.state === 'closed' ? { ...state, circuit: CLOSED } : state
     const body = stringifyJson(kept as unknown as Parameters<typeof stringifyJson>[0])
-    let result: CommitResult | null = null
+    let isStored = false
     try {
       known.wroteAt = Number.POSITIVE_INFINITY
-      result = await commits.firmly(
-        tenant,
-        [{ g: 'version', of: 'connection', key: name, version }],
-        [
+      const result = await deps.unitOfWork.firmly(tenant, {
+        guards: [{ g: 'version', of: 'connection', key: name, version }],
+        writes: [
           { w: 'record.put', kind: 'connection', key: name, version: version + 1, body },
           ...told.writes,
           ...extra,
         ],
-      )
+        plans: told.plans,
+      })
+      isStored = result.ok
     } finally {
       writes += 1
       known.wroteAt = writes
-      for (const plan of told.plans) deps.settleBirths(plan, result)
     }
-    if (result?.ok !== true) {
+    if (!isStored) {
       await reread(known)
       return false
     }
@@ -337,18 +337,18 @@ export function makeBook(
       const known = find(tenant, name)
       known.failed = failureClass === null || hash === undefined ? null : { hash, class: failureClass }
     },
-    async change(tenant, name, event, extra = []) {
+    change(tenant, name, event, extra = []) {
       const known = find(tenant, name)
-      for (let round = 0; round < CHANGES_MAX; round += 1) {
+      const changeOnce = async (retry: () => Promise<ConnectionState>): Promise<ConnectionState> => {
         await known.writing
         const stepped = step(known, event)
         if (stepped === null) throw new AppError('not_found', `there is no connection ${name} in force`)
-        if (await writeNext(known, stepped, extra)) {
-          deps.wake()
-          return stepped.state
-        }
+        if (!(await writeNext(known, stepped, extra))) return retry()
+        deps.wake()
+        return stepped.state
       }
-      throw new AppError('conflict', `the connection ${name} changes without end; try again`)
+      const unending = orConflict(`the connection ${name} changes without end; try again`)
+      return retrying(RACES_MAX, changeOnce, unending)
     },
     async learn(tenant) {
       if (registry.connections(tenant).length === 0) return

@@ -3,15 +3,14 @@
 import type { ConnectionStatus } from '../../core/connection/index.ts'
 import type { ManagedBy } from '../../core/definition/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Draws } from '../rates/index.ts'
 import type { Registry } from '../registry.ts'
-import type { Settlement } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { makeBook } from './book.ts'
 import { makeBuckets } from './buckets.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './calls.ts'
@@ -61,7 +60,7 @@ export function makeConnections(
     /** Asked when it is needed: it calls through the door itself. */
     credentials(): Credentials
     plan: PlanEvent
-    settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'settling'>
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
     wake(delayMs?: number): void
   },
@@ -81,7 +80,6 @@ export function makeConnections(
   const book = makeBook({
     ...deps,
     tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
-    settleBirths: (plan, result) => deps.settleBirths(plan, { ok: result?.ok === true }, result),
   })
   const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
   const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)

@@ -19,6 +19,7 @@ import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import { describe, errorTextInFull, factsOf } from '../outcome.ts'
 import type { StoreTime } from '../store-time.ts'
+import { RACES_MAX, retrying } from '../unit-of-work.ts'
 import type { Door, DoorAnswer } from './types.ts'
 
 /** A connection that may be looked at. */
@@ -75,7 +76,6 @@ const LOOK_MS_MIN = 250
 const LOOK_MS_MAX = 5 * SECOND
 const AGAIN_MS: readonly number[] = [1 * SECOND, 2 * SECOND]
 const AT_ONCE_MAX = 16
-const RACES_MAX = 5
 const ANSWER_BYTES_MAX = 65_536
 /** Another try within the window would say the same. */
 const DEFINITE: readonly FailureClass[] = ['auth', 'config', 'validation', 'rate_limited']
@@ -206,21 +206,17 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** False: a later window is being looked at already. */
-  const keep = async (
-    tenant: TenantId,
-    name: string,
-    claimed: Kept,
-    result: ProbeResult,
-  ): Promise<boolean> => {
+  const keep = (tenant: TenantId, name: string, claimed: Kept, result: ProbeResult): Promise<boolean> => {
     let kept = claimed
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const keepOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
       if (kept.record.window > result.window) return false
       const results = [result, ...kept.record.results.filter(({ window }) => window !== result.window)]
       const record = { ...kept.record, results: results.slice(0, HEALTH_RESULTS_MAX) }
       if (await write(tenant, name, kept, record)) return true
       kept = await read(tenant, name)
+      return retry()
     }
-    return false
+    return retrying(RACES_MAX, keepOnce, () => false)
   }
 
   /** Each connection has its own beginning, so that not all are looked at together. */

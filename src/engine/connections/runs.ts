@@ -10,7 +10,7 @@ import type { Ids, RunId, TenantId, WorkId } from '../../core/ids/index.ts'
 import { type MadeAttempt, makeRun, type NewRun, runIdOf, stepRun } from '../../core/run/index.ts'
 import { scrubNothing } from '../../core/sensitive/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { CommitResult, Store, Write } from '../../ports/store.ts'
+import type { Store, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decision, Held } from '../decision.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
@@ -19,6 +19,7 @@ import type { Item } from '../item.ts'
 import { storableError } from '../letters.ts'
 import type { Registry } from '../registry.ts'
 import type { Settlement, Settler } from '../settle.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import type { DoorAnswer } from './types.ts'
 
 /** What a run is of. */
@@ -67,7 +68,7 @@ export function makeRuns(deps: {
   readonly ids: Ids
   readonly registry: Pick<Registry, 'isWanted'>
   plan: PlanEvent
-  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
   /** Whether the action of the item goes by a connection. */
   isOnConnection(route: Parameters<Settler['settle']>[1]): boolean
 }): Runs {
@@ -160,16 +161,14 @@ export function makeRuns(deps: {
     const writes = await writesOf(held, isCalling, decision)
     const plan = writes.length === 0 ? null : tellCompleted(held, writes)
     const all = plan === null ? writes : [...writes, ...plan.writes]
+    const settleAll = () =>
+      settle(all.length === 0 ? decision : { ...decision, writes: [...decision.writes, ...all] })
     let settlement: Settlement | null = null
     try {
-      settlement = await settle(
-        all.length === 0 ? decision : { ...decision, writes: [...decision.writes, ...all] },
-      )
+      settlement = await (plan === null ? settleAll() : deps.unitOfWork.settling([plan], settleAll))
     } finally {
-      // Refused by a guard of its own it is decided anew, by what is known of the same calls.
+      // Refused by a guard of its own it is decided again, by what is known of the same calls.
       if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
-      const result = settlement?.ok === true ? settlement.result : null
-      if (plan !== null) deps.settleBirths(plan, { ok: settlement?.ok === true }, result)
     }
     return settlement
   }

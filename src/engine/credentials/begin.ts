@@ -15,8 +15,9 @@ import { AppError } from '../../core/errors/index.ts'
 import type { TenantId, WorkId } from '../../core/ids/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import type { NewWork } from '../../core/work/index.ts'
-import type { CommitResult, Write } from '../../ports/store.ts'
+import type { Write } from '../../ports/store.ts'
 import { canonicalEvent, canonicalKey } from '../failures/index.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
 import type { Values } from './values.ts'
@@ -48,7 +49,6 @@ export const CREDENTIAL_PREFIX = 'credential:'
 /** A person may need days to bring the new secret. */
 export const ROTATION_EXPIRES_MS = 30 * DAY
 const DEDUP_MS = DAY
-const RACES_MAX = 10
 const ROTATING = 'integration.credential.rotating'
 
 export function credentialOf(consumer: string): string | null {
@@ -76,7 +76,7 @@ export function newRotation(
 export function makeBegin(
   deps: CredentialDeps & { readonly book: CredentialBook; readonly values: Values },
 ): BeginRotation {
-  const { ids, time, commits, registry, book, values, log } = deps
+  const { ids, time, unitOfWork, registry, book, values, log } = deps
 
   /** What the vault has in use and nobody has told of yet: the rotation is from that. */
   const findCurrent = async (
@@ -90,10 +90,10 @@ export function makeBegin(
     return [{ type: 'found', at: time.now(), current: { version, fingerprint }, by: 'vault' }]
   }
 
-  return async (tenant, name, asked) => {
+  return (tenant, name, asked) => {
     const found = registry.credential(tenant, name)
-    if (found === null) throw new AppError('not_found', `there is no credential ${name}`)
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    if (found === null) return Promise.reject(new AppError('not_found', `there is no credential ${name}`))
+    const beginOnce = async (retry: () => Promise<Begun>): Promise<Begun> => {
       const kept = await book.read(tenant, name)
       const { rotation } = kept.state
       const seen = rotation === null ? await findCurrent(tenant, found.document, kept.state) : []
@@ -139,32 +139,26 @@ export function makeBegin(
       ])
       const work = newRotation(workId, { name, hash: found.hash }, plan.event.id)
       const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
-      let result: CommitResult | null = null
-      try {
-        result =
-          change === null
-            ? null
-            : await commits.firmly(
-                tenant,
-                [change.guard, { g: 'dedup', source: CANONICAL_SOURCE, key: canonicalKey(ROTATING, token) }],
-                [...plan.writes, add, change.write],
-              )
-      } finally {
-        deps.settleBirths(plan, { ok: result?.ok === true }, result)
+      if (change === null) {
+        unitOfWork.release([plan])
+        return retry()
       }
-      if (change === null || result === null) continue
+      const result = await unitOfWork.firmly(tenant, {
+        guards: [change.guard, { g: 'dedup', source: CANONICAL_SOURCE, key: canonicalKey(ROTATING, token) }],
+        writes: [...plan.writes, add, change.write],
+        plans: [plan],
+      })
       if (result.ok) {
         change.kept()
         log.info('credential.rotating', { tenant, credential: name, reason, from, by, work: workId })
         deps.wake()
         return { isNew: true, state: change.next.state, workId }
       }
+      if (result.guard !== 1) return retry()
       // That very one was begun, and is over by now.
-      if (result.guard === 1) {
-        const { state } = await book.read(tenant, name)
-        return { isNew: false, state, workId: state.rotation?.workId ?? null }
-      }
+      const { state } = await book.read(tenant, name)
+      return { isNew: false, state, workId: state.rotation?.workId ?? null }
     }
-    throw new AppError('conflict', `the credential ${name} changes without end`)
+    return retrying(RACES_MAX, beginOnce, orConflict(`the credential ${name} changes without end`))
   }
 }

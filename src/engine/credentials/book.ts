@@ -9,11 +9,11 @@ import {
   NEW_CREDENTIAL,
   stepCredential,
 } from '../../core/credential/index.ts'
-import { AppError } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Guard, StoredRecord, TenantReads, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EngineDeps } from '../deps.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 
 export interface Kept {
   readonly state: CredentialState
@@ -47,7 +47,6 @@ export interface CredentialBook {
   learn(tenant: TenantId): Promise<void>
 }
 
-const RACES_MAX = 20
 const PAGE = 200
 const NOTHING: Kept = { state: NEW_CREDENTIAL, version: 0 }
 
@@ -100,28 +99,36 @@ export function makeCredentialBook(
     }
   }
 
-  const changeOnce: CredentialBook['change'] = async (tenant, name, decide) => {
-    let kept = all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
-    for (let race = 0; race < RACES_MAX; race += 1) {
+  const changeOnce: CredentialBook['change'] = (tenant, name, decide) => {
+    let known: Kept | undefined
+    const changeOf = (kept: Kept): Change | null => {
       const event = decide(kept.state)
-      const change = event === null ? null : plan(tenant, name, kept, [event])
-      if (change === null) {
+      return event === null ? null : plan(tenant, name, kept, [event])
+    }
+    const changeAgain = async (
+      retry: () => Promise<CredentialState>,
+      race: number,
+    ): Promise<CredentialState> => {
+      let kept = known ?? all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
+      let change = changeOf(kept)
+      if (change === null && race === 0) {
         // What this node knows may be old: nothing is left undone by that.
-        if (race > 0) return kept.state
         kept = await read(tenant, name)
-        continue
+        change = changeOf(kept)
       }
+      if (change === null) return kept.state
       const result = await commits.firmly(tenant, [change.guard], [change.write])
       if (result.ok) {
         change.kept()
         return change.next.state
       }
-      kept = await read(tenant, name)
-      // Refused by its own first try, whose answer was lost.
-      if (result.isRepeat === true && JSON.stringify(kept.state) === JSON.stringify(change.next.state))
-        return kept.state
+      known = await read(tenant, name)
+      // Refused by its own first attempt, whose answer was lost.
+      const isOurs =
+        result.isRepeat === true && JSON.stringify(known.state) === JSON.stringify(change.next.state)
+      return isOurs ? known.state : retry()
     }
-    throw new AppError('conflict', `the credential ${name} changes without end`)
+    return retrying(RACES_MAX, changeAgain, orConflict(`the credential ${name} changes without end`))
   }
 
   return {

@@ -22,6 +22,7 @@ import { makeFailures } from '../failures/index.ts'
 import { makeItem } from '../item.ts'
 import { makeSettler } from '../settle.ts'
 import { makeStoreTime } from '../store-time.ts'
+import { makeUnitOfWork } from '../unit-of-work.ts'
 import { makeMemoryVault } from '../vault.fixture.ts'
 import { makeManualTime, makeRandom } from '../world.fixture.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
@@ -248,7 +249,8 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
       }
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
       const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
-      const settler = makeSettler({ store, commits: doing, ids, failures, lanes, settleBirths: () => {} })
+      const unitOfWork = makeUnitOfWork({ log, commits: doing, births: { settle: () => {} } })
+      const settler = makeSettler({ store, commits: doing, ids, failures, lanes, unitOfWork })
       const http = {
         send(request: HttpRequest) {
           return unlessDead(async () => {
@@ -328,7 +330,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           vars: {},
           plan,
           door: () => ({ send }),
-          settleBirths: () => {},
+          unitOfWork,
           wake: () => {},
           managedBy: () => 'folder',
         },

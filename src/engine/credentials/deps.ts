@@ -3,15 +3,15 @@
 import type { ConnectionDocument, CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { Vars } from '../../core/route/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Door } from '../connections/index.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Lease } from '../lease.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 
 interface InForce<Document> {
   readonly document: Document
@@ -39,6 +39,6 @@ export interface CredentialDeps
   readonly vars: Vars
   readonly plan: PlanEvent
   door(): Pick<Door, 'send'>
-  settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+  readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
   wake(delayMs?: number): void
 }

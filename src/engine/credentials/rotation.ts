@@ -20,6 +20,7 @@ import type { Item } from '../item.ts'
 import { lineOf } from '../lines.ts'
 import { countersOf, ledgerGuard, settleLedger } from '../outcome.ts'
 import type { Decision, Settlement } from '../settle.ts'
+import { orFail, RACES_MAX, retrying } from '../unit-of-work.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin.ts'
 import { type Change, type CredentialBook, isClosed, type Kept } from './book.ts'
 import type { AtVendor, ReserveEnd } from './create.ts'
@@ -35,7 +36,6 @@ export interface Rotations {
 /** What ends the former secret at the vendor. */
 const REVOKE_STEP = 'revoke'
 const ASIDE_MS = SECOND
-const RACES_MAX = 8
 const BY = 'millrace'
 
 interface Failed {
@@ -439,7 +439,7 @@ export function makeRotations(
   }
 
   /** With what becomes of the credential, in one commit; decided anew where somebody else changed it. */
-  const settleWith = async (
+  const settleWith = (
     item: Item,
     name: string,
     events: readonly CredentialEvent[],
@@ -447,29 +447,21 @@ export function makeRotations(
     known?: Kept,
   ): Promise<Settlement | null> => {
     const { tenant } = item.work
-    let kept = known ?? (await book.read(tenant, name))
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const settleOnce = async (retry: () => Promise<Settlement>, race: number): Promise<Settlement> => {
+      const kept = race === 0 && known !== undefined ? known : await book.read(tenant, name)
       const change: Change | null = book.plan(tenant, name, kept, events)
       const { decision, plan } = decide(kept)
-      let settlement: Settlement | null = null
-      try {
-        settlement = await settler.settle(item, null, {
-          ...decision,
-          guards: [...decision.guards, ...(change === null ? [] : [change.guard])],
-          writes: [...decision.writes, ...(change === null ? [] : [change.write]), ...(plan?.writes ?? [])],
-        })
-      } finally {
-        const result = settlement?.ok === true ? settlement.result : null
-        if (plan !== null) deps.settleBirths(plan, { ok: result !== null }, result)
-      }
-      if (settlement.ok) {
-        change?.kept()
-        return settlement
-      }
-      if (settlement.why === 'stale') return settlement
-      kept = await book.read(tenant, name)
+      const settlement = await settler.settle(item, null, {
+        ...decision,
+        guards: [...decision.guards, ...(change === null ? [] : [change.guard])],
+        writes: [...decision.writes, ...(change === null ? [] : [change.write]), ...(plan?.writes ?? [])],
+        ...(plan === null ? {} : { plans: [plan] }),
+      })
+      if (settlement.ok) change?.kept()
+      return settlement.ok || settlement.why === 'stale' ? settlement : retry()
     }
-    throw new Error('assertion failed: the record of a credential changes without end')
+    const unending = orFail('assertion failed: the record of a credential changes without end')
+    return retrying(RACES_MAX, settleOnce, unending)
   }
 
   const aside = async (item: Item, why: string): Promise<void> => {

@@ -30,6 +30,7 @@ import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import { mustCompile, type Registry } from '../registry.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 import { authoredWrites, type NewDefinition, readMany, saveRecords } from './documents.ts'
 import {
   type BundleEntry,
@@ -94,7 +95,6 @@ interface Next {
 /** How long documents are compiled before what else the node has to do gets its turn. */
 const COMPILE_MS_MAX = 20
 const HISTORY_MAX = 50
-const CONTROL_TRIES = 5
 
 export function makeDefinitions(deps: {
   readonly store: Store
@@ -624,14 +624,16 @@ export function makeDefinitions(deps: {
         history: await historyOf(reads, item),
       }
     },
-    async control(tenant, kind, name, verb, said) {
-      // Somebody else's change of something else is no reason to refuse: only the last word about this one counts.
-      for (let tries = 0; tries < CONTROL_TRIES; tries += 1) {
-        const item = await inTurn(() => controlOnce(tenant, definitionId({ kind, name }), verb, said))
-        if (item !== null) return item
-      }
-      throw new AppError('conflict', 'the definitions keep changing')
-    },
+    control: (tenant, kind, name, verb, said) =>
+      // A change of something else is no reason to refuse: only the last word about this one counts.
+      retrying(
+        RACES_MAX,
+        async (retry) => {
+          const item = await inTurn(() => controlOnce(tenant, definitionId({ kind, name }), verb, said))
+          return item ?? retry()
+        },
+        orConflict('the definitions keep changing'),
+      ),
     goneFromFolder(tenant) {
       const { items, folder } = forces.get(tenant) ?? EMPTY
       return [...items.values()].filter(

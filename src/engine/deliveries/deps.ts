@@ -2,16 +2,16 @@
 
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Item } from '../item.ts'
 import type { Lease } from '../lease.ts'
 import type { Pace } from '../pace/index.ts'
 import type { Registry } from '../registry.ts'
-import type { Settlement, Settler } from '../settle.ts'
+import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import type { Lending } from './lending.ts'
 import type { DeliveryWatch } from './watch.ts'
 
@@ -33,5 +33,5 @@ export interface DeliveryDeps
   isKept(tenant: TenantId, name: string): boolean
   /** Looks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>
-  settleBirths(plan: EventPlan, outcome: Pick<Settlement, 'ok'>, result: CommitResult | null): void
+  readonly unitOfWork: Pick<UnitOfWork, 'release'>
 }

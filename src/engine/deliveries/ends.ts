@@ -73,11 +73,6 @@ const NOTHING = { guards: [], writes: [], attempt: null }
 
 export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
   const { log, random, time, settler, watch } = deps
-  const telling = {
-    ...deps,
-    giveBack: (plan: EventPlan) => deps.settleBirths(plan, { ok: false }, null),
-  }
-
   /** Settles with the event that tells it, where somebody wants that. */
   const settleTelling = (
     item: Item,
@@ -86,8 +81,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     end: DeliveryEnd,
     how: Parameters<typeof tellEnd>[4],
   ): Promise<Settlement> => {
-    const plan = tellEnd(telling, item, document.name, end, how)
-    return plan === null ? settler.settle(item, route, decision) : settleWith(plan, item, route, decision)
+    const plan = tellEnd(deps, item, document.name, end, how)
+    if (plan === null) return settler.settle(item, route, decision)
+    return settleWith(plan, item, route, decision)
   }
 
   const settleWith = async (
@@ -96,17 +92,8 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     route: Route,
     decision: Decision,
   ): Promise<Settlement> => {
-    let settlement: Settlement | null = null
-    try {
-      settlement = await settler.settle(item, route, {
-        ...decision,
-        writes: [...decision.writes, ...plan.writes],
-      })
-    } finally {
-      const result = settlement?.ok === true ? settlement.result : null
-      deps.settleBirths(plan, { ok: result !== null }, result)
-    }
-    return settlement
+    const writes = [...decision.writes, ...plan.writes]
+    return await settler.settle(item, route, { ...decision, writes, plans: [plan] })
   }
 
   const tellLine = (

@@ -16,6 +16,7 @@ import type { Commits } from '../commits.ts'
 import type { Decided } from '../decided.ts'
 import type { Registry } from '../registry.ts'
 import { subscriptionOf } from '../subscriptions-in-force.ts'
+import { orConflict, retrying } from '../unit-of-work.ts'
 import type { WorkActions } from '../work-actions.ts'
 import { addDelivery } from './add.ts'
 import { isDelivered, isUnderWay, newDelivery } from './again.ts'
@@ -49,7 +50,7 @@ export interface RetryDeps {
   wake(): void
 }
 
-/** Others who add to the same subscription come in between. */
+/** Others add deliveries to the same subscription at the same time, each by the version that all of them guard. */
 const RACES_MAX = 50
 
 export function makeRetry(
@@ -81,10 +82,10 @@ export function makeRetry(
   }
 
   /** What was taken before is sent again only where somebody says why. */
-  const resend = async (work: WorkRow, subscription: Subscription, decided: Decided): Promise<Retried> => {
+  const resend = (work: WorkRow, subscription: Subscription, decided: Decided): Promise<Retried> => {
     const { tenant, eventId, consumer } = work
     const reads = store.forTenant(tenant)
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const resendOnce = async (retry: () => Promise<Retried>): Promise<Retried> => {
       const turn = await readTurn(store, tenant, consumer)
       const own = (await reads.workOfEvent(eventId)).filter((one) => one.consumer === consumer)
       const open = own.find(isUnderWay)
@@ -103,13 +104,14 @@ export function makeRetry(
       const next = newDelivery(deps, subscription.route, event, { replayOf: eventId, isAgain: true })
       const added = addDelivery(deps.log, event, next, 'RESENT')
       const result = await commits.once(tenant, [turn.guard], [turn.write, ...added.writes])
-      if (!result.ok) continue
+      if (!result.ok) return retry()
       added.told(decided)
       deps.hurry(tenant, consumer)
       deps.wake()
       return { how: 'resent', workId: next.id }
     }
-    throw new AppError('conflict', 'too many others add deliveries to it at this moment; try again')
+    const unending = orConflict('too many others add deliveries to it at this moment; try again')
+    return retrying(RACES_MAX, resendOnce, unending)
   }
 
   return async (tenant, id, decided) => {

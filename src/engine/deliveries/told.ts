@@ -8,18 +8,19 @@ import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
 import type { Registry } from '../registry.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 
 export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
 
 /**
- * null: nobody wants it. Otherwise its writes belong into the commit, and its births are to be settled, whatever comes of that.
+ * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
  */
 export function tellEnd(
   deps: {
     readonly ids: Ids
     readonly plan: PlanEvent
     readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'isBeyondUs'>
-    giveBack(plan: EventPlan): void
+    readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
   { work, event }: Pick<Item, 'work' | 'event'>,
   subscription: string,
@@ -42,6 +43,6 @@ export function tellEnd(
   })
   if (plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return plan
   // Their conditions say no.
-  deps.giveBack(plan)
+  deps.unitOfWork.release([plan])
   return null
 }

@@ -31,8 +31,8 @@ export interface CanonicalDraft {
 }
 
 /**
- * Takes slots for what it matches: `writes` belong into the commit, and whoever made it settles the births of the plan
- * (`settleBirths`), whatever came of it. Who may call it for work asks `isCanonical` of the work's event first.
+ * Takes slots for what it matches: the plan and its `writes` belong to the unit of work that commits them. Who may call it for
+ * work asks `isCanonical` of the work's event first.
  */
 export function canonicalEvent(
   deps: { readonly ids: Ids; readonly plan: PlanEvent },

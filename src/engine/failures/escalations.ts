@@ -5,10 +5,9 @@ import { AppError } from '../../core/errors/index.ts'
 import { type Escalation, stepEscalation } from '../../core/escalation/index.ts'
 import type { EscalationId, Ids, TenantId } from '../../core/ids/index.ts'
 import { toStorable } from '../../core/json/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
-import type { Commits } from '../commits.ts'
 import type { EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { planEscalationEvent } from './tell-escalation.ts'
 
 export interface EscalationActions {
@@ -24,13 +23,12 @@ const NOTE_LENGTH_MAX = 1_000
 
 export function makeEscalations(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly commits: Commits
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
     readonly ids: Ids
     readonly plan: PlanEvent
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
   },
 ): EscalationActions {
-  const { store, log, commits } = deps
+  const { store, log, unitOfWork } = deps
   const find = async (tenant: TenantId, id: EscalationId): Promise<Escalation> => {
     const found = await store.forTenant(tenant).escalation(id)
     if (found === null) throw new AppError('not_found', `no escalation ${id}`)
@@ -44,16 +42,11 @@ export function makeEscalations(
       const note = written === null ? null : toStorable(written, NOTE_LENGTH_MAX)
       const by = { acknowledgedBy: actor, note }
       const plan = await planEscalationEvent(deps, escalation, 'integration.escalation.acknowledged', by)
-      let result: CommitResult | null = null
-      try {
-        result = await commits.once(
-          tenant,
-          [{ g: 'version', of: 'escalation', key: id, version: escalation.version }],
-          [{ w: 'escalation.change', id, acknowledged: { by: actor, note } }, ...(plan?.writes ?? [])],
-        )
-      } finally {
-        if (plan !== null) deps.settleBirths(plan, { ok: result?.ok === true }, result)
-      }
+      const result = await unitOfWork.once(tenant, {
+        guards: [{ g: 'version', of: 'escalation', key: id, version: escalation.version }],
+        writes: [{ w: 'escalation.change', id, acknowledged: { by: actor, note } }, ...(plan?.writes ?? [])],
+        plans: plan === null ? [] : [plan],
+      })
       if (!result.ok) throw new AppError('conflict', 'the escalation changed meanwhile')
       const { consumer, class: failureClass, reason, count } = escalation
       const about = { tenant, escalation: id, consumer, class: failureClass, reason, count }

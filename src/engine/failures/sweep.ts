@@ -11,11 +11,11 @@ import { type Failure, type FailureEvent, stepFailure } from '../../core/failure
 import type { Ids, TenantId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
-import type { CommitResult, Guard, Write } from '../../ports/store.ts'
-import type { Commits } from '../commits.ts'
+import type { Guard, Write } from '../../ports/store.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan, PlanEvent } from '../event-plan.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { PARKED_REASON, raise, toNew } from './failures.ts'
 import { planEscalationEvent } from './tell-escalation.ts'
 
@@ -46,15 +46,14 @@ const LINGERING_REASON = 'open_too_long'
 export function makeFailureSweep(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
     readonly time: Pick<StoreTime, 'now'>
-    readonly commits: Commits
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
     readonly ids: Ids
     readonly plan: PlanEvent
     tenants(): readonly TenantId[]
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
   },
   config: SweepConfig,
 ): FailureSweep {
-  const { store, clock, log, time, commits, ids } = deps
+  const { store, clock, log, time, ids } = deps
   let isStopped = config.sweepEveryMs <= 0
   let cancel: () => void = () => {}
   let cancelSoon: (() => void) | null = null
@@ -68,13 +67,8 @@ export function makeFailureSweep(
     writes: readonly Write[],
     plan: EventPlan | null,
   ): Promise<boolean> => {
-    let result: CommitResult | null = null
-    try {
-      result = await commits.once(tenant, guards, [...writes, ...(plan?.writes ?? [])])
-    } finally {
-      if (plan !== null) deps.settleBirths(plan, { ok: result?.ok === true }, result)
-    }
-    return result.ok
+    const unit = { guards, writes: [...writes, ...(plan?.writes ?? [])], plans: plan === null ? [] : [plan] }
+    return (await deps.unitOfWork.once(tenant, unit)).ok
   }
 
   const announce = async (escalation: Escalation): Promise<boolean> => {

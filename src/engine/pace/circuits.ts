@@ -11,14 +11,15 @@ import type { Ids, TenantId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { DAY, type Instant } from '../../core/time/index.ts'
-import type { CommitResult, StoredRecord, Write } from '../../ports/store.ts'
+import type { StoredRecord, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { Decisions } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { holdOf, nameOf } from './names.ts'
 
 /** As it is kept under the route's consumer; absent: closed. */
@@ -77,10 +78,10 @@ export function makeCircuits(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly time: StoreTime
     readonly ids: Ids
-    readonly commits: Commits
+    readonly commits: Pick<Commits, 'stubbornly'>
     readonly decisions: Pick<Decisions, 'stepCircuit'>
     plan: PlanEvent
-    settleBirths(plan: EventPlan, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     /** Something may be claimed again, or will be after `delayMs`. */
     wake(delayMs?: number): void
   },
@@ -166,7 +167,7 @@ export function makeCircuits(
         },
       })
     }
-    if (isQuiet) return { writes, plan: null }
+    if (isQuiet) return { writes, plans: [] }
     const plan = canonicalEvent(
       { ids, plan: deps.plan },
       {
@@ -181,13 +182,14 @@ export function makeCircuits(
         object: { type: 'route', id: name },
       },
     )
-    return { writes: [...writes, ...plan.writes], plan }
+    return { writes: [...writes, ...plan.writes], plans: [plan] }
   }
 
   /** Answers whether it is as this node says. */
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
     const { tenant, consumer, version, circuit, isQuiet } = known
-    const told = change === null ? null : tell(known, route, change, errorOf(route, circuit))
+    const told =
+      change === null ? { writes: [], plans: [] } : tell(known, route, change, errorOf(route, circuit))
     const record: Write =
       circuit.state === 'closed'
         ? { w: 'record.delete', kind: 'circuit', key: consumer }
@@ -198,20 +200,20 @@ export function makeCircuits(
             version: version + 1,
             body: stringifyJson({ ...circuit, isQuiet }),
           }
-    let result: CommitResult | null = null
+    let isStored = false
     try {
       known.wroteAt = Number.POSITIVE_INFINITY
-      result = await commits.firmly(
-        tenant,
-        [{ g: 'version', of: 'circuit', key: consumer, version }],
-        [record, ...(told?.writes ?? [])],
-      )
+      const result = await deps.unitOfWork.firmly(tenant, {
+        guards: [{ g: 'version', of: 'circuit', key: consumer, version }],
+        writes: [record, ...told.writes],
+        plans: told.plans,
+      })
+      isStored = result.ok
     } finally {
       writes += 1
       known.wroteAt = writes
-      if (told?.plan != null) deps.settleBirths(told.plan, result)
     }
-    if (!result.ok) {
+    if (!isStored) {
       await reread(known)
       return false
     }

@@ -8,18 +8,19 @@ import type { Circuit } from '../../core/circuit/index.ts'
 import type { Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { CommitResult, StoredRecord } from '../../ports/store.ts'
+import type { StoredRecord } from '../../ports/store.ts'
 import type { Followed } from '../../ports/wakes.ts'
 import type { Commits } from '../commits.ts'
 import { CONNECTION_BUCKETS, connectionOf, type Entrance } from '../connections/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Item } from '../item.ts'
 import type { Draws, Token } from '../rates/index.ts'
 import type { Registry } from '../registry.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { makeCircuits } from './circuits.ts'
 import { makeDrains } from './drains.ts'
 import { makeHosts } from './hosts.ts'
@@ -101,7 +102,7 @@ export function makePace(
     /** The same, as far as it is written down. */
     learnConnections(tenant: TenantId): Promise<void>
     plan: PlanEvent
-    settleBirths(plan: EventPlan, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
     /** An endpoint can take more. */
     room(delayMs: number): void

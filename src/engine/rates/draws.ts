@@ -25,6 +25,7 @@ import type { Commits } from '../commits.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import { makePaced } from '../paced.ts'
 import type { StoreTime } from '../store-time.ts'
+import { retrying } from '../unit-of-work.ts'
 import { type Hand, makeHand, type Token } from './hand.ts'
 
 export interface BucketName {
@@ -119,6 +120,7 @@ const GATHER_MS = 50
 const TRIED_MS = 1_000
 const FAILED_MS = 1_000
 const SOON_MS = 1_000
+/** After so many lost races the node waits a random time, so that nodes that share a bucket stop asking at once. */
 const RACES_MAX = 8
 /** What the other side has left beyond this is nobody's worry yet, and not written down. */
 const FAR = 1_000
@@ -198,12 +200,12 @@ export function makeDraws(
   }
 
   /** Writes what there is to write, and takes tokens out: none if there are none, or if others were quicker again and again. */
-  const exchange = async (
+  const exchange = (
     known: Known,
     { policy, wanted, aheadMs, longerMs, isFull }: Exchange,
   ): Promise<readonly Token[]> => {
     let isRead = false
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const exchangeOnce = async (retry: () => Promise<readonly Token[]>): Promise<readonly Token[]> => {
       if (known.version === null) {
         await read(known)
         isRead = true
@@ -224,7 +226,7 @@ export function makeDraws(
           : drawTokens(bucket, policy, { now, wanted, aheadMs: ownMs, by: config.node, tryBy })
       if (drawn?.is === 'tried' && !isRead) {
         known.version = null
-        continue
+        return retry()
       }
       if (drawn?.is === 'empty') known.waitUntil = drawn.nextAt
       if (drawn?.is === 'tried') known.waitUntil = Math.min(drawn.until, now + TRIED_MS)
@@ -247,7 +249,7 @@ export function makeDraws(
         ],
       )
       time.heard(result.at)
-      if (!result.ok) continue
+      if (!result.ok) return retry()
       known.owed -= owed
       known.tells = known.tells.slice(tells.length)
       take(known, version + 1, next)
@@ -256,8 +258,10 @@ export function makeDraws(
       const named = drawn.isTry ? tryBy : null
       return drawn.from.map((from) => ({ from, until: from + HOLD_MS + longerMs, tries: named }))
     }
-    known.waitUntil = time.now() + Math.round(SPREAD_MS * random.unit())
-    return []
+    return retrying(RACES_MAX, exchangeOnce, () => {
+      known.waitUntil = time.now() + Math.round(SPREAD_MS * random.unit())
+      return []
+    })
   }
 
   const shyMs = (bucket: SharedBucket): number =>

@@ -14,6 +14,7 @@ import type { EngineConfig } from '../deps.ts'
 import { mustSayWhy, type Replayer, type ReplayOptions } from '../replay.ts'
 import type { StoreTime } from '../store-time.ts'
 import { tenantsInStore } from '../tenants-in-store.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 import { findEvents, prepareEvent } from './events.ts'
 import type { PreviewDeps } from './judge.ts'
 import { countLetters } from './letters.ts'
@@ -78,7 +79,6 @@ export interface BulkReplayer extends BulkReplays {
 /** How often a node looks for replays that others began and left. */
 const LOOK_MS = 5_000
 const RUNNING_MAX = 20
-const CANCEL_RACES_MAX = 20
 /** As much is put into the queue of a node that is behind with its work; then a replay waits, but for a piece now and then. */
 const AHEAD_MAX = 2_000
 const BEHIND_MS = 25
@@ -391,18 +391,18 @@ export function makeBulkReplays(
       return { items: page.items.map(({ body }) => readReplay(body)), nextCursor: page.nextCursor }
     },
 
-    async cancel(tenant, id, decided) {
-      for (let race = 0; race < CANCEL_RACES_MAX; race += 1) {
+    cancel(tenant, id, decided) {
+      const cancelOnce = async (retry: () => Promise<BulkReplay>): Promise<BulkReplay> => {
         const stored = await find(tenant, id)
         if (stored === null) throw new AppError('not_found', `no replay ${id}`)
         const { replay } = stored
         if (replay.state !== 'running') throw new AppError('conflict', `the replay is ${replay.state}`)
         const kept = await keep(tenant, stored, { ...replay, state: 'cancelled', finishedAt: time.now() })
-        if (kept === 'lost') continue
+        if (kept === 'lost') return retry()
         log.info('replay.cancelled', { tenant, replay: id, by: decided.actor, reason: decided.reason })
         return kept.replay
       }
-      throw new AppError('conflict', 'the replay moves on too quickly; try again')
+      return retrying(RACES_MAX, cancelOnce, orConflict('the replay moves on too quickly; try again'))
     },
 
     start() {

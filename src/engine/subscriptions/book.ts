@@ -15,13 +15,14 @@ import {
   type SubscriptionStatus,
 } from '../../core/subscription/index.ts'
 import type { Instant } from '../../core/time/index.ts'
-import type { CommitResult, Guard, Write } from '../../ports/store.ts'
+import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import { putDocument } from '../definitions/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { EventPlan } from '../event-plan.ts'
 import { NEWER_LANGUAGE, type Registry } from '../registry.ts'
 import { isUnreadable } from '../seal-store.ts'
+import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../unit-of-work.ts'
 import {
   beat,
   changedSince,
@@ -87,7 +88,6 @@ interface Tenant {
   turn: Promise<unknown>
 }
 
-const RACES_MAX = 20
 const SEALED =
   'what is stored of it is encrypted and cannot be read: it was altered, or its master key is not here'
 
@@ -96,13 +96,12 @@ export function makeBook(
     readonly registry: Registry
     readonly commits: Pick<Commits, 'once'>
     readonly ids: Pick<Ids, 'uuid'>
-    /** Births of the plans of a change, whatever came of it. */
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+    readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
     /** Work of subscriptions may be due that was not claimed before. */
     wake(): void
   },
 ): Book {
-  const { store, log, registry, commits, ids } = deps
+  const { store, log, registry, commits, unitOfWork, ids } = deps
   const tenants = new Map<TenantId, Tenant>()
 
   const tenantOf = (name: TenantId): Tenant => {
@@ -274,28 +273,32 @@ export function makeBook(
         ? { ...step.record, language: languageOf(step.record.document) }
         : step.record
     const after = record === null ? null : { record, version: nextVersion(before) }
-    let result: CommitResult | null = null
     try {
       if (isNewDocument && record?.document != null) {
         refuseUnusable(record.document)
         if (mayUseHmac(record.document)) await registry.hmacKeys.ensure(tenant)
       }
-      result = await commits.once(
-        tenant,
-        [guardOf(name, before?.version ?? 0), guard, ...guards],
-        [
-          after === null ? deleteSubscription(name) : putSubscription(name, after),
-          // What is pinned to it is found by its hash, whatever becomes of it.
-          ...(isNewDocument && record?.document != null ? [putDocument(record.document)] : []),
-          write,
-          ...writes,
-          ...plans.flatMap((plan) => plan.writes),
-        ],
-      )
-    } finally {
-      if (result?.ok !== true) for (const plan of plans) deps.settleBirths(plan, { ok: false }, result)
+    } catch (error) {
+      unitOfWork.release(plans)
+      throw error
     }
-    if (result === null || !result.ok) return null
+    // Deployed first: what starts with the change finds it as it is now.
+    const ended = (isStored: boolean) => {
+      if (isStored) learn(tenant, book, name, after)
+    }
+    const result = await unitOfWork.once(tenant, {
+      guards: [guardOf(name, before?.version ?? 0), guard, ...guards],
+      writes: [
+        after === null ? deleteSubscription(name) : putSubscription(name, after),
+        // What is pinned to it is found by its hash, whatever becomes of it.
+        ...(isNewDocument && record?.document != null ? [putDocument(record.document)] : []),
+        write,
+        ...writes,
+        ...plans.flatMap((plan) => plan.writes),
+      ],
+      plans: plans.length === 0 ? [] : [{ plans, ended }],
+    })
+    if (!result.ok) return null
     book.pulse = pulse
     try {
       await step.kept?.()
@@ -303,32 +306,30 @@ export function makeBook(
       await takeBack(tenant, book, name, before, after)
       throw error
     }
-    learn(tenant, book, name, after)
-    // In force first: what is born with the change finds it as it is now.
-    for (const plan of plans) deps.settleBirths(plan, { ok: true }, result)
+    if (plans.length === 0) learn(tenant, book, name, after)
     deps.wake()
     return { before, after, at: result.at }
   }
 
   const change: Book['change'] = (tenant, name, decide) => {
     const book = tenantOf(tenant)
-    return inTurn(book, async () => {
+    const changeOnce = async (retry: () => Promise<Changed | null>): Promise<Changed | null> => {
       if (!book.isRead) await follow(tenant, book)
-      for (let race = 0; race < RACES_MAX; race += 1) {
-        const kept = await readSubscription(store.forTenant(tenant), name)
-        const step = await decide(kept)
-        if (step === null) {
-          await loadKey(tenant, [kept])
-          // Perhaps another node's change, which this one has not followed yet.
-          learn(tenant, book, name, kept)
-          return null
-        }
-        const changed = await commitStep(tenant, book, name, kept, step)
-        if (changed !== null) return changed
-        await follow(tenant, book)
+      const kept = await readSubscription(store.forTenant(tenant), name)
+      const step = await decide(kept)
+      if (step === null) {
+        await loadKey(tenant, [kept])
+        // Perhaps another node's change, which this one has not followed yet.
+        learn(tenant, book, name, kept)
+        return null
       }
-      throw new AppError('conflict', 'this subscription keeps changing')
-    })
+      const changed = await commitStep(tenant, book, name, kept, step)
+      if (changed !== null) return changed
+      await follow(tenant, book)
+      return retry()
+    }
+    const unending = orConflict('this subscription keeps changing')
+    return inTurn(book, () => retrying(RACES_MAX, changeOnce, unending))
   }
 
   return {

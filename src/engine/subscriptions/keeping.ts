@@ -4,15 +4,15 @@ import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import type { Route } from '../../core/route/index.ts'
 import { SECOND } from '../../core/time/index.ts'
-import type { CommitResult } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { DefinedSubscriptions } from '../definitions/index.ts'
 import type { DeliveryWatch } from '../deliveries/index.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'
 import type { Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { makeBook } from './book.ts'
 import { makeDefinedSubscriptions } from './defined.ts'
 import { makeMending } from './mending.ts'
@@ -52,7 +52,7 @@ export function makeSubscriptionKeeping(
       /** An event for one route alone, whatever else would match it. */
       planFor(route: Route): PlanEvent
       refreshDefinitions(tenant: TenantId): Promise<void>
-      settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+      readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
       wake(): void
     },
   config: Pick<EngineConfig, 'vars' | 'version' | 'roles' | 'limits'>,

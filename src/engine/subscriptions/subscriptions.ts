@@ -24,6 +24,7 @@ import type { Decided } from '../decided.ts'
 import { readPulse as readDefinitionsPulse } from '../definitions/index.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 import type { Book, Step } from './book.ts'
 import { readHealth } from './health.ts'
 import { freshRecord, type Kept, putRemoval, readRemoval, removalGuard } from './records.ts'
@@ -57,7 +58,6 @@ interface SubscriptionsDeps extends TellDeps {
 
 type Verb = 'pause' | 'resume' | 'disable' | 'enable'
 
-const RACES_MAX = 5
 /** Definitions were applied while one was made: whether they have its name is to be looked at anew. */
 class Overtaken extends Error {}
 
@@ -244,15 +244,17 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const view = await viewOf(tenant, name)
       return { ...view, secret: await signing.show(tenant, view.document, view.state.isSecretUnseen) }
     },
-    async create(tenant, given, decided) {
-      for (let race = 0; race < RACES_MAX; race += 1) {
+    create(tenant, given, decided) {
+      type Created = Awaited<ReturnType<typeof createOnce>>
+      const create = async (retry: () => Promise<Created>): Promise<Created> => {
         try {
           return await createOnce(tenant, given, decided)
         } catch (error) {
-          if (!(error instanceof Overtaken)) throw error
+          if (error instanceof Overtaken) return retry()
+          throw error
         }
       }
-      throw new AppError('conflict', 'the definitions keep changing')
+      return retrying(RACES_MAX, create, orConflict('the definitions keep changing'))
     },
     async patch(tenant, name, { document, written, base }, decided) {
       if (document.name !== name)

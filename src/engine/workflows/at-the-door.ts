@@ -14,9 +14,10 @@ import type { Trigger, Workflow } from '../../core/workflow/index.ts'
 import { type Store, StoreError, type Write } from '../../ports/store.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Door } from '../door.ts'
-import type { Beginning, EventPlan } from '../event-plan.ts'
+import type { Beginning, EventPlan, Planned } from '../event-plan.ts'
 import { lineOf } from '../lines.ts'
 import { type MayBegin, type PlanDeps, planItems } from '../plan.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { planCreate } from './create.ts'
 import type { InstancePlan, Instances } from './instances.ts'
 
@@ -27,6 +28,7 @@ export function makeDoor(
     readonly store: Pick<Store, 'forTenant'>
     readonly planning: PlanDeps
     readonly instances: Instances
+    readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
 ): Door {
   const { store, planning, instances, log } = deps
@@ -72,6 +74,27 @@ export function makeDoor(
     }
   }
 
+  /** Its line in the log, once its first jobs have started. */
+  const created = (
+    { event }: EventPlan,
+    { work, route }: Beginning,
+    { instance }: InstancePlan,
+  ): Planned => ({
+    plans: [],
+    ended(isStored) {
+      if (!isStored) return
+      const { consumer, definition, id } = work
+      log.control(
+        lineOf('effect', 'CREATED', event, {
+          route: route.of?.kind === 'trigger' ? route.of.workflow : consumer,
+          work: id,
+          definition,
+          message: instance.id,
+        }),
+      )
+    },
+  })
+
   return {
     mayBegin,
     async begin(plan) {
@@ -84,7 +107,7 @@ export function makeDoor(
           else cases.push({ beginning, instance })
         }
       } catch (error) {
-        for (const { instance } of cases) instances.settled(plan.event.tenant, instance, { ok: false }, null)
+        deps.unitOfWork.release(cases.map(({ instance }) => instance))
         throw error
       }
       const left = items.length === 0 ? plan : planItems(planning, plan, items)
@@ -95,31 +118,11 @@ export function makeDoor(
         guards: cases.flatMap(({ instance }) => instance.guards),
         plan: { ...left, writes },
         left,
-        cases,
+        begins: cases.map(({ beginning }) => beginning),
+        cases: cases.flatMap(({ beginning, instance }) => [instance, created(left, beginning, instance)]),
       }
     },
-    settled({ plan, cases }, outcome, result) {
-      for (const { beginning, instance } of cases) {
-        instances.settled(plan.event.tenant, instance, outcome, result)
-        if (!outcome.ok) continue
-        const { work, route } = beginning
-        const { consumer, definition, id } = work
-        log.control(
-          lineOf('effect', 'CREATED', plan.event, {
-            route: route.of?.kind === 'trigger' ? route.of.workflow : consumer,
-            work: id,
-            definition,
-            message: instance.instance.id,
-          }),
-        )
-      }
-    },
-    asItems: ({ left, cases }) =>
-      planItems(
-        planning,
-        left,
-        cases.map(({ beginning }) => beginning),
-      ),
+    asItems: ({ left, begins }) => planItems(planning, left, begins),
   }
 }
 

@@ -20,6 +20,7 @@ import type { Decision, Held } from '../decision.ts'
 import { storableError } from '../letters.ts'
 import { openResult } from '../sensitive.ts'
 import type { Settlement, Settler } from '../settle.ts'
+import { orFail, retrying, type UnitOfWork } from '../unit-of-work.ts'
 import { canBeUndone, firingOf, stepText } from './firings.ts'
 import { type Instances, originOfEvent, orRefused } from './instances.ts'
 import type { InstancePlan, Loaded, Origin } from './types.ts'
@@ -29,6 +30,7 @@ interface Deps {
   readonly commits: Commits
   readonly seal: Seal
   readonly log: Log
+  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
   instances(): Instances
 }
 
@@ -38,7 +40,7 @@ interface Told {
   readonly plan: InstancePlan | null
 }
 
-/** Each is a step of somebody else's at the same instance, of which as many may be under way: to give up would put in doubt what is known. */
+/** Each is another step of the same instance, and as many may run at once. Giving up would lose a known outcome. */
 const RACES_MAX = 1_000
 
 export function endSteps(settler: Settler, deps: Deps): Settler {
@@ -219,7 +221,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     return open.some(({ key }) => !isLockKey(key) && !settled.some((one) => one.key === key))
   }
 
-  const around = async (
+  const around = (
     held: Held,
     route: Route | null,
     decision: Decision,
@@ -227,30 +229,32 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     pass: (decision: Decision) => Promise<Settlement>,
   ): Promise<Settlement> => {
     const { tenant, instance } = held.work
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const told = await tell(held, route, decision, origin())
-      const { plan } = told
+    const isOld = ({ plan }: Told) =>
+      plan === null && instance !== null && deps.instances().forget(tenant, instance)
+    const settleOnce = async (retry: () => Promise<Settlement>): Promise<Settlement> => {
+      let told = await tell(held, route, decision, origin())
       // No guard finds out that what was remembered is old where nothing of the instance is written: it is looked at.
-      if (plan === null && instance !== null && deps.instances().forget(tenant, instance)) continue
-      if (plan === null) return pass(told.decision)
-      const own = told.decision.guards
-      let settlement: Settlement | null = null
-      try {
-        settlement = await pass({
-          ...told.decision,
+      if (isOld(told)) told = await tell(held, route, decision, origin())
+      if (isOld(told)) return retry()
+      const { plan } = told
+      const { decision: ended } = told
+      if (plan === null) return pass(ended)
+      const own = ended.guards
+      const settlement = await deps.unitOfWork.settling([plan], () =>
+        pass({
+          ...ended,
           guards: [...own, ...plan.guards],
-          writes: [...told.decision.writes, ...plan.writes],
-        })
-      } finally {
-        const isOk = settlement?.ok === true
-        deps.instances().settled(tenant, plan, { ok: isOk }, settlement?.ok ? settlement.result : null)
-      }
+          writes: [...ended.writes, ...plan.writes],
+        }),
+      )
       if (settlement.ok || settlement.why === 'stale') return settlement
       const isOurs = settlement.index >= own.length && settlement.index < own.length + plan.guards.length
       if (!isOurs) return settlement
       if (instance !== null) deps.instances().forget(tenant, instance)
+      return retry()
     }
-    throw new Error('assertion failed: the instance of a step changes without end')
+    const unending = orFail('assertion failed: the instance of a step changes without end')
+    return retrying(RACES_MAX, settleOnce, unending)
   }
 
   return {

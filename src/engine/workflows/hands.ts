@@ -23,10 +23,10 @@ import {
   type Workflow,
 } from '../../core/workflow/index.ts'
 import type { Log } from '../../ports/log.ts'
-import type { CommitResult, Guard, Store, TenantReads, Write } from '../../ports/store.ts'
+import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Caller } from '../access/index.ts'
-import type { Commits } from '../commits.ts'
 import type { Decided } from '../decided.ts'
+import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../unit-of-work.ts'
 import { failedFiring, itemsOfFiring, letterOfItems, resumeFiring, withItem } from './failed-firings.ts'
 import type { Instances, Loaded, Origin } from './instances.ts'
 import { assertPermitted, assertSees } from './permits.ts'
@@ -84,7 +84,7 @@ export interface Hands {
 
 export interface HandDeps {
   readonly store: Store
-  readonly commits: Commits
+  readonly unitOfWork: Pick<UnitOfWork, 'once'>
   readonly instances: Instances
   readonly ids: Pick<Ids, 'work'>
   /** Whoever replays dead letters: what belongs to the commit of one. */
@@ -106,8 +106,13 @@ export interface HandDeps {
   wake(): void
 }
 
+interface Resumed {
+  readonly workId: WorkId
+  readonly firing: Firing
+  readonly instance: Instance
+}
+
 export const NO_REASON = 'no reason given'
-const RACES_MAX = 20
 
 export function makeHands(deps: HandDeps): Hands {
   const { store, instances, log } = deps
@@ -143,15 +148,15 @@ export function makeHands(deps: HandDeps): Hands {
   })
 
   /** A failed firing goes on: by its letter, or by a new item where that is gone; in the commit that says who wanted it. */
-  const resume = async (
+  const resume = (
     hand: Hand,
     id: InstanceId,
     asked: number | null,
     reason: string | null,
-  ): Promise<{ readonly workId: WorkId; readonly firing: Firing; readonly instance: Instance }> => {
+  ): Promise<Resumed> => {
     const { tenant } = hand
     const reads = store.forTenant(tenant)
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const resumeOnce = async (retry: () => Promise<Resumed>): Promise<Resumed> => {
       const loaded = await find(hand, id)
       const { workflow, instance } = loaded
       if (instance.state !== 'active')
@@ -176,22 +181,16 @@ export function makeHands(deps: HandDeps): Hands {
       const added: readonly Write[] =
         item === null ? [] : [{ w: 'work.add', work: item, lease: null, delayMs: 0 }]
       const planned = await instances.plan(tenant, origin, workflow, instance, next)
-      let result: CommitResult | null = null
-      try {
-        const guards = [...planned.guards, ...(replayed?.guards ?? [])]
-        result = await deps.commits.once(tenant, guards, [
-          ...planned.writes,
-          ...added,
-          ...(replayed?.writes ?? []),
-        ])
-      } finally {
-        instances.settled(tenant, planned, { ok: result?.ok === true }, result)
-      }
-      if (!result.ok) continue
+      const result = await deps.unitOfWork.once(tenant, {
+        guards: [...planned.guards, ...(replayed?.guards ?? [])],
+        writes: [...planned.writes, ...added, ...(replayed?.writes ?? [])],
+        plans: [planned],
+      })
+      if (!result.ok) return retry()
       replayed?.told({ actor: hand.actor, reason })
       return { workId, firing, instance: planned.instance }
     }
-    throw new AppError('conflict', 'the instance changes without end; try again')
+    return retrying(RACES_MAX, resumeOnce, orConflict('the instance changes without end; try again'))
   }
 
   return {

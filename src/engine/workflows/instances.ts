@@ -22,7 +22,8 @@ import {
   stepInstance,
   type Workflow,
 } from '../../core/workflow/index.ts'
-import type { CommitResult, Write } from '../../ports/store.ts'
+import type { Write } from '../../ports/store.ts'
+import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
 import { InDoubt, KeyRefused, planEffects } from './plan-effects.ts'
 import { openInstance, sealHistory, sealInstance } from './seal-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './types.ts'
@@ -48,22 +49,14 @@ export interface Instances {
     stepped: SteppedOk,
     beside?: Beside,
   ): Promise<InstancePlan>
-  /** After the commit of a plan. */
-  settled(
-    tenant: TenantId,
-    plan: InstancePlan,
-    outcome: { readonly ok: boolean },
-    result: CommitResult | null,
-  ): void
   /** Load, step, commit; again where somebody else was first. Throws AppError where there is no such instance. */
   apply(tenant: TenantId, id: InstanceId, input: InstanceInput): Promise<Stepped>
 }
 
-const RACES_MAX = 20
 const REMEMBERED_MAX = 2_000
 
 export function makeInstances(deps: InstanceDeps): Instances {
-  const { store, commits, seal, time, planning } = deps
+  const { store, seal, time, planning, unitOfWork } = deps
   const remembered = new Map<string, Loaded>()
 
   const load: Instances['load'] = async (tenant, id) => {
@@ -123,29 +116,29 @@ export function makeInstances(deps: InstanceDeps): Instances {
       { tenant, origin, workflow, env, before, own: beside.own ?? null, rows: beside.rows ?? [] },
       stepped,
     )
+    const { plans } = effects
+    const { instance } = effects.stepped
     return {
       guards: [
         {
           g: 'version',
           of: 'instance',
-          key: effects.stepped.instance.id,
+          key: instance.id,
           version: before?.revision ?? 0,
         },
         ...effects.guards,
       ],
       writes: [...rowsOf(tenant, workflow, before, effects.stepped), ...effects.writes],
-      plans: effects.plans,
-      instance: effects.stepped.instance,
+      plans,
+      instance,
+      ended(isStored) {
+        const name = `${tenant}/${instance.id}`
+        remembered.delete(name)
+        // Only who will work on it again at once: it saves that one a look.
+        const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
+        if (isStored && isBorn && instance.state === 'active') remember(name, tenant, instance)
+      },
     }
-  }
-
-  const settled: Instances['settled'] = (tenant, { plans, instance }, outcome, result) => {
-    const name = `${tenant}/${instance.id}`
-    remembered.delete(name)
-    // Only who will work on it again at once: it saves that one a look.
-    const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
-    if (outcome.ok && isBorn && instance.state === 'active') remember(name, tenant, instance)
-    for (const one of plans) deps.settleBirths(one, outcome, result)
   }
 
   const remember = (name: string, tenant: TenantId, instance: Instance) => {
@@ -155,25 +148,23 @@ export function makeInstances(deps: InstanceDeps): Instances {
     remembered.set(name, { workflow, instance })
   }
 
-  const apply: Instances['apply'] = async (tenant, id, input) => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const loaded = await load(tenant, id)
-      if (loaded === null) throw new AppError('not_found', `no instance ${id}`)
-      const { workflow, instance } = loaded
-      const origin = await originOf(tenant, instance)
-      const stepped = stepInstance(workflow, instance, input, envOf(origin))
-      if (!stepped.ok) return stepped
-      const planned = await orRefused(() => plan(tenant, origin, workflow, instance, stepped))
-      if ('refused' in planned) return { ok: false, refused: planned.refused }
-      let result: CommitResult | null = null
-      try {
-        result = await commits.once(tenant, planned.guards, planned.writes)
-      } finally {
-        settled(tenant, planned, { ok: result?.ok === true }, result)
-      }
-      if (result.ok) return { ...stepped, instance: planned.instance }
-    }
-    throw new AppError('conflict', 'the instance changes without end; try again')
+  const applyOnce = async (
+    tenant: TenantId,
+    id: InstanceId,
+    input: InstanceInput,
+    retry: () => Promise<Stepped>,
+  ): Promise<Stepped> => {
+    const loaded = await load(tenant, id)
+    if (loaded === null) throw new AppError('not_found', `no instance ${id}`)
+    const { workflow, instance } = loaded
+    const origin = await originOf(tenant, instance)
+    const stepped = stepInstance(workflow, instance, input, envOf(origin))
+    if (!stepped.ok) return stepped
+    const planned = await orRefused(() => plan(tenant, origin, workflow, instance, stepped))
+    if ('refused' in planned) return { ok: false, refused: planned.refused }
+    const { guards, writes } = planned
+    const { ok } = await unitOfWork.once(tenant, { guards, writes, plans: [planned] })
+    return ok ? { ...stepped, instance: planned.instance } : retry()
   }
 
   return {
@@ -183,8 +174,12 @@ export function makeInstances(deps: InstanceDeps): Instances {
     originOf,
     envOf,
     plan,
-    settled,
-    apply,
+    apply: (tenant, id, input) =>
+      retrying(
+        RACES_MAX,
+        (retry) => applyOnce(tenant, id, input, retry),
+        orConflict('the instance changes without end; try again'),
+      ),
   }
 }
 

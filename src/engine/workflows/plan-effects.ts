@@ -99,12 +99,12 @@ export async function planEffects(
       plans.push(plan)
       writes.push(...plan.writes)
     }
-    // Last: they take slots, which somebody must settle.
+    // Last: they take slots, which the unit of work gives back or uses.
     const steps = addWork(deps, change, instance, adding)
     writes.push(...steps.writes)
     plans.push(steps)
   } catch (error) {
-    for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
+    deps.unitOfWork.release(plans)
     throw error
   }
   return { stepped, guards, writes, plans }
@@ -164,7 +164,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
       if (!(await isFree(deps, reads, item, isFailed))) {
         // Its lock would pass on while it is at work.
         if (stepped.instance.state !== 'cancelled') continue
-        for (const plan of plans) deps.settleBirths(plan, { ok: false }, null)
+        deps.unitOfWork.release(plans)
         throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
       }
       const { id, state, epoch, attempts, waits, losses, key } = item

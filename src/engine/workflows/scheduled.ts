@@ -10,11 +10,11 @@ import { stringifyJson } from '../../core/json/index.ts'
 import { DAY, type Instant } from '../../core/time/index.ts'
 import type { NewWork } from '../../core/work/index.ts'
 import type { Trigger, Workflow } from '../../core/workflow/index.ts'
-import type { CommitResult, Store, Write } from '../../ports/store.ts'
-import type { Commits } from '../commits.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { Store, Write } from '../../ports/store.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import type { Registry } from '../registry.ts'
 import { type BesideEvent, besideSchedule, iso, readSchedule, type Timed } from '../schedules.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 
 export interface ScheduledTriggers {
   list(tenant: TenantId): Promise<readonly Timed[]>
@@ -30,12 +30,11 @@ export function makeScheduledTriggers(deps: {
   readonly store: Store
   readonly ids: Ids
   readonly registry: Registry
-  readonly commits: Commits
+  readonly unitOfWork: Pick<UnitOfWork, 'once'>
   readonly plan: PlanEvent
-  settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
   wake(): void
 }): ScheduledTriggers {
-  const { store, ids, registry, commits } = deps
+  const { store, ids, registry, unitOfWork } = deps
 
   const fire = async (
     tenant: TenantId,
@@ -90,16 +89,11 @@ export function makeScheduledTriggers(deps: {
     }
     const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
     const kept = plan.writes.map((write) => (write.w === 'event.append' ? { ...write, event } : write))
-    let result: CommitResult | null = null
-    try {
-      result = await commits.once(
-        tenant,
-        [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
-        [...kept, add, ...beside.writes],
-      )
-    } finally {
-      deps.settleBirths({ ...plan, event }, { ok: result?.ok === true }, result)
-    }
+    const result = await unitOfWork.once(tenant, {
+      guards: [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
+      writes: [...kept, add, ...beside.writes],
+      plans: [{ ...plan, event }],
+    })
     if (result.ok) deps.wake()
     return result.ok ? 'fired' : result.guard < beside.guards.length ? 'refused' : 'nothing'
   }

@@ -11,7 +11,8 @@ import type { BuryRoute } from '../call.ts'
 import type { Decision } from '../decision.ts'
 import type { Item } from '../item.ts'
 import { countersOf } from '../outcome.ts'
-import type { Settlement, Settler } from '../settle.ts'
+import type { Settler } from '../settle.ts'
+import { orFail, retrying } from '../unit-of-work.ts'
 import { firingOf, stepText } from './firings.ts'
 import { type Instances, orRefused } from './instances.ts'
 import { STALE } from './steps.ts'
@@ -22,6 +23,7 @@ export interface Signals {
   run(item: Item): Promise<void>
 }
 
+/** Timers, admissions and children of one instance that end at the same moment change it one after another. */
 const RACES_MAX = 50
 
 export function makeSignals(deps: {
@@ -72,57 +74,49 @@ export function makeSignals(deps: {
     return isAwaited ? { type: 'childEnded', firing: firing.number, state, data } : null
   }
 
-  /** One attempt; false: somebody else changed the instance meanwhile. */
-  const attempt = async (item: Item): Promise<boolean> => {
+  /** One attempt; `retry`: another commit changed the instance meanwhile. */
+  const attempt = async (item: Item, retry: () => Promise<void>): Promise<void> => {
     const { tenant, instance: id } = item.work
     const loaded = id === null ? null : await instances.load(tenant, id)
     const input = loaded === null ? null : await inputOf(item, loaded)
     if (loaded === null || input === null) {
       await skip(item, STALE)
-      return true
+      return
     }
     const { event, payload, header } = item
     const origin = { event, stored: event, payload, header }
     const stepped = stepInstance(loaded.workflow, loaded.instance, input, instances.envOf(origin))
     if (!stepped.ok) {
       await refuse(item, stepped.refused)
-      return true
+      return
     }
     const { workflow, instance } = loaded
     const beside = { own: item.work.id }
     const plan = await orRefused(() => instances.plan(tenant, origin, workflow, instance, stepped, beside))
     if ('refused' in plan) {
       await refuse(item, plan.refused)
-      return true
+      return
     }
-    const settlement = await commit(item, plan, decisionOf(item, instance, stepped, plan))
-    if (settlement.ok || settlement.why === 'stale') return true
+    const settlement = await settler.settle(item, null, decisionOf(item, instance, stepped, plan))
+    if (settlement.ok || settlement.why === 'stale') return
     instances.forget(tenant, instance.id)
-    return false
-  }
-
-  const commit = async (item: Item, plan: InstancePlan, decision: Decision): Promise<Settlement> => {
-    let settlement: Settlement | null = null
-    try {
-      settlement = await settler.settle(item, null, decision)
-      return settlement
-    } finally {
-      const result = settlement?.ok ? settlement.result : null
-      instances.settled(item.work.tenant, plan, { ok: settlement?.ok === true }, result)
-    }
+    return retry()
   }
 
   return {
     async run(item) {
-      for (let race = 0; race < RACES_MAX; race += 1) if (await attempt(item)) return
-      throw new Error('the instance changes without end')
+      await retrying(
+        RACES_MAX,
+        (retry: () => Promise<void>) => attempt(item, retry),
+        orFail('the instance changes without end'),
+      )
     },
   }
 }
 
 function decisionOf(item: Item, before: Instance, stepped: SteppedOk, plan: InstancePlan): Decision {
   const { guards, writes } = plan
-  const base = { counters: countersOf(item), note: EMPTY_NOTE, guards, writes, attempt: null }
+  const base = { counters: countersOf(item), note: EMPTY_NOTE, guards, writes, plans: [plan], attempt: null }
   if (item.work.kind === 'admit') {
     const isLeft = stepped.effects.some((one) => one.type === 'leave' && one.work === item.work.id)
     return isLeft ? { ...base, to: 'done' } : { ...base, to: 'done', place: 'keep' }

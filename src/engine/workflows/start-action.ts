@@ -6,26 +6,21 @@ import { AppError } from '../../core/errors/index.ts'
 import type { Instance } from '../../core/instance/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import { parseStepName } from '../../core/workflow/index.ts'
-import type { CommitResult, Store } from '../../ports/store.ts'
-import type { EventPlan } from '../event-plan.ts'
+import type { Store } from '../../ports/store.ts'
 import type { InternalActions, InternalFailure } from '../internal.ts'
 import type { Item } from '../item.ts'
 import type { InternalCall } from '../outcome.ts'
 import type { Settlement } from '../settle.ts'
-import type { Instances } from './instances.ts'
+import { RACES_MAX, retrying } from '../unit-of-work.ts'
 import type { PlannedStart, Starter } from './start.ts'
 
 export type RunStart = (call: InternalCall, action: StartAction) => Promise<void>
 
-const RACES_MAX = 10
-
 export function makeStartAction(deps: {
   readonly store: Pick<Store, 'forTenant'>
-  readonly instances: Instances
   readonly clock: { monotonic(): number }
   starter(): Starter
   readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
-  settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
 }): RunStart {
   const refuse = (call: InternalCall, failureClass: 'config' | 'validation', error: string) =>
@@ -65,7 +60,7 @@ export function makeStartAction(deps: {
     const input = action.input(scope)
     const fault = trigger.inputFault(input)
     if (fault !== null) return refuse(call, 'validation', fault)
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const startOnce = async (retry: () => Promise<void>): Promise<void> => {
       const planned = await deps.starter().plan({
         tenant: item.work.tenant,
         workflow,
@@ -92,38 +87,29 @@ export function makeStartAction(deps: {
       }
       const settlement = await commit(call, action, planned, startedAt)
       const isRaced = !settlement.ok && settlement.why === 'guard' && settlement.found?.f !== 'ledger'
-      if (!isRaced) return deps.internal.settleKnown(call, settlement)
+      return isRaced ? retry() : deps.internal.settleKnown(call, settlement)
     }
-    return deps.fail(call, {
-      class: 'transient',
-      error: 'others begin instances with the same key all the time',
-      retryAfterMs: null,
-    })
+    const error = 'others begin instances with the same key all the time'
+    return await retrying(RACES_MAX, startOnce, () =>
+      deps.fail(call, { class: 'transient', error, retryAfterMs: null }),
+    )
   }
 
-  async function commit(
+  function commit(
     call: InternalCall,
     action: StartAction,
     planned: Extract<PlannedStart, { is: 'planned' }>,
     startedAt: number,
   ): Promise<Settlement> {
-    const { id, event, guards, writes } = planned
+    const { id, event, guards, writes, plans } = planned
     const said = { instance: id, eventId: event.id }
-    let settlement: Settlement | null = null
-    try {
-      settlement = await deps.internal.complete(call, stringifyJson(said), startedAt, {
-        guards,
-        writes,
-        said,
-        ...(action.wait && call.item.work.instance !== null ? { waitsFor: id } : {}),
-      })
-    } finally {
-      const result = settlement?.ok === true ? settlement.result : null
-      const outcome = { ok: result !== null }
-      deps.settleBirths(planned.asked, outcome, result)
-      deps.instances.settled(call.item.work.tenant, planned.instance, outcome, result)
-    }
-    return settlement
+    return deps.internal.complete(call, stringifyJson(said), startedAt, {
+      guards,
+      writes,
+      plans,
+      said,
+      ...(action.wait && call.item.work.instance !== null ? { waitsFor: id } : {}),
+    })
   }
 }
 

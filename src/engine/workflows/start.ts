@@ -17,18 +17,19 @@ import { closest } from '../../core/text/index.ts'
 import { DAY } from '../../core/time/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../../core/work/index.ts'
 import type { Trigger, Workflow } from '../../core/workflow/index.ts'
-import { type CommitResult, type Guard, StoreError, type Write } from '../../ports/store.ts'
+import { type CommitResult, StoreError, type Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
 import type { EngineDeps } from '../deps.ts'
 import { nextHeader } from '../emit.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent } from '../event-plan.ts'
 import { lineOf } from '../lines.ts'
 import { describe } from '../outcome.ts'
 import { receivedEvent } from '../plan.ts'
 import type { Registry } from '../registry.ts'
 import { sensitiveOfCaused } from '../sensitive.ts'
+import { orConflict, RACES_MAX, retrying, type Unit, type UnitOfWork } from '../unit-of-work.ts'
 import { type Creation, planCreate } from './create.ts'
-import type { InstancePlan, Instances } from './instances.ts'
+import type { Instances } from './instances.ts'
 
 export interface StartRequest {
   readonly input: JsonValue
@@ -48,7 +49,7 @@ export interface Starter {
   start(tenant: TenantId, workflow: string, request: StartRequest): Promise<Started>
   /** The workflow in force and the trigger that would begin it. Throws AppError where there is none. */
   triggerOf(tenant: TenantId, workflow: string, trigger?: string): { workflow: Workflow; trigger: Trigger }
-  /** As part of a commit. The births of `plans` must be settled, and the instance's own by `instances.settled`. */
+  /** As part of a unit of work, which ends its plans. */
   plan(request: PlanStartRequest): Promise<PlannedStart>
 }
 
@@ -67,18 +68,9 @@ export interface PlanStartRequest {
 }
 
 export type PlannedStart =
-  | {
-      readonly is: 'planned'
-      readonly id: InstanceId
-      readonly event: NewEvent
-      readonly guards: readonly Guard[]
-      readonly writes: readonly Write[]
-      readonly asked: EventPlan
-      readonly instance: InstancePlan
-    }
+  | (Unit & { readonly is: 'planned'; readonly id: InstanceId; readonly event: NewEvent })
   | Exclude<Creation, { readonly is: 'planned' }>
 
-const RACES_MAX = 10
 /** Its item is done at its birth. */
 const ITEM_MS = 1 * DAY
 
@@ -87,15 +79,15 @@ export function makeStarter(
     readonly ids: Ids
     readonly vars: Vars
     readonly registry: Registry
-    readonly commits: Commits
+    readonly commits: Pick<Commits, 'stubbornly'>
+    readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
     readonly instances: Instances
     readonly plan: PlanEvent
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
     /** Looks whether another node changed the definitions. */
     refresh(tenant: TenantId): Promise<void>
   },
 ): Starter {
-  const { store, log, ids, registry, commits, instances } = deps
+  const { store, log, ids, registry, commits, unitOfWork, instances } = deps
 
   const triggerOf: Starter['triggerOf'] = (tenant, name, asked) => {
     const workflow = registry.workflow(tenant, name)
@@ -146,7 +138,7 @@ export function makeStarter(
         },
       )
       if (creation.is !== 'planned') {
-        deps.settleBirths(asked, { ok: false }, null)
+        unitOfWork.release([asked])
         return creation
       }
       const writes = [
@@ -155,9 +147,9 @@ export function makeStarter(
         ...creation.plan.writes,
       ]
       const { id, plan: instance } = creation
-      return { is: 'planned', id, event, guards: instance.guards, writes, asked, instance }
+      return { is: 'planned', id, event, guards: instance.guards, writes, plans: [asked, instance] }
     } catch (error) {
-      deps.settleBirths(asked, { ok: false }, null)
+      unitOfWork.release([asked])
       throw error
     }
   }
@@ -167,9 +159,9 @@ export function makeStarter(
     tenant: TenantId,
     planned: Extract<PlannedStart, { is: 'planned' }>,
   ): Promise<boolean> => {
-    let result: CommitResult | null = null
+    let result: CommitResult
     try {
-      result = await commits.once(tenant, planned.guards, planned.writes)
+      result = await unitOfWork.once(tenant, planned)
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       const isThere =
@@ -177,10 +169,6 @@ export function makeStarter(
         (await commits.stubbornly(() => store.forTenant(tenant).instance(planned.id))) !== null
       if (isThere) return true
       throw new AppError('store_unavailable', undefined, { cause: error })
-    } finally {
-      const outcome = { ok: result?.ok === true }
-      deps.settleBirths(planned.asked, outcome, result)
-      instances.settled(tenant, planned.instance, outcome, result)
     }
     return result.ok
   }
@@ -193,7 +181,7 @@ export function makeStarter(
     const fault = trigger.inputFault(input)
     if (fault !== null) throw new AppError('invalid_input', fault)
     const work = ids.work()
-    for (let race = 0; race < RACES_MAX; race += 1) {
+    const startOnce = async (retry: () => Promise<Started>): Promise<Started> => {
       const planned = await planAsked({
         tenant,
         workflow,
@@ -204,13 +192,14 @@ export function makeStarter(
         cause: null,
         ...(metadata === undefined ? {} : { metadata }),
       })
-      if (!(await commit(tenant, planned))) continue
+      if (!(await commit(tenant, planned))) return retry()
       const { event, id } = planned
       const facts = { route: name, definition: workflow.hash, message: `${id}, asked for by ${actor}` }
       log.control(lineOf('ingest', 'STARTED', receivedEvent(event, 0), facts))
       return { instanceId: id, eventId: event.id }
     }
-    throw new AppError('conflict', 'others begin instances with the same key all the time; try again')
+    const unending = orConflict('others begin instances with the same key all the time; try again')
+    return await retrying(RACES_MAX, startOnce, unending)
   }
 
   const planAsked = async (request: PlanStartRequest) => {

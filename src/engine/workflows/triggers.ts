@@ -15,16 +15,17 @@ import type { OrphanReason } from '../../core/orphan/index.ts'
 import { routeScope, type Vars } from '../../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/work/index.ts'
 import { instanceScope, stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
-import type { CommitResult, Guard, Write } from '../../ports/store.ts'
+import type { Guard, Write } from '../../ports/store.ts'
 import { SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { PlanEvent, Planned } from '../event-plan.ts'
 import type { Item } from '../item.ts'
 import { lineOf } from '../lines.ts'
 import { countersOf, describe } from '../outcome.ts'
 import type { Registry } from '../registry.ts'
 import type { Decision, Settlement, Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import { orFail, retrying } from '../unit-of-work.ts'
 import { isOver, type Keys, type KnownRow, loadRows, planRows, type RowChange } from './correlation.ts'
 import { planCreate } from './create.ts'
 import type { InstancePlan, Instances } from './instances.ts'
@@ -37,15 +38,20 @@ export interface Triggers {
   run(item: Item): Promise<void>
 }
 
+/** `ended`: the instance that was chosen for it is over. */
+type Done = true | 'ended'
+
 interface About {
   readonly item: Item
   readonly workflow: Workflow
   readonly trigger: Trigger
   readonly scope: Scope
   readonly keys: Keys
+  /** Another change came first: it is decided again. */
+  retry(): Promise<Done>
 }
 
-/** Each is somebody else's commit about the same key or instance. */
+/** Each is another commit about the same key or instance. After so many the job steps aside and lets the others go first. */
 const RACES_MAX = 10
 /** A turn that nobody announced is looked for so often. */
 const TURN_MS = 1_000
@@ -62,7 +68,6 @@ export function makeTriggers(
     readonly instances: Instances
     readonly rates: TriggerRates
     readonly plan: PlanEvent
-    settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
     wake(): void
   },
 ): Triggers {
@@ -100,13 +105,16 @@ export function makeTriggers(
     if (trigger.route !== null && !trigger.route.wants(scope))
       throw new ExpressionError('type', 'the condition no longer holds', 'where')
     const before = await findDone(item, trigger)
-    const plain: About = { item, workflow, trigger, scope, keys: [] }
+    const plain: About = { item, workflow, trigger, scope, keys: [], retry: async () => true }
     if (before !== null) return void (await skip(plain, 'EXISTS', before.effectRef))
     if (await isPaced(plain)) return
     if (work.instance !== null) return runChosen(plain, work.instance)
     const about = { ...plain, keys: trigger.keysOf(scope) }
-    for (let race = 0; race < RACES_MAX; race += 1) if (await decide(about)) return
-    await again(about, SHORT_WAIT_MS, 'others changed the same instance all the time')
+    await retrying(
+      RACES_MAX,
+      (retry: () => Promise<Done>) => decide({ ...about, retry }),
+      () => stepAside(about),
+    )
   }
 
   /** An event does what a trigger says once, however often it is replayed; a deliberate repetition says so. */
@@ -140,8 +148,7 @@ export function makeTriggers(
     return true
   }
 
-  /** False: somebody was quicker, and it is to be decided again. */
-  const decide = async (about: About): Promise<boolean> => {
+  const decide = async (about: About): Promise<Done> => {
     const { item, workflow, trigger, keys } = about
     const { work } = item
     const { document } = trigger
@@ -161,7 +168,8 @@ export function makeTriggers(
       case 'create':
         return create(about, rows)
       case 'update':
-        return (await update(about, step.instance, rows)) === true
+        await update(about, step.instance, rows)
+        return true
       case 'several':
         return orphan(about, rows, 'several')
       case 'wait':
@@ -180,7 +188,7 @@ export function makeTriggers(
     return gone.length === 0 ? rows : [{ ...first, after: unbuffer(first.row, gone) }, ...others]
   }
 
-  const create = async (about: About, rows: readonly KnownRow[]): Promise<boolean> => {
+  const create = async (about: About, rows: readonly KnownRow[]): Promise<Done> => {
     const { item, workflow, trigger, scope } = about
     const { work, event } = item
     if (await isFull(about)) return skip(about, 'MAX_INSTANCES', null)
@@ -210,15 +218,12 @@ export function makeTriggers(
   }
 
   /** `rows`: by which it was found; none where somebody chose it. */
-  const update = async (
-    about: About,
-    id: InstanceId,
-    rows: readonly KnownRow[],
-  ): Promise<boolean | 'ended'> => {
+  const update = async (about: About, id: InstanceId, rows: readonly KnownRow[]): Promise<Done> => {
     const { item, workflow, trigger, scope } = about
     const { work, event } = item
     const loaded = await instances.load(work.tenant, id)
-    if (loaded === null || loaded.instance.state !== 'active') return rows.length === 0 ? 'ended' : false
+    if (loaded === null || loaded.instance.state !== 'active')
+      return rows.length === 0 ? 'ended' : about.retry()
     const origin = await instances.originOf(work.tenant, loaded.instance)
     const input = {
       type: 'update',
@@ -242,12 +247,17 @@ export function makeTriggers(
 
   /** Somebody said which one it is for. */
   const runChosen = async (about: About, id: InstanceId): Promise<void> => {
-    for (let race = 0; race < RACES_MAX; race += 1) {
-      const done = await update(about, id, [])
-      if (done === true) return
-      if (done === 'ended') return void (await orphan({ ...about, keys: keysOrNone(about) }, [], 'nobody'))
-    }
+    const done = await retrying(
+      RACES_MAX,
+      (retry: () => Promise<Done>) => update({ ...about, retry }, id, []),
+      () => stepAside(about),
+    )
+    if (done === 'ended') await orphan({ ...about, keys: keysOrNone(about) }, [], 'nobody')
+  }
+
+  const stepAside = async (about: About): Promise<Done> => {
     await again(about, SHORT_WAIT_MS, 'others changed the same instance all the time')
+    return true
   }
 
   /** The orphan of one that waited, which has found where it belongs. */
@@ -271,24 +281,19 @@ export function makeTriggers(
     id: InstanceId,
     plan: InstancePlan,
     beside: typeof NO_CHANGE = NO_CHANGE,
-  ): Promise<boolean> => {
+  ): Promise<Done> => {
     const { item } = about
     const writes = [...plan.writes, ...beside.writes]
-    let settlement: Settlement | null = null
-    try {
-      settlement = await settle(about, {
-        to: 'done',
-        counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-        note: { ...EMPTY_NOTE, effectRef: id },
-        guards: [...plan.guards, ...beside.guards],
-        writes,
-        attempt: null,
-      })
-    } finally {
-      const result = settlement?.ok === true ? settlement.result : null
-      instances.settled(item.work.tenant, plan, { ok: result !== null }, result)
-    }
-    if (!settlement.ok) return settlement.why === 'stale'
+    const settlement = await settle(about, {
+      to: 'done',
+      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+      note: { ...EMPTY_NOTE, effectRef: id },
+      guards: [...plan.guards, ...beside.guards],
+      writes,
+      plans: [plan],
+      attempt: null,
+    })
+    if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (writes.some(({ w }) => w === 'work.again')) deps.wake()
     tell(about, action, id)
     return true
@@ -298,7 +303,7 @@ export function makeTriggers(
     about: About,
     rows: readonly KnownRow[],
     awaited: 'instance' | 'turn',
-  ): Promise<boolean> => {
+  ): Promise<Done> => {
     const { item, trigger } = about
     const { work } = item
     const { bufferMs } = trigger.document
@@ -322,14 +327,14 @@ export function makeTriggers(
       ...plan,
       attempt: null,
     })
-    return settlement.ok || settlement.why === 'stale'
+    return settlement.ok || settlement.why === 'stale' ? true : about.retry()
   }
 
   /**
    * It leaves its lane, so that whoever comes behind it may bring the instance about; an item of its own waits in its place, in the
    * row of its key, and keeps its turn there.
    */
-  const buffer = async (about: About, rows: readonly KnownRow[], waitsMs: number): Promise<boolean> => {
+  const buffer = async (about: About, rows: readonly KnownRow[], waitsMs: number): Promise<Done> => {
     const { work } = about.item
     const [first, ...others] = rows
     if (first === undefined) return orphan(about, rows, 'nobody')
@@ -354,7 +359,7 @@ export function makeTriggers(
   }
 
   /** Nobody came in time, or it fits several: people are told, and may say where it belongs. */
-  const orphan = async (about: About, rows: readonly KnownRow[], reason: OrphanReason): Promise<boolean> => {
+  const orphan = async (about: About, rows: readonly KnownRow[], reason: OrphanReason): Promise<Done> => {
     const { work } = about.item
     const [first] = rows
     const waited = first?.row.buffered.find((one) => one.work === work.id)
@@ -380,7 +385,7 @@ export function makeTriggers(
         guards: [...plan.guards, ...guards],
         writes: [...plan.writes, { w: 'orphan.put', row }, ...told.writes],
       },
-      told.plan,
+      told.plan === null ? undefined : [told.plan],
     )
   }
 
@@ -389,23 +394,18 @@ export function makeTriggers(
     why: string,
     effectRef: string | null,
     beside: typeof NO_CHANGE = NO_CHANGE,
-    plan: EventPlan | null = null,
-  ): Promise<boolean> => {
+    plans?: readonly Planned[],
+  ): Promise<Done> => {
     const { item } = about
-    let settlement: Settlement | null = null
-    try {
-      settlement = await settle(about, {
-        to: 'skipped',
-        counters: countersOf(item),
-        note: { ...EMPTY_NOTE, lastError: why, effectRef },
-        ...beside,
-        attempt: null,
-      })
-    } finally {
-      const result = settlement?.ok === true ? settlement.result : null
-      if (plan !== null) deps.settleBirths(plan, { ok: result !== null }, result)
-    }
-    if (!settlement.ok) return settlement.why === 'stale'
+    const settlement = await settle(about, {
+      to: 'skipped',
+      counters: countersOf(item),
+      note: { ...EMPTY_NOTE, lastError: why, effectRef },
+      ...beside,
+      ...(plans === undefined ? {} : { plans }),
+      attempt: null,
+    })
+    if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (beside.writes.some(({ w }) => w === 'work.again')) deps.wake()
     tell(about, why, effectRef)
     return true
@@ -445,7 +445,7 @@ export function makeTriggers(
     }
   }
 
-  const bury = async (
+  const bury = (
     item: Item,
     workflow: Workflow | null,
     trigger: Trigger | null,
@@ -464,26 +464,25 @@ export function makeTriggers(
       attempt: null,
     } as const
     const isReadable = workflow !== null && trigger !== null && reason !== 'unparseable'
-    let isDead = false
-    for (let race = 0; race < RACES_MAX && !isDead; race += 1) {
+    const settleDead = async (retry: () => Promise<void>): Promise<void> => {
       const beside = isReadable ? await leaveRow(item, workflow, trigger) : NO_CHANGE
       const { guards, writes } = beside
       const settlement = await settler.settle(item, trigger?.route ?? null, { ...dead, guards, writes })
-      if (!settlement.ok && settlement.why === 'stale') return
-      isDead = settlement.ok
-      if (isDead && writes.some(({ w }) => w === 'work.again')) deps.wake()
+      if (!settlement.ok) return settlement.why === 'stale' ? undefined : retry()
+      if (writes.some(({ w }) => w === 'work.again')) deps.wake()
+      log.control(
+        lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
+          route: workflow?.document.name ?? null,
+          work: item.work.id,
+          definition: item.work.definition,
+          class: failureClass,
+          message: error,
+          errorCode: reason,
+        }),
+      )
     }
-    if (!isDead) throw new Error('assertion failed: the row of a key changes without end')
-    log.control(
-      lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
-        route: workflow?.document.name ?? null,
-        work: item.work.id,
-        definition: item.work.definition,
-        class: failureClass,
-        message: error,
-        errorCode: reason,
-      }),
-    )
+    const unending = orFail('assertion failed: the row of a key changes without end')
+    return retrying(RACES_MAX, settleDead, unending)
   }
 
   const settle = (about: About, decision: Decision): Promise<Settlement> =>

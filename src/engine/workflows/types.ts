@@ -6,12 +6,13 @@ import type { Instance } from '../../core/instance/index.ts'
 import type { JsonValue } from '../../core/json/index.ts'
 import type { Stepped, Workflow } from '../../core/workflow/index.ts'
 import type { Seal } from '../../ports/seal.ts'
-import type { CommitResult, Guard, Store, Write } from '../../ports/store.ts'
+import type { Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
+import type { EventPlan, PlanEvent, PlanGroup } from '../event-plan.ts'
 import type { PlanDeps } from '../plan.ts'
 import type { PlanEnd } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import type { KnownRow } from './correlation.ts'
 
 export type SteppedOk = Extract<Stepped, { readonly ok: true }>
@@ -30,8 +31,8 @@ export interface Origin {
   header(): JsonValue
 }
 
-/** For a commit. `plans`: their births are settled with it, whatever came of it. */
-export interface InstancePlan {
+/** For a unit of work, which ends it. */
+export interface InstancePlan extends PlanGroup {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
   readonly plans: readonly EventPlan[]
@@ -57,5 +58,5 @@ export interface InstanceDeps {
   readonly planEnd: PlanEnd
   /** What happens is told to the bus. */
   readonly isMirrored: boolean
-  settleBirths(plan: EventPlan, outcome: { readonly ok: boolean }, result: CommitResult | null): void
+  readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
 }
