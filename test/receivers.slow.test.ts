@@ -157,11 +157,17 @@ describe('[SN15] the published vectors', () => {
     verifyWith.filter((secret) => secret.startsWith('whsec_')).map((secret) => ({ ...rest, secret })),
   )
 
+  /** The kit gives the one number of the vectors that a double would change as a bigint. */
+  const LARGE = 12345678901234567890n
+  const payloadOf = (body: string): unknown =>
+    JSON.parse(body, (_, value: unknown) => (value === Number(LARGE) ? LARGE : value))
+
   test('are taken by the kit', () => {
     expect(vectors.length).toBeGreaterThan(5)
+    expect(vectors.some(({ body }) => body.includes(String(LARGE)))).toBe(true)
     for (const { body, headers, verifyWith, timestamp } of vectors) {
       for (const secret of verifyWith) {
-        expect(verify(body, headers, secret, { now: timestamp * 1000 })).toEqual(JSON.parse(body))
+        expect(verify(body, headers, secret, { now: timestamp * 1000 })).toEqual(payloadOf(body))
       }
     }
   })
