@@ -52,6 +52,45 @@ export type Decision = DecisionBase &
       }
   )
 
+/** Of a decision made below: what it leaves out it does not need. */
+export type Saying = Pick<DecisionBase, 'counters' | 'note'> & Partial<DecisionBase>
+
+const NOTHING: Pick<DecisionBase, 'guards' | 'writes' | 'attempt'> = { guards: [], writes: [], attempt: null }
+
+export function done(saying: Saying): Decision {
+  return { to: 'done', ...NOTHING, ...saying }
+}
+
+/** Another job, or an earlier run, has done it, or it has nothing to do. */
+export function skipped(saying: Saying): Decision {
+  return { to: 'skipped', ...NOTHING, ...saying }
+}
+
+export function cancelled(saying: Saying): Decision {
+  return { to: 'cancelled', ...NOTHING, ...saying }
+}
+
+/** It waits for a person's decision. */
+export function parked(saying: Saying): Decision {
+  return { to: 'parked', ...NOTHING, ...saying }
+}
+
+/** `expiresInMs`: how much time it has from then on. Left out: as much as it had. */
+export function again(
+  delayMs: number,
+  saying: Saying & { readonly expiresInMs?: number },
+): Extract<Decision, { to: 'again' }> {
+  return { to: 'again', delayMs, ...NOTHING, ...saying }
+}
+
+/** `step`: how far it came. */
+export function dead(
+  why: Pick<Extract<Decision, { to: 'dead' }>, 'class' | 'reason' | 'error' | 'step'>,
+  saying: Saying,
+): Extract<Decision, { to: 'dead' }> {
+  return { to: 'dead', ...why, ...NOTHING, ...saying }
+}
+
 export interface OtherEnd {
   readonly held: Held
   readonly route: Route | null

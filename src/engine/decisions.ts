@@ -7,8 +7,10 @@ import { classifyCall } from '../core/failure/index.ts'
 import { decideDebounce, isStale, keepsPlace } from '../core/lane/index.ts'
 import { decideEffect } from '../core/ledger/index.ts'
 import { stepHost } from '../core/rate/index.ts'
-import { decideFailure } from '../core/work/index.ts'
+import { decideFailure, type FailureQuestion, type FailureStep, type WorkRow } from '../core/work/index.ts'
+import type { Random } from '../ports/random.ts'
 import { decideStop } from './function-stop.ts'
+import type { StoreTime } from './store-time.ts'
 
 export interface Decisions {
   readonly decideEffect: typeof decideEffect
@@ -34,6 +36,35 @@ export const DECISIONS: Decisions = {
   stepCircuit,
   stepHost,
   decideDrain,
+}
+
+/** An attempt that failed. What is left out says that repeating it is harmless, as of what has no effect outside. */
+export type FailedOutcome = Pick<FailureQuestion, 'class' | 'retryAfterMs'> &
+  Partial<Pick<FailureQuestion, 'effect' | 'idempotent' | 'canRepeat' | 'probeAfterMs' | 'expiresAt'>>
+
+/** What becomes of a job after one more attempt that failed, by the retry policy of its route. */
+export function decideNext(
+  deps: {
+    readonly decisions: Pick<Decisions, 'decideFailure'>
+    readonly random: Pick<Random, 'unit'>
+    readonly time: Pick<StoreTime, 'now'>
+  },
+  { work }: { readonly work: Pick<WorkRow, 'attempts' | 'waits' | 'losses' | 'expiresAt'> },
+  policy: FailureQuestion['policy'],
+  outcome: FailedOutcome,
+): FailureStep {
+  return deps.decisions.decideFailure({
+    effect: 'none',
+    idempotent: true,
+    canRepeat: true,
+    probeAfterMs: null,
+    expiresAt: work.expiresAt,
+    ...outcome,
+    counters: { attempts: work.attempts + 1, waits: work.waits, losses: work.losses },
+    policy,
+    jitter: deps.random.unit(),
+    now: deps.time.now(),
+  })
 }
 
 /** Lease that must be left beyond a call's own limit, for the commit after it. */

@@ -8,7 +8,8 @@ import { type FunctionOutcome, tellFailure } from '../core/function/index.ts'
 import type { LedgerEntry } from '../core/ledger/index.ts'
 import { type Attempt, EMPTY_NOTE } from '../core/work/index.ts'
 import type { Commits } from './commits.ts'
-import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
+import { again } from './decision.ts'
+import { type Decisions, decideNext, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { FunctionRun } from './function-run.ts'
 import { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
@@ -32,7 +33,7 @@ export function makeFunctionEnds(
     readonly decisions: Decisions
   },
 ): FunctionEnds {
-  const { store, random, log, time, commits, settler, decisions } = deps
+  const { store, log, time, commits, settler, decisions } = deps
 
   const endStopped: FunctionEnds['endStopped'] = async (run, outcome) => {
     const { call } = run
@@ -76,15 +77,14 @@ export function makeFunctionEnds(
       report(call, decision)
     } else if (settlement.why === 'guard') {
       // The ledger has changed meanwhile: the next run looks at it afresh.
-      await settler.settle(item, route, {
-        to: 'again',
-        delayMs: SHORT_WAIT_MS,
-        counters: { ...countersOf(item), waits: item.work.waits + 1 },
-        note: decision.note,
-        guards: [],
-        writes: [],
-        attempt: null,
-      })
+      await settler.settle(
+        item,
+        route,
+        again(SHORT_WAIT_MS, {
+          counters: { ...countersOf(item), waits: item.work.waits + 1 },
+          note: decision.note,
+        }),
+      )
     }
     return true
   }
@@ -99,18 +99,9 @@ export function makeFunctionEnds(
   const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {
     const { item, route, key } = call
     const failureClass = outcome.how === 'terminal' ? 'validation' : 'transient'
-    const step = decisions.decideFailure({
+    const step = decideNext(deps, item, route.document.retry, {
       class: failureClass,
-      effect: 'none',
-      idempotent: true,
-      canRepeat: true,
-      probeAfterMs: null,
-      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-      policy: route.document.retry,
       retryAfterMs: outcome.afterMs,
-      jitter: random.unit(),
-      now: time.now(),
-      expiresAt: item.work.expiresAt,
     })
     return makeObstacle(key, {
       step: step.step === 'again' ? 'again' : 'dead',

@@ -2,11 +2,11 @@
 // function-effects.ts says when each of them applies.
 
 import type { LedgerEntry } from '../core/ledger/index.ts'
-import { type Decisions, SHORT_WAIT_MS } from './decisions.ts'
+import { type Decisions, decideNext, SHORT_WAIT_MS } from './decisions.ts'
 import type { EngineDeps } from './deps.ts'
 import type { FunctionRun, OpenEffect } from './function-run.ts'
 import { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
-import { countersOf, ledgerGuard, reserveGuard, settleLedger } from './outcome.ts'
+import { ledgerGuard, reserveGuard, settleLedger } from './outcome.ts'
 import type { StoreTime } from './store-time.ts'
 
 export interface Obstacles {
@@ -40,24 +40,19 @@ const EXHAUSTED = {
 export function makeObstacles(
   deps: Pick<EngineDeps, 'random'> & { readonly time: StoreTime; readonly decisions: Decisions },
 ): Obstacles {
-  const { random, time, decisions } = deps
+  const { time } = deps
   return {
     doubt(run, effect, error, retryAfterMs) {
       const { item, route } = run.call
       const { idempotent, keyTtlMs, probeAfterMs } = effect.abilities
       const failureClass = idempotent ? 'transient' : 'unknown'
-      const step = decisions.decideFailure({
+      const step = decideNext(deps, item, route.document.retry, {
         class: failureClass,
         effect: 'maybe',
         idempotent,
         canRepeat: keyTtlMs !== null,
         probeAfterMs,
-        counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-        policy: route.document.retry,
         retryAfterMs,
-        jitter: random.unit(),
-        now: time.now(),
-        expiresAt: item.work.expiresAt,
       })
       return makeObstacle(effect.key, {
         step: step.step,

@@ -14,6 +14,7 @@ import type { Source } from '../core/source/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../core/work/index.ts'
 import type { Guard, Store, Write } from '../ports/store.ts'
 import { makeUnreadItems } from './bus/index.ts'
+import { again, done } from './decision.ts'
 import { isDelivered, isUnderWay } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from './emit.ts'
@@ -109,15 +110,17 @@ export function makeIntakeItems(
         ...plans.flatMap((plan) => plan.writes),
         ...matches(event, routes.length + dispatched.length, isAgain),
       ]
-      const settlement = await settler.settle(item, null, {
-        to: 'done',
-        counters: { ...countersOf(item), attempts: work.attempts + 1 },
-        note: EMPTY_NOTE,
-        guards,
-        writes,
-        plans,
-        attempt: null,
-      })
+      const settlement = await settler.settle(
+        item,
+        null,
+        done({
+          counters: { ...countersOf(item), attempts: work.attempts + 1 },
+          note: EMPTY_NOTE,
+          guards,
+          writes,
+          plans,
+        }),
+      )
       if (settlement.ok)
         log.control(lineOf('ingest', writes.length > 1 ? 'MATCHED' : 'UNMATCHED', event, { work: work.id }))
       if (settlement.ok || settlement.why === 'stale') return
@@ -136,8 +139,7 @@ export function makeIntakeItems(
   const putBack = async (item: Item): Promise<void> => {
     const { key, class: failure, lastError } = item.work
     const note = { ...EMPTY_NOTE, key, class: failure, lastError }
-    const decided = { counters: countersOf(item), note, guards: [], writes: [], attempt: null }
-    await settler.settle(item, null, { ...decided, to: 'again', delayMs: 0 })
+    await settler.settle(item, null, again(0, { counters: countersOf(item), note }))
   }
 
   /** `gone`: it had rules for its events, and nobody knows what they would be now. */

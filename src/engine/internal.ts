@@ -12,6 +12,7 @@ import { EMPTY_NOTE } from '../core/work/index.ts'
 import { CodeRefusedError, type FunctionOutcome } from '../ports/code.ts'
 import type { Guard, Write } from '../ports/store.ts'
 import type { FunctionConnections } from './connections/index.ts'
+import { done, skipped } from './decision.ts'
 import { SETTLE_MARGIN_MS } from './decisions.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { type Emitted, findEmitFault, makeEmitted, planEmitted } from './emit.ts'
@@ -162,14 +163,11 @@ export function makeInternalActions(
     // Either the ledger has the effect, or an emitted event is known by its dedup key: both are the same effect.
     const own = entry === null || entry.work === call.item.work.id
     const effectRef = own ? (entry?.effectRef ?? null) : (entry.effectRef ?? entry.work)
-    const ended = await settler.settle(call.item, call.route, {
-      to: own ? 'done' : 'skipped',
+    const saying = {
       counters: countersOf(call.item),
       note: { ...EMPTY_NOTE, key: call.key, effectRef },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    }
+    const ended = await settler.settle(call.item, call.route, own ? done(saying) : skipped(saying))
     if (ended.ok) report(call, own ? 'DONE' : 'DEDUPE_HIT', call.item.work.attempts, null)
   }
 

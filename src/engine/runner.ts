@@ -10,7 +10,8 @@ import { CodeRefusedError } from '../ports/code.ts'
 import { StoreError } from '../ports/store.ts'
 import type { Actions, BuryRoute } from './actions.ts'
 import type { Rotations } from './credentials/index.ts'
-import type { Decisions } from './decisions.ts'
+import { again, dead } from './decision.ts'
+import { type Decisions, decideNext } from './decisions.ts'
 import type { DeliveryRunner } from './deliveries/index.ts'
 import type { EngineDeps } from './deps.ts'
 import { byAge, findEarlierKey } from './earlier-key.ts'
@@ -63,7 +64,7 @@ export function makeRunner(
     spread(): Spread
   },
 ): Runner {
-  const { time, random, log, registry, settler } = deps
+  const { time, log, registry, settler } = deps
 
   const run = async (item: Item): Promise<void> => {
     try {
@@ -123,15 +124,14 @@ export function makeRunner(
     else log.error('work.broken', fields)
     const { work } = item
     try {
-      await settler.settle(item, null, {
-        to: 'again',
-        delayMs: Math.min(INTERRUPTED_LAST_MS, INTERRUPTED_FIRST_MS * 2 ** Math.min(work.waits, 20)),
-        counters: { ...countersOf(item), waits: work.waits + 1 },
-        note: { ...EMPTY_NOTE, key: work.key, class: work.class, lastError: messageOf(error) },
-        guards: [],
-        writes: [],
-        attempt: null,
-      })
+      await settler.settle(
+        item,
+        null,
+        again(Math.min(INTERRUPTED_LAST_MS, INTERRUPTED_FIRST_MS * 2 ** Math.min(work.waits, 20)), {
+          counters: { ...countersOf(item), waits: work.waits + 1 },
+          note: { ...EMPTY_NOTE, key: work.key, class: work.class, lastError: messageOf(error) },
+        }),
+      )
     } catch (again) {
       // A store that is closed: the item comes back when this incarnation ends.
       log.warn('work.kept', { work: work.id, error: messageOf(again) })
@@ -201,17 +201,14 @@ export function makeRunner(
   }
 
   const bury: BuryRoute = async (item, route, key, failureClass, reason, error) => {
-    const settlement = await settler.settle(item, route, {
-      to: 'dead',
-      class: failureClass,
-      reason,
-      error,
-      counters: countersOf(item),
-      note: { ...EMPTY_NOTE, key, class: failureClass, lastError: error },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    const settlement = await settler.settle(
+      item,
+      route,
+      dead(
+        { class: failureClass, reason, error },
+        { counters: countersOf(item), note: { ...EMPTY_NOTE, key, class: failureClass, lastError: error } },
+      ),
+    )
     if (!settlement.ok) return
     const facts = {
       work: item.work.id,
@@ -234,47 +231,35 @@ export function makeRunner(
   const fail = async (call: InternalCall, failure: InternalFailure): Promise<void> => {
     const { item, route, key } = call
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
-    const step = deps.decisions.decideFailure({
+    const step = decideNext(deps, item, route.document.retry, {
       class: failure.class,
-      effect: 'none',
-      idempotent: true,
-      canRepeat: true,
-      probeAfterMs: null,
-      counters,
-      policy: route.document.retry,
       retryAfterMs: failure.retryAfterMs,
-      jitter: random.unit(),
-      now: time.now(),
-      expiresAt: item.work.expiresAt,
     })
     const note = { ...EMPTY_NOTE, key, class: failure.class, lastError: failure.error }
-    const dead = step.step === 'dead'
+    const isDead = step.step === 'dead'
     const attempt = {
       number: counters.attempts,
       startedAt: time.now(),
       durationMs: 0,
-      outcome: dead ? ('dead' as const) : ('again' as const),
+      outcome: isDead ? ('dead' as const) : ('again' as const),
       class: failure.class,
       httpStatus: null,
       error: failure.error,
     }
-    const base = { counters, note, guards: [], writes: [], attempt }
+    const base = { counters, note, attempt }
     const settlement = await settler.settle(
       item,
       route,
       step.step === 'again'
-        ? { ...base, to: 'again', delayMs: step.delayMs, counters: step.counters }
-        : {
-            ...base,
-            to: 'dead',
-            class: failure.class,
-            reason: dead ? step.reason : 'cap_reached',
-            error: failure.error,
-          },
+        ? again(step.delayMs, { ...base, counters: step.counters })
+        : dead(
+            { class: failure.class, reason: isDead ? step.reason : 'cap_reached', error: failure.error },
+            base,
+          ),
     )
     if (!settlement.ok) return
     log.control(
-      lineOf(dead ? 'dead-letter' : 'effect', dead ? 'DEAD_LETTERED' : 'RETRY', item.event, {
+      lineOf(isDead ? 'dead-letter' : 'effect', isDead ? 'DEAD_LETTERED' : 'RETRY', item.event, {
         route: route.document.name,
         work: item.work.id,
         definition: item.work.definition,
@@ -302,15 +287,14 @@ export function makeRunner(
     if (time.now() + delayMs >= item.work.expiresAt) {
       return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
     }
-    await settler.settle(item, route, {
-      to: 'again',
-      delayMs,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: { ...EMPTY_NOTE, key, lastError: 'another item holds the key' },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await settler.settle(
+      item,
+      route,
+      again(delayMs, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: { ...EMPTY_NOTE, key, lastError: 'another item holds the key' },
+      }),
+    )
   }
 
   return {

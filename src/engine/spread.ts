@@ -8,6 +8,7 @@ import { EMPTY_NOTE } from '../core/work/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { Write } from '../ports/store.ts'
 import type { BuryRoute } from './actions.ts'
+import { skipped } from './decision.ts'
 import type { Item } from './item.ts'
 import { lineOf } from './lines.ts'
 import { countersOf } from './outcome.ts'
@@ -39,14 +40,11 @@ export function makeSpread(deps: {
         (work): Write => ({ w: 'work.add', work, lease: null, delayMs: delayOf(route, work) }),
       )
       const action = count === 0 ? 'EMPTY' : 'SPREAD'
-      const settlement = await deps.settler.settle(item, route, {
-        to: 'skipped',
-        counters: countersOf(item),
-        note: { ...EMPTY_NOTE, lastError: action },
-        guards: [],
-        writes,
-        attempt: null,
-      })
+      const settlement = await deps.settler.settle(
+        item,
+        route,
+        skipped({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: action }, writes }),
+      )
       if (!settlement.ok) return
       const facts = {
         route: route.document.name,

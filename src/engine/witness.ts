@@ -8,6 +8,7 @@ import { acknowledgement } from '../core/ledger/index.ts'
 import { EMPTY_NOTE } from '../core/work/index.ts'
 import type { Store } from '../ports/store.ts'
 import type { Commits } from './commits.ts'
+import { again, done } from './decision.ts'
 import { nameNext, otherDoubts } from './doubts.ts'
 import { type InternalCall, settleLedger } from './outcome.ts'
 import type { Settler } from './settle.ts'
@@ -37,8 +38,8 @@ export function makeWitness(deps: {
       const isNeeded = goesOn || item.work.kind === 'batch' || item.work.kind === 'step'
       const evidence = acknowledgement(epoch, effectRef, isNeeded ? result : null)
       await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
-      const done = settleLedger(key, 'done', 'acknowledged', effectRef, result)
-      await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [done])
+      const acknowledged = settleLedger(key, 'done', 'acknowledged', effectRef, result)
+      await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [acknowledged])
       // Somebody may have parked the item before the evidence came; the ledger is done now, so nobody parks it again.
       const reads = store.forTenant(tenant)
       const work = await commits.stubbornly(() => reads.work(id))
@@ -50,17 +51,14 @@ export function makeWitness(deps: {
         if (next !== undefined) await commits.firmly(tenant, naming.guards, naming.writes)
       }
       if (work.state !== 'parked') return
-      const base = {
+      const saying = {
         counters: { attempts: work.attempts, waits: work.waits, losses: work.losses },
         note: { ...EMPTY_NOTE, key, effectRef },
-        guards: [],
-        writes: [],
-        attempt: null,
       }
       await settler.settleUnheld(
         { work, event: item.event },
         route,
-        goesOn ? { ...base, to: 'again', delayMs: 0 } : { ...base, to: 'done' },
+        goesOn ? again(0, saying) : done(saying),
         { g: 'work', work: id, state: 'parked', epoch: work.epoch },
       )
       if (goesOn) deps.wake()

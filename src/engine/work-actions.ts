@@ -26,6 +26,7 @@ import { type AllowedAct, allowedActs, goesOn, isOfInstance, isOrphans } from '.
 import type { Commits } from './commits.ts'
 import { connectionOf } from './connections/index.ts'
 import { type Decided, decidedText } from './decided.ts'
+import { again, cancelled, done } from './decision.ts'
 import type { EngineConfig, EngineDeps } from './deps.ts'
 import { nameNext, otherDoubts } from './doubts.ts'
 import { lineOf } from './lines.ts'
@@ -179,12 +180,12 @@ export function makeWorkActions(
         lastError: decidedText(decided),
         effectRef: entry.effectRef,
       }
-      const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [], attempt: null }
+      const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [] }
       await settle(
         found,
         as === 'done' && !isFunction
-          ? { ...base, to: 'done', counters: countersOf(work) }
-          : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
+          ? done({ ...base, counters: countersOf(work) })
+          : again(0, { ...base, counters: AFRESH }),
         action,
         decided,
       )
@@ -232,12 +233,10 @@ export function makeWorkActions(
       const result = said === undefined ? null : resultText(said, config.resultBytesMax)
       const to = isFound ? 'done' : 'released'
       const word = settleLedger(entry.key, to, 'probe', effectRef, result ?? entry.result)
-      const base = { note, guards: [ledgerGuard(entry)], writes: [word], attempt: null }
+      const base = { note, guards: [ledgerGuard(entry)], writes: [word] }
       await settle(
         found,
-        isFound
-          ? { ...base, to: 'done', counters: countersOf(work) }
-          : { ...base, to: 'again', delayMs: 0, counters: AFRESH },
+        isFound ? done({ ...base, counters: countersOf(work) }) : again(0, { ...base, counters: AFRESH }),
         isFound ? 'PROBED_FOUND' : 'PROBED_ABSENT',
         decided,
       )
@@ -250,20 +249,7 @@ export function makeWorkActions(
       mustStand(work)
       // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
       if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
-      await settle(
-        found,
-        {
-          to: 'again',
-          delayMs: 0,
-          counters: putBackCounters(work),
-          note: noteOf(work),
-          guards: [],
-          writes: [],
-          attempt: null,
-        },
-        'RETRIED',
-        decided,
-      )
+      await settle(found, again(0, { counters: putBackCounters(work), note: noteOf(work) }), 'RETRIED', decided)
     },
 
     async cancel(tenant, id, decided) {
@@ -287,16 +273,14 @@ export function makeWorkActions(
       const reserved = open.filter(({ state }) => state === 'reserved')
       await settle(
         found,
-        {
-          to: 'cancelled',
+        cancelled({
           counters: countersOf(work),
           // It names one that is in doubt, where there is one: a person is asked about that, and then about the next.
           note: { ...noteOf(work), key: named?.key ?? key, lastError: decidedText(decided) },
           guards: open.map(ledgerGuard),
           // A reserve that nobody will use again is doubt, as after a crash.
           writes: reserved.map((one) => settleLedger(one.key, 'unknown', 'crash', null, null)),
-          attempt: null,
-        },
+        }),
         'CANCELLED',
         decided,
       )

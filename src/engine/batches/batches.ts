@@ -4,6 +4,7 @@
 import { batchScope } from '../../core/batch/index.ts'
 import type { WorkId } from '../../core/ids/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type WorkRow } from '../../core/work/index.ts'
+import { skipped } from '../decision.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Effects } from '../effects/index.ts'
 import type { Item } from '../item.ts'
@@ -45,14 +46,11 @@ export function makeBatches(
       frozen.delete(work.id)
       const members = known ?? (await loadMembers(store.forTenant(work.tenant), work, route, config.vars))
       if (members.length === 0) {
-        await settler.settle(item, null, {
-          to: 'skipped',
-          counters: countersOf(item),
-          note: { ...EMPTY_NOTE, lastError: 'EMPTY' },
-          guards: [],
-          writes: [],
-          attempt: null,
-        })
+        await settler.settle(
+          item,
+          null,
+          skipped({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: 'EMPTY' } }),
+        )
         return null
       }
       const key = keyOfBatch(members)

@@ -9,8 +9,8 @@ import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../core/w
 import type { Random } from '../../ports/random.ts'
 import type { Seal } from '../../ports/seal.ts'
 import type { Write } from '../../ports/store.ts'
-import type { Decision, OtherEnd } from '../decision.ts'
-import type { Decisions } from '../decisions.ts'
+import { again, cancelled, type Decision, dead, done, type OtherEnd, parked, skipped } from '../decision.ts'
+import { type Decisions, decideNext } from '../decisions.ts'
 import { outcomeWord, SAYING, settleLedger } from '../outcome.ts'
 import { sealResult } from '../sensitive.ts'
 import type { StoreTime } from '../store-time.ts'
@@ -55,29 +55,24 @@ export function makeMemberEnds(deps: {
     const { action } = route
     const isHttp = action.type === 'http'
     const counters = triedOnce(member)
-    const step = deps.decisions.decideFailure({
+    const step = decideNext(deps, member, route.document.retry, {
       class: 'unknown',
       effect: 'maybe',
       idempotent: isHttp && action.policy.idempotent,
       // The vendor knows the batch's key, not the member's.
       canRepeat: false,
       probeAfterMs: isHttp ? action.abilities.probeAfterMs : null,
-      counters,
-      policy: route.document.retry,
       retryAfterMs: null,
-      jitter: deps.random.unit(),
-      now: time.now(),
-      expiresAt: member.work.expiresAt,
     })
     const note = { ...noteOf(member, batch), class: 'unknown' as const, lastError: why }
-    const base = { note, guards: [], writes: [], attempt: attemptOf(counters, note, outcomeWord(step)) }
+    const base = { counters, note, attempt: attemptOf(counters, note, outcomeWord(step)) }
     const ledger = settleLedger(member.key, 'unknown', 'no-answer', null, null)
-    const decision: Decision =
+    const decision =
       step.step === 'again'
-        ? { ...base, to: 'again', delayMs: step.delayMs, counters: step.counters }
+        ? again(step.delayMs, { ...base, counters: step.counters })
         : step.step === 'park'
-          ? { ...base, to: 'parked', counters }
-          : { ...base, to: 'dead', counters, class: 'unknown', reason: step.reason, error: why }
+          ? parked(base)
+          : dead({ class: 'unknown', reason: step.reason, error: why }, base)
     return ended(member, route, decision, ledger)
   }
 
@@ -93,17 +88,7 @@ export function makeMemberEnds(deps: {
         return ended(
           member,
           route,
-          {
-            to: 'dead',
-            class: 'validation',
-            reason: 'rejected',
-            error,
-            counters,
-            note,
-            guards: [],
-            writes: [],
-            attempt,
-          },
+          dead({ class: 'validation', reason: 'rejected', error }, { counters, note, attempt }),
           settleLedger(member.key, 'released', 'not-applied', null, null),
         )
       }
@@ -114,7 +99,7 @@ export function makeMemberEnds(deps: {
       return ended(
         member,
         route,
-        { to: 'done', counters, note, guards: [], writes: [], attempt: null },
+        done({ counters, note }),
         settleLedger(member.key, 'done', proofOf(batch), effectRef, result),
       )
     },
@@ -125,8 +110,8 @@ export function makeMemberEnds(deps: {
         ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
         : settleLedger(member.key, 'released', 'not-applied', null, null)
       const { reason, error } = batch
-      const died = { to: 'dead', class: batch.class, reason, error, counters, note } as const
-      return ended(member, route, { ...died, guards: [], writes: [], attempt: null }, ledger)
+      const died = dead({ class: batch.class, reason, error }, { counters, note })
+      return ended(member, route, died, ledger)
     },
     cancelled(member, route, batch, inDoubt) {
       const { attempts, waits, losses } = member.work
@@ -134,14 +119,7 @@ export function makeMemberEnds(deps: {
       return ended(
         member,
         route,
-        {
-          to: 'cancelled',
-          counters: { attempts, waits, losses },
-          note,
-          guards: [],
-          writes: [],
-          attempt: null,
-        },
+        cancelled({ counters: { attempts, waits, losses }, note }),
         inDoubt
           ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
           : settleLedger(member.key, 'released', 'never-sent', null, null),
@@ -155,7 +133,7 @@ export function makeMemberEnds(deps: {
       return ended(
         member,
         route,
-        { to: 'skipped', counters, note, guards: [], writes: [], attempt: null },
+        skipped({ counters, note }),
         settleLedger(member.key, 'done', 'acknowledged', effectRef, null),
       )
     },

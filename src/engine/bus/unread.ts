@@ -7,6 +7,7 @@ import { stringifyJson } from '../../core/json/index.ts'
 import type { Source } from '../../core/source/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import { planAcceptance } from '../acceptance.ts'
+import { done } from '../decision.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
 import type { Bury } from '../letters.ts'
@@ -32,13 +33,15 @@ export function makeUnreadItems(
   const { log, planning, settler, bury } = deps
 
   const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>
-    settler.settle(item, null, {
-      to: 'done',
-      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-      note: EMPTY_NOTE,
-      attempt: null,
-      ...more,
-    })
+    settler.settle(
+      item,
+      null,
+      done({
+        counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+        note: EMPTY_NOTE,
+        ...more,
+      }),
+    )
 
   const keep = async (item: Item, source: Source, read: Read): Promise<void> => {
     const draft = draftOf(planning.ids, item, source, read)

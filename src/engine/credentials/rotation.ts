@@ -14,6 +14,8 @@ import { type NewRun, RUN_ATTEMPTS_MAX, runIdOf } from '../../core/run/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../core/work/index.ts'
 import type { Write } from '../../ports/store.ts'
+import { again, dead, done, parked } from '../decision.ts'
+import { decideNext } from '../decisions.ts'
 import type { EventPlan } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
 import type { Item } from '../item.ts'
@@ -63,7 +65,7 @@ export function makeRotations(
     readonly vendor: AtVendor
   },
 ): Rotations {
-  const { store, log, random, time, ids, registry, settler, book, values, vendor, secrets } = deps
+  const { store, log, time, ids, registry, settler, book, values, vendor, secrets } = deps
 
   const run = async (item: Item): Promise<void> => {
     const { work, event } = item
@@ -332,14 +334,12 @@ export function makeRotations(
       name,
       [{ type: 'waited', at: time.now(), token: rotation.token }],
       () => ({
-        decision: {
-          to: 'parked',
+        decision: parked({
           counters: countersOf(item),
           note: { ...EMPTY_NOTE, class: 'auth', lastError: error },
           guards: end?.guards ?? [],
           writes: end?.writes ?? [],
-          attempt: null,
-        },
+        }),
         plan: null,
       }),
       kept,
@@ -353,26 +353,15 @@ export function makeRotations(
     const { item, account, rotation } = about
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
     const isLimited = failure.class === 'rate_limited'
-    const step = deps.decisions.decideFailure({
+    const step = decideNext(deps, item, RETRY_PROFILES.ROTATION, {
       class: isLimited ? 'rate_limited' : 'transient',
-      effect: 'none',
-      idempotent: true,
-      canRepeat: true,
-      probeAfterMs: null,
-      counters,
-      policy: RETRY_PROFILES.ROTATION,
       retryAfterMs: failure.retryAfterMs,
-      jitter: random.unit(),
-      now: time.now(),
-      expiresAt: item.work.expiresAt,
     })
     if (step.step !== 'again')
       return bury(item, account.credential.name, rotation, failure, counters.attempts)
     const { name } = account.credential
     const run = await runRow(item, account, failure.verified, 'failed', counters.attempts)
-    const settlement = await settler.settle(item, null, {
-      to: 'again',
-      delayMs: step.delayMs,
+    const decision = again(step.delayMs, {
       counters: step.counters,
       note: {
         ...EMPTY_NOTE,
@@ -384,6 +373,7 @@ export function makeRotations(
       writes: [...run, ...(failure.end?.writes ?? [])],
       attempt: attemptOf(failure.verified, counters.attempts, 'again', failure.class, failure.error),
     })
+    const settlement = await settler.settle(item, null, decision)
     if (!settlement.ok) return
     deps.wake(step.delayMs)
     tell(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
@@ -465,27 +455,23 @@ export function makeRotations(
   }
 
   const aside = async (item: Item, why: string): Promise<void> => {
-    const settlement = await settler.settle(item, null, {
-      to: 'again',
-      delayMs: ASIDE_MS,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: { ...EMPTY_NOTE, class: item.work.class, lastError: why },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    const settlement = await settler.settle(
+      item,
+      null,
+      again(ASIDE_MS, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: { ...EMPTY_NOTE, class: item.work.class, lastError: why },
+      }),
+    )
     if (settlement.ok) deps.wake(ASIDE_MS)
   }
 
   const over = async (item: Item, why: string): Promise<void> => {
-    await settler.settle(item, null, {
-      to: 'done',
-      counters: countersOf(item),
-      note: { ...EMPTY_NOTE, lastError: why },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await settler.settle(
+      item,
+      null,
+      done({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: why } }),
+    )
   }
 
   const runRevoke = async (
@@ -541,8 +527,8 @@ export function makeRotations(
       item,
       null,
       isLast
-        ? { ...base, to: 'dead', class: failureClass, reason: 'rotation_failed', error, step: REVOKE_STEP }
-        : { ...base, to: 'again', delayMs },
+        ? dead({ class: failureClass, reason: 'rotation_failed', error, step: REVOKE_STEP }, base)
+        : again(delayMs, base),
     )
     if (!settlement.ok) return
     deps.wake(delayMs)

@@ -6,6 +6,7 @@ import { messageOf } from '../../core/errors/index.ts'
 import type { TenantId } from '../../core/ids/index.ts'
 import { SECOND } from '../../core/time/index.ts'
 import { EMPTY_NOTE, type WorkState } from '../../core/work/index.ts'
+import { again } from '../decision.ts'
 import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin.ts'
 import type { CredentialBook } from './book.ts'
 import type { CredentialDeps } from './deps.ts'
@@ -56,17 +57,14 @@ export function makeWaiting(
     const settlement = await settler.settleUnheld(
       { work, event },
       null,
-      {
-        to: 'again',
-        delayMs: 0,
+      again(0, {
         counters: AFRESH,
         note: { ...EMPTY_NOTE, class: work.class, lastError: 'its next secret is there' },
         // A person may have needed all of its time.
         expiresInMs: ROTATION_EXPIRES_MS,
         guards: change === null ? [] : [change.guard],
         writes: change === null ? [] : [change.write],
-        attempt: null,
-      },
+      }),
       { g: 'work', work: work.id, state: 'parked', epoch: work.epoch },
     )
     if (!settlement.ok) return true

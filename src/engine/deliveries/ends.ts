@@ -13,6 +13,8 @@ import { responseHead, type Subscription } from '../../core/subscription/index.t
 import type { Instant } from '../../core/time/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE } from '../../core/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
+import { again, cancelled, dead, done, skipped } from '../decision.ts'
+import { decideNext } from '../decisions.ts'
 import type { EventPlan } from '../event-plan.ts'
 import type { Item } from '../item.ts'
 import { storableError } from '../letters.ts'
@@ -69,10 +71,10 @@ export interface DeliveryEnds {
 }
 
 export const SUBSCRIPTION_GONE = 'SUBSCRIPTION_GONE'
-const NOTHING = { guards: [], writes: [], attempt: null }
 
 export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
-  const { log, random, time, settler, watch } = deps
+  const { log, time, settler, watch } = deps
+
   /** Settles with the event that tells it, where somebody wants that. */
   const settleTelling = (
     item: Item,
@@ -121,7 +123,11 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     )
   }
 
-  const dead = (item: Item, subscription: Subscription, decision: Extract<Decision, { to: 'dead' }>) => {
+  const settleDead = (
+    item: Item,
+    subscription: Subscription,
+    decision: Extract<Decision, { to: 'dead' }>,
+  ) => {
     const { class: failureClass, reason, counters, note } = decision
     const how = {
       attempts: counters.attempts,
@@ -137,12 +143,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const counters = countedUp(item)
       const { startedAt, outcome, target } = attempted
       const { httpStatus, durationMs } = measuredOf(outcome)
-      const decision: Decision = {
-        to: 'done',
+      const decision = done({
         counters,
         note: { ...EMPTY_NOTE, httpStatus, durationMs },
-        guards: [],
-        writes: [],
         attempt: attemptOf(
           item,
           counters.attempts,
@@ -152,7 +155,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
           null,
           echoesOf(subscription, attempted),
         ),
-      }
+      })
       const how = { attempts: counters.attempts, httpStatus, durationMs }
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
       const { name } = subscription.document
@@ -169,17 +172,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const now = time.now()
       const askedMs = failed.retryAfterMs === null ? null : Math.min(failed.retryAfterMs, document.maxWaitMs)
       const expiresAt = expiryOf(item, route, failed, askedMs ?? 0)
-      const step = deps.decisions.decideFailure({
+      const step = decideNext(deps, item, document.retry, {
         class: failed.class,
-        effect: 'none',
-        idempotent: true,
-        canRepeat: true,
-        probeAfterMs: null,
-        counters,
-        policy: document.retry,
         retryAfterMs: askedMs,
-        jitter: random.unit(),
-        now,
         expiresAt,
       })
       const isWait = step.step === 'again' && step.counters.attempts < counters.attempts
@@ -187,31 +182,21 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const base = {
         counters,
         note: { ...EMPTY_NOTE, class: failed.class, lastError: error, ...measuredOf(outcome) },
-        guards: [],
-        writes: [],
         attempt: attemptOf(item, counters.attempts, failed, word, failed.class, error, echoes),
       }
       const isOver = step.step !== 'again'
-      const decision: Decision = isOver
-        ? {
+      // A repetition is harmless: nothing is ever parked.
+      const reason = step.step === 'dead' ? step.reason : 'cap_reached'
+      const decision = isOver
+        ? dead({ class: failed.class, reason, error, step: 'call' }, base)
+        : again(step.delayMs, {
             ...base,
-            to: 'dead',
-            class: failed.class,
-            // A repetition is harmless: nothing is ever parked.
-            reason: step.step === 'dead' ? step.reason : 'cap_reached',
-            error,
-            step: 'call',
-          }
-        : {
-            ...base,
-            to: 'again',
-            delayMs: step.delayMs,
             counters: step.counters,
             ...(expiresAt > item.work.expiresAt && { expiresInMs: expiresAt - now }),
-          }
+          })
       const settlement =
         decision.to === 'dead'
-          ? await dead(item, subscription, decision)
+          ? await settleDead(item, subscription, decision)
           : await settler.settle(item, route, decision)
       const action = isOver ? 'DEAD_LETTERED' : isWait ? 'WAIT' : 'RETRY'
       tellLine(item, document.name, settlement.ok ? action : 'STALE', decision, target)
@@ -226,30 +211,23 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     },
 
     async bury(item, subscription, { class: failureClass, reason, error, step }) {
-      const decision = {
-        ...NOTHING,
-        to: 'dead',
-        class: failureClass,
-        reason,
-        error,
-        step,
-        counters: countersOf(item),
-        note: { ...EMPTY_NOTE, class: failureClass, lastError: error },
-      } as const
-      const settlement = await dead(item, subscription, decision)
+      const note = { ...EMPTY_NOTE, class: failureClass, lastError: error }
+      const why = { class: failureClass, reason, error, step }
+      const decision = dead(why, { counters: countersOf(item), note })
+      const settlement = await settleDead(item, subscription, decision)
       if (settlement.ok) tellLine(item, subscription.document.name, 'DEAD_LETTERED', decision, null, reason)
     },
 
     async skip(item, { route, document }, by, why) {
       const note = { ...EMPTY_NOTE, effectRef: by, lastError: why }
-      const decision: Decision = { ...NOTHING, to: 'skipped', counters: countersOf(item), note }
+      const decision = skipped({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, route, decision)
       if (settlement.ok) tellLine(item, document.name, 'DEDUPE_HIT', decision, null)
     },
 
     async gone(item, name) {
       const note = { ...EMPTY_NOTE, lastError: SUBSCRIPTION_GONE }
-      const decision: Decision = { ...NOTHING, to: 'cancelled', counters: countersOf(item), note }
+      const decision = cancelled({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, null, decision)
       if (settlement.ok) tellLine(item, name, 'CANCELLED', decision, null)
     },
@@ -257,19 +235,13 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     async putBack(item, route) {
       const { class: failureClass, lastError, httpStatus, durationMs } = item.work
       const note = { ...EMPTY_NOTE, class: failureClass, lastError, httpStatus, durationMs }
-      await settler.settle(item, route, {
-        ...NOTHING,
-        to: 'again',
-        delayMs: 0,
-        counters: countersOf(item),
-        note,
-      })
+      await settler.settle(item, route, again(0, { counters: countersOf(item), note }))
     },
 
     async wait(item, route, delayMs, why) {
       const counters: Counters = { ...countersOf(item), waits: item.work.waits + 1 }
       const note = { ...EMPTY_NOTE, class: item.work.class, lastError: why }
-      const decision: Decision = { ...NOTHING, to: 'again', delayMs, counters, note }
+      const decision = again(delayMs, { counters, note })
       const settlement = await settler.settle(item, route, decision)
       if (settlement.ok) tellLine(item, route.document.name, 'WAIT', decision, null)
     },

@@ -5,6 +5,7 @@ import { decideExhausted, type FailureStep } from '../../core/work/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Round } from '../call.ts'
+import { again, dead, done, parked, type Saying, skipped } from '../decision.ts'
 import { lineOf } from '../lines.ts'
 import {
   type Call,
@@ -16,12 +17,12 @@ import {
   unreservedGuard,
   withoutWords,
 } from '../outcome.ts'
-import type { Decision, DecisionBase, Settlement, Settler } from '../settle.ts'
+import type { Decision, Settlement, Settler } from '../settle.ts'
 import type { StoreTime } from '../store-time.ts'
 
 export interface Ends {
   finish(call: Call, action: string, decision: Decision): Promise<Settlement>
-  carryOut(call: Call, step: FailureStep, decision: DecisionBase): Promise<Settlement>
+  carryOut(call: Call, step: FailureStep, decision: Saying): Promise<Settlement>
   /** The effect is there: by this item (done) or by an earlier one (skipped, with a pointer). */
   finishKnown(call: Call, entry: LedgerEntry, own: boolean): Promise<Round>
   /** A doubt is settled: the effect turned out to be there. */
@@ -87,24 +88,14 @@ export function makeEnds(deps: {
     switch (step.step) {
       case 'again': {
         const action = step.counters.attempts < decision.counters.attempts ? 'WAIT' : 'RETRY'
-        return finish(call, action, {
-          ...decision,
-          to: 'again',
-          delayMs: step.delayMs,
-          counters: step.counters,
-        })
+        return finish(call, action, again(step.delayMs, { ...decision, counters: step.counters }))
       }
       case 'park':
-        return finish(call, 'PARKED', { ...decision, to: 'parked' })
+        return finish(call, 'PARKED', parked(decision))
       case 'dead': {
         const error = decision.note.lastError ?? step.reason
-        return finish(call, 'DEAD_LETTERED', {
-          ...decision,
-          to: 'dead',
-          class: failureClass,
-          reason: step.reason,
-          error,
-        })
+        const why = { class: failureClass, reason: step.reason, error }
+        return finish(call, 'DEAD_LETTERED', dead(why, decision))
       }
     }
   }
@@ -116,27 +107,21 @@ export function makeEnds(deps: {
     proved: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] },
   ): Promise<Round> => {
     const effectRef = own ? entry.effectRef : (entry.effectRef ?? entry.work)
-    const settlement = await finish(call, own ? 'DONE' : 'DEDUPE_HIT', {
-      to: own ? 'done' : 'skipped',
-      counters: countersOf(call.item),
-      note: noteOf(call, { effectRef }),
-      ...proved,
-      attempt: null,
-    })
+    const saying = { counters: countersOf(call.item), note: noteOf(call, { effectRef }), ...proved }
+    const settlement = await finish(call, own ? 'DONE' : 'DEDUPE_HIT', own ? done(saying) : skipped(saying))
     return roundAfter(settlement)
   }
 
   const stepAside: Ends['stepAside'] = async (call, delayMs, why) => {
     const { item } = call
-    await finish(call, 'WAIT', {
-      to: 'again',
-      delayMs,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: noteOf(call, { class: item.work.class, lastError: why }),
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await finish(
+      call,
+      'WAIT',
+      again(delayMs, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: noteOf(call, { class: item.work.class, lastError: why }),
+      }),
+    )
   }
 
   const exhausted: Ends['exhausted'] = async (call, entry, reason) => {
@@ -156,7 +141,6 @@ export function makeEnds(deps: {
       note: noteOf(call, { class: failureClass, lastError: item.work.lastError ?? EXHAUSTED[reason] }),
       guards: entry === null ? [unreservedGuard(call.key)] : [ledgerGuard(entry)],
       writes,
-      attempt: null,
     })
     return roundAfter(settlement)
   }
@@ -180,14 +164,15 @@ export function makeEnds(deps: {
       return 'finished'
     },
     async park(call, entry, why) {
-      const settlement = await finish(call, 'PARKED', {
-        to: 'parked',
-        counters: countersOf(call.item),
-        note: noteOf(call, { class: 'unknown', lastError: why }),
-        guards: [ledgerGuard(entry)],
-        writes: [],
-        attempt: null,
-      })
+      const settlement = await finish(
+        call,
+        'PARKED',
+        parked({
+          counters: countersOf(call.item),
+          note: noteOf(call, { class: 'unknown', lastError: why }),
+          guards: [ledgerGuard(entry)],
+        }),
+      )
       return roundAfter(settlement)
     },
   }

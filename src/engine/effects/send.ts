@@ -10,7 +10,8 @@ import { type Counters, isUntried } from '../../core/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Performed, Round } from '../call.ts'
 import type { Commits } from '../commits.ts'
-import { type Decisions, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
+import { again } from '../decision.ts'
+import { type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineConfig, EngineDeps } from '../deps.ts'
 import type { Lease } from '../lease.ts'
 import {
@@ -53,7 +54,7 @@ export function makeSend(
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Send {
-  const { clock, random, http, commits, lease, time, decisions, ends, pace } = deps
+  const { clock, http, commits, lease, time, decisions, ends, pace } = deps
 
   const reserveAndSend: Send = async (call, over) => {
     const { item, action, route } = call
@@ -168,15 +169,16 @@ export function makeSend(
   /** Too late to send: proof that nothing was sent now. */
   const release = async (call: Call, over: LedgerEntry | null) => {
     const { item } = call
-    await ends.finish(call, 'RETRY', {
-      to: 'again',
-      delayMs: SHORT_WAIT_MS,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
-      guards: [reserveGuard(call.item, call.key)],
-      writes: [settleNothing(call, over, 'never-sent')],
-      attempt: null,
-    })
+    await ends.finish(
+      call,
+      'RETRY',
+      again(SHORT_WAIT_MS, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: noteOf(call, { class: 'transient', lastError: 'the reserve took too long; nothing was sent' }),
+        guards: [reserveGuard(call.item, call.key)],
+        writes: [settleNothing(call, over, 'never-sent')],
+      }),
+    )
   }
 
   /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
@@ -235,18 +237,13 @@ export function makeSend(
     if (wait !== undefined && verdict.effect === 'none') {
       if (await putBack(call, wait, verdict.class, outcome, startedAt, over)) return
     }
-    const step = decisions.decideFailure({
+    const step = decideNext(deps, item, route.document.retry, {
       class: verdict.class,
       effect: isDoubted ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,
       probeAfterMs: action.abilities.probeAfterMs,
-      counters,
-      policy: route.document.retry,
       retryAfterMs: verdict.retryAfterMs,
-      jitter: random.unit(),
-      now: time.now(),
-      expiresAt: item.work.expiresAt,
     })
     const ledger =
       verdict.effect === 'none'

@@ -10,6 +10,7 @@ import type { Route } from '../../core/route/index.ts'
 import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import { again, skipped } from '../decision.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Item } from '../item.ts'
@@ -117,12 +118,7 @@ export function makeTurns(
     decision: Pick<Decision, 'note' | 'guards' | 'writes'> & Pick<Decision, 'place'>,
   ): Promise<boolean> => {
     const counters = countersOf(item)
-    const settlement = await settler.settle(item, route, {
-      ...decision,
-      to: 'skipped',
-      counters,
-      attempt: null,
-    })
+    const settlement = await settler.settle(item, route, skipped({ ...decision, counters }))
     if (!settlement.ok) return settlement.why === 'stale'
     const facts = {
       route: route.document.name,
@@ -148,7 +144,7 @@ function untilReplay(rows: readonly WorkRow[]): readonly WorkRow[] {
 /** It was not tried: its counters stay, and its time does not begin. */
 function putOff(item: Item, delayMs: number): Decision {
   const counters = countersOf(item)
-  return { to: 'again', delayMs, counters, note: EMPTY_NOTE, guards: [], writes: [], attempt: null }
+  return again(delayMs, { counters, note: EMPTY_NOTE })
 }
 
 function ended(lastError: string, effectRef: WorkId | null): Pick<Decision, 'note' | 'guards' | 'writes'> {

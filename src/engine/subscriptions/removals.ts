@@ -14,6 +14,7 @@ import { MINUTE, SECOND } from '../../core/time/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import { type Page, StoreError } from '../../ports/store.ts'
 import type { Commits } from '../commits.ts'
+import { cancelled } from '../decision.ts'
 import { SUBSCRIPTION_GONE } from '../deliveries/index.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { Registry } from '../registry.ts'
@@ -76,12 +77,12 @@ export function makeRemovals(
     const note = { key, class: null, lastError: SUBSCRIPTION_GONE, effectRef, httpStatus, durationMs }
     const counters = { attempts, waits, losses }
     // Refused: somebody has it in hand, or it is over; the next look tells.
-    await deps.settler.settleUnheld(
-      { work, event },
-      null,
-      { to: 'cancelled', counters, note, guards: [], writes: [], attempt: null },
-      { g: 'work', work: work.id, state: work.state, epoch: work.epoch },
-    )
+    await deps.settler.settleUnheld({ work, event }, null, cancelled({ counters, note }), {
+      g: 'work',
+      work: work.id,
+      state: work.state,
+      epoch: work.epoch,
+    })
   }
 
   /** Of definitions: it has not come back. Of the API: its marker is there still, so that nobody has made another of its name. */

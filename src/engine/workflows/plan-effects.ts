@@ -21,6 +21,7 @@ import {
   type Workflow,
 } from '../../core/workflow/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
+import { cancelled } from '../decision.ts'
 import { findHopsFault } from '../emit.ts'
 import type { Birth, EventPlan } from '../event-plan.ts'
 import { canonicalEvent } from '../failures/index.ts'
@@ -172,14 +173,14 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
       // Its failure and the letter that it replays end with it.
       const event = change.origin.stored
       if (event === null) throw new Error('assertion failed: an instance that has items was kept before')
-      const ending = await deps.planEnd({ work: item, event }, partOf(change, item), {
-        to: 'cancelled',
-        counters: { attempts, waits, losses },
-        note: { ...EMPTY_NOTE, key, class: item.class, lastError: 'another transition took its token' },
-        guards: [],
-        writes: [],
-        attempt: null,
-      })
+      const ending = await deps.planEnd(
+        { work: item, event },
+        partOf(change, item),
+        cancelled({
+          counters: { attempts, waits, losses },
+          note: { ...EMPTY_NOTE, key, class: item.class, lastError: 'another transition took its token' },
+        }),
+      )
       guards.push(...ending.guards)
       writes.push(...ending.writes)
       plans.push(...ending.plans)

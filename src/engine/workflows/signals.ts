@@ -8,7 +8,7 @@ import type { Instance } from '../../core/instance/index.ts'
 import { EMPTY_NOTE } from '../../core/work/index.ts'
 import { type InstanceInput, parseStepName, type Refused, stepInstance } from '../../core/workflow/index.ts'
 import type { BuryRoute } from '../call.ts'
-import type { Decision } from '../decision.ts'
+import { type Decision, dead, done, skipped } from '../decision.ts'
 import type { Item } from '../item.ts'
 import { countersOf } from '../outcome.ts'
 import type { Settler } from '../settle.ts'
@@ -34,14 +34,11 @@ export function makeSignals(deps: {
   const { instances, settler } = deps
 
   const skip = async (item: Item, why: string): Promise<void> => {
-    await settler.settle(item, null, {
-      to: 'skipped',
-      counters: countersOf(item),
-      note: { ...EMPTY_NOTE, lastError: why },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await settler.settle(
+      item,
+      null,
+      skipped({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: why } }),
+    )
   }
 
   const refuse = (item: Item, { code, message }: Refused): Promise<void> => {
@@ -116,22 +113,15 @@ export function makeSignals(deps: {
 
 function decisionOf(item: Item, before: Instance, stepped: SteppedOk, plan: InstancePlan): Decision {
   const { guards, writes } = plan
-  const base = { counters: countersOf(item), note: EMPTY_NOTE, guards, writes, plans: [plan], attempt: null }
+  const base = { counters: countersOf(item), note: EMPTY_NOTE, guards, writes, plans: [plan] }
   if (item.work.kind === 'admit') {
     const isLeft = stepped.effects.some((one) => one.type === 'leave' && one.work === item.work.id)
-    return isLeft ? { ...base, to: 'done' } : { ...base, to: 'done', place: 'keep' }
+    return done(isLeft ? base : { ...base, place: 'keep' })
   }
   const failed = item.work.kind === 'signal' ? firingOf(plan.instance, item.work.step) : null
-  if (failed?.state !== 'failed') return { ...base, to: 'done' }
+  if (failed?.state !== 'failed') return done(base)
   // What it waited for failed: a replay of this letter begins it once more.
   const error = plan.instance.failure?.error ?? 'the instance that it waited for failed'
-  return {
-    ...base,
-    to: 'dead',
-    class: 'validation',
-    reason: 'rejected',
-    error,
-    note: { ...EMPTY_NOTE, class: 'validation', lastError: error },
-    step: stepText(before, failed),
-  }
+  const why = { class: 'validation', reason: 'rejected', error, step: stepText(before, failed) } as const
+  return dead(why, { ...base, note: { ...EMPTY_NOTE, class: 'validation', lastError: error } })
 }

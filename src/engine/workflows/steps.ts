@@ -15,6 +15,7 @@ import { stepScope } from '../../core/workflow/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { BuryRoute, InternalCall } from '../call.ts'
 import type { Commits } from '../commits.ts'
+import { again, cancelled, skipped } from '../decision.ts'
 import type { Item } from '../item.ts'
 import { countersOf, describe, isFirstRun } from '../outcome.ts'
 import type { Registry } from '../registry.ts'
@@ -51,7 +52,8 @@ export function makeSteps(deps: {
   const settle = async (item: Item, route: Route | null, to: 'skipped' | 'cancelled', why: string) => {
     const note = { ...EMPTY_NOTE, key: item.work.key, class: item.work.class, lastError: why }
     const counters = countersOf(item)
-    await settler.settle(item, route, { to, counters, note, guards: [], writes: [], attempt: null })
+    const saying = { counters, note }
+    await settler.settle(item, route, to === 'skipped' ? skipped(saying) : cancelled(saying))
   }
 
   const findFiring = async ({
@@ -130,15 +132,14 @@ export function makeSteps(deps: {
 
   const waitForUndo = async (item: Item, route: Route, key: string) => {
     const lastError = 'what another instance did under its key is being undone'
-    await settler.settle(item, route, {
-      to: 'again',
-      delayMs: UNDO_WAIT_MS,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: { ...EMPTY_NOTE, key, class: item.work.class, lastError },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await settler.settle(
+      item,
+      route,
+      again(UNDO_WAIT_MS, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: { ...EMPTY_NOTE, key, class: item.work.class, lastError },
+      }),
+    )
   }
 
   const perform = async (item: Item, route: Route, { workflow, instance }: Loaded, firing: Firing) => {

@@ -16,6 +16,7 @@ import { routeScope, type Vars } from '../../core/route/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/work/index.ts'
 import { instanceScope, stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
+import { again, dead, done, skipped } from '../decision.ts'
 import { SHORT_WAIT_MS } from '../decisions.ts'
 import type { EngineDeps } from '../deps.ts'
 import type { PlanEvent, Planned } from '../event-plan.ts'
@@ -144,7 +145,7 @@ export function makeTriggers(
     const booked = deps.rates.book(work.tenant, name, rateLimit)
     const delayMs = typeof booked === 'number' ? booked : await booked
     if (delayMs === 0) return false
-    await again(about, delayMs, 'the rate limit of its trigger is used up')
+    await putOff(about, delayMs, 'the rate limit of its trigger is used up')
     return true
   }
 
@@ -256,7 +257,7 @@ export function makeTriggers(
   }
 
   const stepAside = async (about: About): Promise<Done> => {
-    await again(about, SHORT_WAIT_MS, 'others changed the same instance all the time')
+    await putOff(about, SHORT_WAIT_MS, 'others changed the same instance all the time')
     return true
   }
 
@@ -284,15 +285,16 @@ export function makeTriggers(
   ): Promise<Done> => {
     const { item } = about
     const writes = [...plan.writes, ...beside.writes]
-    const settlement = await settle(about, {
-      to: 'done',
-      counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
-      note: { ...EMPTY_NOTE, effectRef: id },
-      guards: [...plan.guards, ...beside.guards],
-      writes,
-      plans: [plan],
-      attempt: null,
-    })
+    const settlement = await settle(
+      about,
+      done({
+        counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+        note: { ...EMPTY_NOTE, effectRef: id },
+        guards: [...plan.guards, ...beside.guards],
+        writes,
+        plans: [plan],
+      }),
+    )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (writes.some(({ w }) => w === 'work.again')) deps.wake()
     tell(about, action, id)
@@ -319,14 +321,14 @@ export function makeTriggers(
     if (leftMs <= 0 && awaited === 'instance') return orphan(about, rows, 'nobody')
     const plan = await planRows(deps, work.tenant, unchanged(rows), work.id)
     const delayMs = awaited === 'turn' && leftMs <= 0 ? TURN_MS : leftMs
-    const settlement = await settle(about, {
-      to: 'again',
-      delayMs,
-      counters: { ...countersOf(item), waits: work.waits + 1 },
-      note: { ...EMPTY_NOTE, lastError: 'its instance has not come yet' },
-      ...plan,
-      attempt: null,
-    })
+    const settlement = await settle(
+      about,
+      again(delayMs, {
+        counters: { ...countersOf(item), waits: work.waits + 1 },
+        note: { ...EMPTY_NOTE, lastError: 'its instance has not come yet' },
+        ...plan,
+      }),
+    )
     return settlement.ok || settlement.why === 'stale' ? true : about.retry()
   }
 
@@ -397,31 +399,30 @@ export function makeTriggers(
     plans?: readonly Planned[],
   ): Promise<Done> => {
     const { item } = about
-    const settlement = await settle(about, {
-      to: 'skipped',
-      counters: countersOf(item),
-      note: { ...EMPTY_NOTE, lastError: why, effectRef },
-      ...beside,
-      ...(plans === undefined ? {} : { plans }),
-      attempt: null,
-    })
+    const settlement = await settle(
+      about,
+      skipped({
+        counters: countersOf(item),
+        note: { ...EMPTY_NOTE, lastError: why, effectRef },
+        ...beside,
+        ...(plans === undefined ? {} : { plans }),
+      }),
+    )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (beside.writes.some(({ w }) => w === 'work.again')) deps.wake()
     tell(about, why, effectRef)
     return true
   }
 
-  const again = async (about: About, delayMs: number, lastError: string): Promise<void> => {
+  const putOff = async (about: About, delayMs: number, lastError: string): Promise<void> => {
     const { item } = about
-    await settle(about, {
-      to: 'again',
-      delayMs,
-      counters: { ...countersOf(item), waits: item.work.waits + 1 },
-      note: { ...EMPTY_NOTE, lastError },
-      guards: [],
-      writes: [],
-      attempt: null,
-    })
+    await settle(
+      about,
+      again(delayMs, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: { ...EMPTY_NOTE, lastError },
+      }),
+    )
   }
 
   /** One that waited and is dead holds nobody up: its letter stands for its orphan. */
@@ -453,21 +454,14 @@ export function makeTriggers(
     reason: DeadLetterReason,
     error: string,
   ): Promise<void> => {
-    const dead = {
-      to: 'dead',
-      class: failureClass,
-      reason,
-      error,
-      step: 'trigger',
-      counters: countersOf(item),
-      note: { ...EMPTY_NOTE, class: failureClass, lastError: error },
-      attempt: null,
-    } as const
+    const why = { class: failureClass, reason, error, step: 'trigger' }
+    const note = { ...EMPTY_NOTE, class: failureClass, lastError: error }
     const isReadable = workflow !== null && trigger !== null && reason !== 'unparseable'
     const settleDead = async (retry: () => Promise<void>): Promise<void> => {
       const beside = isReadable ? await leaveRow(item, workflow, trigger) : NO_CHANGE
       const { guards, writes } = beside
-      const settlement = await settler.settle(item, trigger?.route ?? null, { ...dead, guards, writes })
+      const died = dead(why, { counters: countersOf(item), note, guards, writes })
+      const settlement = await settler.settle(item, trigger?.route ?? null, died)
       if (!settlement.ok) return settlement.why === 'stale' ? undefined : retry()
       if (writes.some(({ w }) => w === 'work.again')) deps.wake()
       log.control(
