@@ -553,18 +553,23 @@ export const BUGS: readonly Bug[] = [
     seed: 4,
     about: 'after a person settled one doubt of an item, nobody looks for the others',
     breaks: ['N4'],
-    store: (store) => ({
-      ...store,
-      async claim(request) {
-        const result = await store.claim(request)
-        return {
-          ...result,
-          items: result.items.map((item) =>
-            item.work.attempts + item.work.waits > 0 ? item : { ...item, work: { ...item.work, key: null } },
-          ),
-        }
-      },
-    }),
+    store(store) {
+      const fresh = new Set<WorkId>()
+      return {
+        ...store,
+        async claim(request) {
+          const result = await store.claim(request)
+          for (const { work } of result.items)
+            if (work.attempts + work.waits === 0) fresh.add(work.id)
+            else fresh.delete(work.id)
+          return result
+        },
+        forTenant(tenant) {
+          const reads = store.forTenant(tenant)
+          return { ...reads, ledgerOfWork: async (id) => (fresh.has(id) ? [] : reads.ledgerOfWork(id)) }
+        },
+      }
+    },
   },
   {
     name: 'cancelled-names-one',

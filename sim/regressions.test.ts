@@ -187,6 +187,11 @@ test('[FL3] the failure of an edited letter goes with the copy of its event (see
   expect(violations).toEqual([])
 })
 
+test('[N4] a batch that is called again names its generation in templates too (seed 3023003)', async () => {
+  const { violations } = await simulate({ seed: 3_023_003, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

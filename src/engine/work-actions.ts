@@ -9,7 +9,7 @@ import type { StoredEvent } from '../core/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import type { TenantId, WorkId } from '../core/ids/index.ts'
 import { JsonError } from '../core/json/index.ts'
-import { decideEffect, type LedgerEntry } from '../core/ledger/index.ts'
+import { decideEffect, keyOfGeneration, type LedgerEntry } from '../core/ledger/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../core/route/index.ts'
 import { parsePayload } from '../core/sensitive/index.ts'
 import {
@@ -215,7 +215,8 @@ export function makeWorkActions(
       }
       const scope =
         work.kind === 'step' ? await stepScope(work, event) : readableScope(route, work, event, config.vars)
-      const answer = await askProbe(action.probe, { ...scope, key: entry.key }, async (request) => ({
+      const sent = keyOfGeneration(entry.key, entry.generation)
+      const answer = await askProbe(action.probe, { ...scope, key: sent }, async (request) => ({
         outcome: await deps.http.send({
           ...request,
           tenant: work.tenant,

@@ -573,11 +573,12 @@ test('[BA11] [BA16] a late answer that is too long to be kept says nothing of th
   const world = makeWorld((request, call) =>
     call === 1 ? null : said(refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
   )
-  const first = await world.node({ name: 'first', documents: withBatch(PARTIAL) })
+  const documents = withBatch(PARTIAL, { headers: { 'x-call': '{{ key }}' } })
+  const first = await world.node({ name: 'first', documents })
   const ids = await send(world, first, ['a'])
   await world.pass(5_100)
   first.faults.renew = () => Promise.reject(new StoreError('unavailable', 'gone'))
-  const second = await world.node({ name: 'second', documents: withBatch(PARTIAL) })
+  const second = await world.node({ name: 'second', documents })
   await world.pass(60_000)
   world.calls[0]!.answer(said([{ ref: 'BOOK:a', status: 'NO', why: 'x'.repeat(20_000) }]))
   await world.pass(1_000)
@@ -591,6 +592,7 @@ test('[BA11] [BA16] a late answer that is too long to be kept says nothing of th
   expect(world.calls).toHaveLength(2)
   const [one, other] = world.calls.map(({ request }) => request.headers['idempotency-key'])
   expect(other).toBe(`${one}#2`)
+  expect(world.calls.map(({ request }) => request.headers['x-call'])).toEqual([one, other])
 })
 
 test('[BA8] a node that drains freezes what it has gathered, and finishes it', async () => {

@@ -54,7 +54,9 @@ export function makeBatches(
         return null
       }
       const key = keyOfBatch(members)
-      return { item, route, key, scope: batchScope(members.map(inBatch), key, route.each?.as ?? null) }
+      // As the vendor sees it: each generation is a call of its own.
+      const sent = keySentOf({ work, key })
+      return { item, route, key, scope: batchScope(members.map(inBatch), sent, route.each?.as ?? null) }
     },
     remember(batch, members) {
       frozen.set(batch.id, members)

@@ -2,10 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type WorkId } from '../../core/ids/index.ts'
+import type { HttpOutcome } from '../../ports/http-client.ts'
 import {
   accept,
+  answered,
   CREATED,
   HTTP,
+  LOST,
   makeWorld,
   type Node,
   ROUTE,
@@ -91,6 +94,34 @@ describe('a forced repetition', () => {
     world.calls[0]!.answer(CREATED)
     await world.pass(5_000)
     expect(world.calls).toHaveLength(2)
+  })
+
+  test('[GE2] [DL9] is what an operator asks the vendor for, and not the one before it', async () => {
+    let answer: HttpOutcome = answered(500)
+    const world = makeWorld((request, call) =>
+      request.method === 'GET' ? answer : call === 1 ? CREATED : LOST,
+    )
+    const probe = {
+      method: 'GET',
+      url: 'https://vendor.example/orders?ref={{ key }}',
+      headers: {},
+      found: 'result.body.found == true',
+      afterMs: 5_000,
+    } as const
+    const route = { ...ROUTE, maxWaitMs: 60_000, do: { ...HTTP, probe } }
+    const node = await world.node({ documents: [SOURCE, route] })
+    const eventId = await accept(world, node)
+    const id = await repeat(world, node, eventId, 2)
+    await world.pass(800_000)
+    expect(await world.reads.work(id)).toMatchObject({ state: 'parked' })
+    answer = { kind: 'response', status: 200, headers: {}, body: '{"found":false}', durationMs: 1 }
+    const asked = node.engine.probe(DEFAULT_TENANT, id, {})
+    await world.pass(1_000)
+    await asked
+    const urls = world.calls.flatMap(({ request }) => (request.method === 'GET' ? [request.url] : []))
+    expect(new Set(urls)).toEqual(
+      new Set([`https://vendor.example/orders?ref=${encodeURIComponent(`${KEY}#2`)}`]),
+    )
   })
 
   test('[GE4] a second item of one generation is a repetition of that one, and points to it', async () => {
