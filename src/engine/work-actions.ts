@@ -250,7 +250,12 @@ export function makeWorkActions(
       mustStand(work)
       // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
       if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
-      await settle(found, again(0, { counters: putBackCounters(work), note: noteOf(work) }), 'RETRIED', decided)
+      await settle(
+        found,
+        again(0, { counters: putBackCounters(work), note: noteOf(work) }),
+        'RETRIED',
+        decided,
+      )
     },
 
     async cancel(tenant, id, decided) {
