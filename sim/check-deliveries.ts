@@ -87,6 +87,14 @@ export function makeDeliveryChecks(deps: {
   const begun = new Map<string, number>()
   let healedAt: number | null = null
 
+  const keys = new Map<string, string>()
+  /** What verifies what the secret signs. Of a private key it takes long to make. */
+  const keyOf = (secret: string): string => {
+    const key = keys.get(secret) ?? publicKeyOf(secret) ?? secret
+    keys.set(secret, key)
+    return key
+  }
+
   const complain = (rule: Rule, what: string) => book.violate(rule, what)
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
   const nameOf = (consumer: string) => consumer.slice(SUBSCRIPTION_PREFIX.length)
@@ -343,7 +351,7 @@ export function makeDeliveryChecks(deps: {
     const may = secrets.ever(call.tenant, name, from, call.at)
     const must = secrets.throughout(call.tenant, name, from, call.at)
     const isBy = (secret: string): boolean => {
-      const key = publicKeyOf(secret) ?? secret
+      const key = keyOf(secret)
       try {
         verify(call.body, call.headers, key, { now: call.at, toleranceSeconds: 1_000_000 })
         return true

@@ -54,14 +54,23 @@ function isInDoubt(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
   return doubted?.state === 'unknown'
 }
 
-export function unsettled(book: Book, model: CaseModel): readonly WorkRow[] {
-  return [...book.works.values()].filter(
-    (row) =>
-      !SETTLED.has(row.state) &&
-      !isHeld(book, row) &&
-      !waitsBehindHolder(book, row) &&
-      !waitsForAdmission(book, model, row),
+function isUnsettled(book: Book, model: CaseModel, row: WorkRow): boolean {
+  return (
+    !SETTLED.has(row.state) &&
+    !isHeld(book, row) &&
+    !waitsBehindHolder(book, row) &&
+    !waitsForAdmission(book, model, row)
   )
+}
+
+export function unsettled(book: Book, model: CaseModel): readonly WorkRow[] {
+  return [...book.works.values()].filter((row) => isUnsettled(book, model, row))
+}
+
+/** Whether there are any, which is asked all the time. */
+export function hasUnsettled(book: Book, model: CaseModel): boolean {
+  for (const row of book.works.values()) if (isUnsettled(book, model, row)) return true
+  return false
 }
 
 /** Parked, or cancelled while nobody knew what became of the effect. */

@@ -20,13 +20,14 @@ export interface ScheduleChecks {
 /** A node that starts, and a store that answers late, may take this long. */
 const LATE_MS_MAX = MINUTE
 const SLOTS_MAX = 10_000
+const COMPILED = compileCron(CLOCKWORK.schedule.cron, CLOCKWORK.schedule.zone)
 
 export function makeScheduleChecks(deps: {
   readonly book: Book
   readonly time: VirtualTime
 }): ScheduleChecks {
   const { book, time } = deps
-  const { name, schedule } = CLOCKWORK
+  const { name } = CLOCKWORK
   const fired = new Set<number>()
   let since: number | null = null
   return {
@@ -48,12 +49,11 @@ export function makeScheduleChecks(deps: {
     },
     isSeen: () => since !== null,
     end() {
-      const compiled = compileCron(schedule.cron, schedule.zone)
-      if (!compiled.ok || since === null) {
+      if (!COMPILED.ok || since === null) {
         book.violate('SC10', 'nobody saw the schedule')
         return
       }
-      for (const slot of compiled.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {
+      for (const slot of COMPILED.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {
         if (!fired.has(slot)) book.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
       }
     },

@@ -19,6 +19,7 @@ export interface VirtualTime {
 }
 
 const STEPS_PER_TURN = 1_000
+const SETTLED = Promise.resolve()
 
 interface Timer {
   readonly at: Instant
@@ -32,12 +33,6 @@ export function makeVirtualTime(startAt: Instant): VirtualTime {
   let order = 0
   let steps = 0
 
-  const turn = () =>
-    new Promise<void>((resolve) => {
-      if (steps % STEPS_PER_TURN === 0) setImmediate(resolve)
-      else process.nextTick(resolve)
-    })
-
   return {
     now: () => now,
     steps: () => steps,
@@ -48,22 +43,41 @@ export function makeVirtualTime(startAt: Instant): VirtualTime {
         timer.callback = null
       }
     },
-    async run(until, isOver) {
-      await turn()
-      while (!isOver()) {
-        const next = heap[0]
-        if (next === undefined || next.at > until) {
-          now = Math.max(now, until)
-          return
+    run: (until, isOver) =>
+      new Promise((resolve, reject) => {
+        /** Fires the next timer; false: there is nothing more to do. */
+        const step = (): boolean => {
+          while (!isOver()) {
+            const next = heap[0]
+            if (next === undefined || next.at > until) {
+              now = Math.max(now, until)
+              return false
+            }
+            pop(heap)
+            if (next.callback === null) continue
+            now = next.at
+            steps += 1
+            next.callback()
+            return true
+          }
+          return false
         }
-        pop(heap)
-        if (next.callback === null) continue
-        now = next.at
-        steps += 1
-        next.callback()
-        await turn()
-      }
-    },
+        const stepOn = () => {
+          try {
+            if (step()) turn()
+            else resolve()
+          } catch (error) {
+            reject(error)
+          }
+        }
+        // A tick that set the next one by itself would come before the promises of its timer: each is set by a promise.
+        const inPromise = () => void SETTLED.then(stepOn)
+        const turn = () => {
+          if (steps % STEPS_PER_TURN === 0) setImmediate(inPromise)
+          else process.nextTick(inPromise)
+        }
+        turn()
+      }),
   }
 }
 

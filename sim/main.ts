@@ -77,8 +77,12 @@ async function runJob(job: Job, onReport: (report: RunReport) => void): Promise<
   }
 }
 
-/** Runs make much garbage that dies young: with room for it, a tenth of the time is saved. */
-const WORKER_FLAGS = ['--max-semi-space-size=32', '--enable-source-maps']
+/**
+ * Runs make much garbage that dies young: with room for it, a tenth of the time is saved. And most functions are called from so many
+ * places that the compiler optimizes them again and again: where it waits three times as long for each, a run of a hundred seeds takes a
+ * quarter less of the processors.
+ */
+const WORKER_FLAGS = ['--max-semi-space-size=32', '--interrupt-budget=400000', '--enable-source-maps']
 
 function startWorker(
   bundle: string,

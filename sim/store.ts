@@ -4,7 +4,7 @@
 // was not applied when it died is lost, unless it was on its way to another machine already.
 
 import { makeGatherer } from '../src/core/commit/index.ts'
-import type { NodeId } from '../src/core/ids/index.ts'
+import type { NodeId, TenantId } from '../src/core/ids/index.ts'
 import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import {
@@ -155,13 +155,19 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
       }),
   })
 
-  const proxy = <Reads extends object>(reads: Reads): Reads =>
-    new Proxy(reads, {
-      get: (target, name) => {
-        const read = target[name as keyof Reads] as (...args: unknown[]) => Promise<unknown>
-        return async (...args: unknown[]) => await call('read', () => read(...args))
-      },
-    })
+  /** The same reads, each through `call`. */
+  const through = <Reads extends object>(reads: Reads): Reads => {
+    const all = Object.entries(reads) as [string, (...args: unknown[]) => Promise<unknown>][]
+    return Object.fromEntries(
+      all.map(([name, read]) => [
+        name,
+        async (...args: unknown[]) => await call('read', () => read(...args)),
+      ]),
+    ) as Reads
+  }
+  /** A node asks for them with every read. */
+  const readsOf = new Map<TenantId, TenantReads>()
+  let systemReads: SystemReads | null = null
 
   return {
     async commit(commit) {
@@ -198,8 +204,17 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
       }),
     prune: (request) =>
       call('prune', () => watch.pruning(life, request, () => data.prune(time.now(), request))),
-    forTenant: (tenant) => proxy<TenantReads>(data.reads(tenant)),
-    system: () => proxy<SystemReads>(data.system()),
+    forTenant(tenant) {
+      const known = readsOf.get(tenant)
+      if (known !== undefined) return known
+      const reads = through(data.reads(tenant))
+      readsOf.set(tenant, reads)
+      return reads
+    },
+    system() {
+      systemReads ??= through(data.system())
+      return systemReads
+    },
     async [Symbol.asyncDispose]() {},
   }
 }

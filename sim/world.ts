@@ -10,7 +10,7 @@ import { type Counts, makeBook, type Violation } from './book.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
 import { drawCases, isCaseKind } from './cases.ts'
-import { checkEnd, healingMs, unsettled, waitingForPerson } from './check-end.ts'
+import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForPerson } from './check-end.ts'
 import { makeLaneChecks } from './check-lanes.ts'
 import { makePaceChecks } from './check-pace.ts'
 import { makeRetentionChecks } from './check-retention.ts'
@@ -542,7 +542,7 @@ function makeWorld(options: RunOptions): World {
       lives.some((life) => life.engine() !== null) &&
       senders.length === messages.length &&
       senders.every((sender) => sender.isOver()) &&
-      unsettled(book, workflows.model).length === 0 &&
+      !hasUnsettled(book, workflows.model) &&
       book.replaying.size === 0 &&
       schedules.isSeen() &&
       twins.isSettled() &&

@@ -243,9 +243,11 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     },
     async records({ kind, prefix = '', ...request }) {
       assertOpen()
-      const rows = ownRows(state.records, tenant)
-        .filter((row) => row.kind === kind && row.key.startsWith(prefix))
-        .map(({ key, version, body }) => ({ key, version, body }))
+      const rows: { readonly key: string; readonly version: number; readonly body: string }[] = []
+      for (const row of state.records.values()) {
+        if (row.kind !== kind || row.tenant !== tenant || !row.key.startsWith(prefix)) continue
+        rows.push({ key: row.key, version: row.version, body: row.body })
+      }
       return page(`records of ${kind}`, request, rows, (row) => [0, row.key], 'ascending')
     },
     async overview() {
@@ -265,8 +267,9 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
     },
     async tenants() {
       assertOpen()
-      const bundles = [...state.records.values()].filter((row) => row.kind === 'bundle')
-      return [...new Set(bundles.map((row) => row.tenant))].sort(compareText)
+      const tenants = new Set<TenantId>()
+      for (const row of state.records.values()) if (row.kind === 'bundle') tenants.add(row.tenant)
+      return [...tenants].sort(compareText)
     },
     async workCounts() {
       assertOpen()

@@ -42,6 +42,11 @@ describe('reading', () => {
     ['1e5', new Numeral('1e5')],
     ['[1.0,-0,0.10,1E+2]', ['1.0', '-0', '0.10', '1E+2'].map((text) => new Numeral(text))],
     ['[1.5,-0.25,1e-7,0.1]', [1.5, -0.25, 1e-7, 0.1]],
+    ['{"at":1.0}', { at: new Numeral('1.0') }],
+    ['{"at" :1.0}', { at: new Numeral('1.0') }],
+    ['{"at"\n:-0}', { at: new Numeral('-0') }],
+    ['{"at": 1.0}', { at: new Numeral('1.0') }],
+    ['{"hash":"sha256:4e12","count":1}', { hash: 'sha256:4e12', count: 1 }],
   ])('[X1] %s keeps its exact value', (text, value) => {
     expect(parseJson(text)).toEqual(value)
   })

@@ -17,10 +17,11 @@ const DEPTH_DEFAULT = 256
 const DEPTH_MAX = 2000
 /**
  * A number that a double may change, in value or in form: of 16 digits or more, with an exponent, with a zero at the end of its
- * fraction, below a millionth, or -0. Inside a text it may stand by chance; the reader below then decides.
+ * fraction, below a millionth, or -0. Inside a text it may stand by chance; the reader below then decides. A colon counts only
+ * behind a quote or a blank, as it stands behind a key: every second bundle has a hash such as `sha256:4e…`.
  */
 const NEEDS_EXACT =
-  /[[:,\s](?:-0(?:[\s,\]}]|$)|-?\d(?:[\d.]{15}|\d*(?:[eE]|\.(?:0{6}|\d*(?:[eE]|0(?:[\s,\]}]|$))))))/
+  /(?:[[,\s]|["\s]:)(?:-0(?:[\s,\]}]|$)|-?\d(?:[\d.]{15}|\d*(?:[eE]|\.(?:0{6}|\d*(?:[eE]|0(?:[\s,\]}]|$))))))/
 /** A number alone is read exactly, whatever it is. */
 const IS_NUMBER = /^[-\d]/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
