@@ -38,6 +38,49 @@ const mayUse = (from, packages, modules, fix) => [
   },
 ]
 
+/**
+ * The folders of src/engine, each with the folders that it may import beside src/engine/config.ts. Every line names only folders that
+ * come before it, so no two folders need each other.
+ */
+const ENGINE = {
+  commit: '',
+  retention: '',
+  access: '',
+  outbox: 'commit',
+  leases: 'commit',
+  secrets: 'commit leases',
+  definitions: 'commit secrets',
+  events: 'commit leases secrets',
+  observe: 'commit secrets definitions',
+  settlement: 'commit access leases secrets events',
+  planning: 'commit leases secrets definitions events observe settlement',
+  effects: 'commit leases secrets events observe settlement',
+  'flow-control': 'commit leases definitions events settlement effects',
+  connections: 'commit leases secrets definitions events observe settlement effects flow-control',
+  webhooks:
+    'commit access leases secrets definitions events observe settlement planning effects flow-control',
+  ingest:
+    'commit leases secrets definitions events observe settlement planning effects flow-control webhooks',
+  workflows:
+    'commit access leases secrets definitions events observe settlement planning effects flow-control ingest',
+  'dead-letters':
+    'commit access secrets definitions events observe settlement planning effects connections webhooks ingest workflows',
+  queue:
+    'commit access leases secrets definitions observe settlement planning effects flow-control connections webhooks ingest workflows dead-letters',
+}
+
+/** One rule per folder of src/engine. */
+const engineFolders = Object.entries(ENGINE).map(([name, others]) => ({
+  name: `engine-${name}-imports`,
+  severity: 'error',
+  comment: `src/engine/${name} imports of the engine only config.ts, ${[...others.split(' '), name].filter(Boolean).join(', ')}. Fix: move what both folders need to the lower one, or declare the interface beside its consumer.`,
+  from: { path: `^src/engine/${name}/`, pathNot: testOnly },
+  to: {
+    path: '^src/engine/',
+    pathNot: `^src/engine/(config\\.ts$|(${[name, ...others.split(' ').filter(Boolean)].join('|')})/)`,
+  },
+}))
+
 const behindPort =
   'put the I/O behind a port in src/ports, implement it in src/adapters, and let app.ts pass it in.'
 
@@ -103,6 +146,26 @@ module.exports = {
       'ask for a port in the parameters and let app.ts pass the implementation.',
     ),
     ...mayUse('engine', [], ['crypto', 'assert'], behindPort),
+    ...engineFolders,
+    {
+      name: 'engine-folders-known',
+      severity: 'error',
+      comment:
+        'Every folder of src/engine is in the table at the top of .dependency-cruiser.cjs. Fix: add the folder there, with what it may import.',
+      from: {
+        path: '^src/engine/[^/]+/',
+        pathNot: [`^src/engine/(${Object.keys(ENGINE).join('|')})/`, testOnly],
+      },
+      to: { path: '.' },
+    },
+    {
+      name: 'engine-config-imports',
+      severity: 'error',
+      comment:
+        'src/engine/config.ts is the ground of the engine and imports none of its folders. Fix: move the type to src/core or src/ports.',
+      from: { path: '^src/engine/config\\.ts$' },
+      to: { path: '^src/engine/' },
+    },
     mayImport(
       'adapters',
       ['core', 'ports'],
@@ -215,6 +278,22 @@ module.exports = {
         "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
       from: { path: '^(src/(?:core|adapters|engine)/[^/]+)/', pathNot: testOnly },
       to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: ['^$1/', '^src/[^/]+/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'folder-surface-inside',
+      severity: 'error',
+      comment:
+        "A folder's surface is its index.ts, also within a folder of src/engine. Fix: import from the inner folder's index.ts, and name the export there.",
+      from: { path: '^src/engine/[^/]+/[^/]+\\.ts$', pathNot: testOnly },
+      to: { path: '^src/engine/[^/]+/[^/]+/.+', pathNot: '/index\\.ts$' },
+    },
+    {
+      name: 'folder-surface-between-inner-folders',
+      severity: 'error',
+      comment:
+        "A folder's surface is its index.ts, also within a folder of src/engine. Fix: import from the inner folder's index.ts, and name the export there.",
+      from: { path: '^(src/engine/[^/]+/[^/]+)/', pathNot: testOnly },
+      to: { path: '^src/engine/[^/]+/[^/]+/.+', pathNot: ['^$1/', '/index\\.ts$'] },
     },
   ],
   options: {

@@ -2,7 +2,7 @@
 // every process, answers late, and fails now and then.
 
 import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
-import { makeMemoryVault } from '../src/engine/vault.fixture.ts'
+import { makeMemoryVault } from '../src/engine/secrets/vault.fixture.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Life, SimVault } from './node.ts'

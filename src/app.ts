@@ -69,19 +69,18 @@ import {
   streamsOf,
 } from './definitions/index.ts'
 import { type Demo, makeDemoApi, startDemo } from './demo/index.ts'
-import { makeAccess } from './engine/access/index.ts'
-import { makeIdempotency } from './engine/idempotency.ts'
+import { makeAccess, makeIdempotency } from './engine/access/index.ts'
+import { makeSealStore, rewrapRecords } from './engine/commit/index.ts'
 import { ENGINE_DEFAULTS, type Engine, type EngineConfig, LENT_MAX, makeEngine } from './engine/index.ts'
-import { limitSecrets } from './engine/limited-secrets.ts'
-import { makeSealStore, rewrapRecords } from './engine/seal-store.ts'
-import { heldByApi } from './engine/subscriptions/index.ts'
 import {
   combineVaults,
   isVaultTrouble,
+  limitSecrets,
   missingSecrets,
   placeOfSecret,
   unsetSecrets,
-} from './engine/vaults.ts'
+} from './engine/secrets/index.ts'
+import { heldByApi } from './engine/webhooks/index.ts'
 import { type HttpApi, makeHttpServer, pauseSentences, signInUrl } from './http/index.ts'
 import type { Code } from './ports/code.ts'
 import type { HttpClient, Vetted } from './ports/http-client.ts'

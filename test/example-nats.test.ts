@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { DefinitionDocument } from '../src/core/definition/index.ts'
 import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
-import { makeBusWorld } from '../src/engine/bus/bus.fixture.ts'
+import { makeBusWorld } from '../src/engine/ingest/bus.fixture.ts'
 
 const root = new URL('..', import.meta.url).pathname
 

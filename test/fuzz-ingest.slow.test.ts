@@ -11,7 +11,7 @@ import { resolveConfig } from '../src/config/index.ts'
 import { readEncoding } from '../src/core/body/index.ts'
 import { AppError } from '../src/core/errors/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
-import { makeWorld } from '../src/engine/world.fixture.ts'
+import { makeWorld } from '../src/engine/engine.fixture.ts'
 import { makeInflater, OF_VERIFIED } from '../src/http/inflate.ts'
 import { makeNoise, NOISE_SECRET, NOISE_SOURCES, type NoisyRequest } from './support/noise.ts'
 

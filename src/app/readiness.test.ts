@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import { makeManualTime } from '../engine/world.fixture.ts'
+import { makeManualTime } from '../engine/engine.fixture.ts'
 import { type Store, StoreError } from '../ports/store.ts'
 import { watchWrites } from './failed-writes.ts'
 import { makeReadiness, type ReadinessDeps } from './readiness.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
-import { makeManualTime } from '../engine/world.fixture.ts'
+import { makeManualTime } from '../engine/engine.fixture.ts'
 import type { BusStatus } from '../ports/bus.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
 import { openTransport, tellBus } from './transport.ts'

@@ -16,9 +16,9 @@ import {
 } from '../core/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
+import { answered, CREATED, SOURCE, HTTP as WORLD_HTTP, ROUTE as WORLD_ROUTE } from './engine.fixture.ts'
 import { ENGINE_DEFAULTS, type Engine, makeEngine } from './index.ts'
-import { makeMemoryVault } from './vault.fixture.ts'
-import { answered, CREATED, SOURCE, HTTP as WORLD_HTTP, ROUTE as WORLD_ROUTE } from './world.fixture.ts'
+import { makeMemoryVault } from './secrets/vault.fixture.ts'
 
 // Real time passes here: nothing may wait long.
 const HTTP: HttpActionDocument = { ...WORLD_HTTP, timeoutMs: 1_000 }

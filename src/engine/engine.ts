@@ -8,27 +8,113 @@ import { makeIds, type TenantId } from '../core/ids/index.ts'
 import { type Role, roleOfConsumer } from '../core/node/index.ts'
 import type { Route } from '../core/route/index.ts'
 import type { Followed } from '../ports/wakes.ts'
-import { makeAcceptor } from './acceptor.ts'
-import { makeActions } from './actions.ts'
-import { type IntakeRequest, makeAdmission } from './admission.ts'
-import { type AgentProgress, makeAgents } from './agents/index.ts'
-import { type BacklogAges, makeBacklog } from './backlog.ts'
-import { endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
-import { makeBirths } from './births.ts'
-import { type Inlets, makeInlets, makeMessages } from './bus/index.ts'
-import { type Claims, makeClaims } from './claims.ts'
-import { makeCommits } from './commits.ts'
 import {
+  type EventPlan,
+  makeCommits,
+  makeStoreTime,
+  makeUnitOfWork,
+  tenantsInStore,
+  tenantsWithKnownTimes,
+} from './commit/index.ts'
+import type { EngineConfig, EngineDeps } from './config.ts'
+import {
+  type CredentialKeeping,
   type Credentials,
   type Integrations,
   makeConnections,
+  makeCredentials,
   makeHealthWorker,
   type Watched,
 } from './connections/index.ts'
-import { type CredentialKeeping, makeCredentials } from './credentials/index.ts'
-import type { Decision } from './decision.ts'
-import { DECISIONS, type Decisions } from './decisions.ts'
-import { type Definitions, followDefinitions, makeDefinitions } from './definitions/index.ts'
+import {
+  type BulkReplays,
+  type DeadLetterActions,
+  makeBulkReplays,
+  makeReplayer,
+  makeWorkActions,
+} from './dead-letters/index.ts'
+import { type Definitions, followDefinitions, makeDefinitions, makeRegistry } from './definitions/index.ts'
+import {
+  type AgentProgress,
+  endBatches,
+  makeAgents,
+  makeBatches,
+  makeEffects,
+  makeFreeze,
+  makeFunctionEffects,
+  makeFunctionEnds,
+  makeGathering,
+  makeInternalActions,
+  makeOpenHttp,
+  makeUpserts,
+  makeWitness,
+  releaseLocks,
+} from './effects/index.ts'
+import { followPace, makeDraws, makePace, makePaceActions, type PaceActions } from './flow-control/index.ts'
+import {
+  type Accepted,
+  type Inlets,
+  type Intake,
+  type IntakeRequest,
+  makeAcceptor,
+  makeAdmission,
+  makeDuplicates,
+  makeInlets,
+  makeIntake,
+  makeIntakeItems,
+  makeKeptHeaders,
+  makeMessages,
+  makePublisher,
+  makeRefusalLines,
+  makeRejections,
+  makeSchedules,
+  makeTenantBacklog,
+  makeTimetables,
+  type Publisher,
+  type Received,
+  type Rejections,
+  type Schedules,
+} from './ingest/index.ts'
+import { type Item, makeLease, makePool } from './leases/index.ts'
+import {
+  type Feed,
+  type Inspect,
+  type Meter,
+  makeFeed,
+  makeInspect,
+  makeMeter,
+  makeNodesFeed,
+} from './observe/index.ts'
+import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './outbox/index.ts'
+import { makeBirths, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
+import {
+  type BacklogAges,
+  type Claims,
+  type LaneActions,
+  makeActions,
+  makeBacklog,
+  makeClaims,
+  makeLaneActions,
+  makeNodeWakes,
+  makeRunner,
+  makeSpread,
+  makeStrays,
+  makeTurns,
+} from './queue/index.ts'
+import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
+import {
+  DECISIONS,
+  type Decision,
+  type Decisions,
+  type EscalationActions,
+  endPlans,
+  makeEscalations,
+  makeFailureSweep,
+  makeFailures,
+  makeSettler,
+  type Settler,
+  type WorkActions,
+} from './settlement/index.ts'
 import {
   type DeliveryActions,
   type DeliveryViews,
@@ -36,52 +122,9 @@ import {
   makeDeliveryRunner,
   makeDeliveryViews,
   makeLending,
-} from './deliveries/index.ts'
-import type { EngineConfig, EngineDeps } from './deps.ts'
-import { makeDuplicates } from './duplicates.ts'
-import { makeEffects } from './effects/index.ts'
-import { type EscalationActions, makeEscalations, makeFailureSweep, makeFailures } from './failures/index.ts'
-import { type Feed, makeFeed } from './feed.ts'
-import { makeNodesFeed } from './feed-nodes.ts'
-import { makeFunctionEffects } from './function-effects.ts'
-import { makeFunctionEnds } from './function-end.ts'
-import { type Inspect, makeInspect } from './inspect/index.ts'
-import { type Accepted, type Intake, makeIntake, type Received } from './intake.ts'
-import { makeIntakeItems } from './intake-items.ts'
-import { makeInternalActions } from './internal.ts'
-import type { Item } from './item.ts'
-import { makeKeptHeaders } from './kept-headers.ts'
-import { type LaneActions, makeLaneActions, makeTurns } from './lanes/index.ts'
-import { makeLease } from './lease.ts'
-import { type Meter, makeMeter } from './meter.ts'
-import { makeNodeWakes } from './node-wakes.ts'
-import { followPace, makePace, makePaceActions, type PaceActions } from './pace/index.ts'
-import { type EventPlan, type PlanDeps, planAlone, planEvent } from './plan.ts'
-import { makePool } from './pool.ts'
-import { makePublisher, type Publisher } from './publish.ts'
-import { makeDraws } from './rates/index.ts'
-import { makeRefusalLines } from './refusal-lines.ts'
-import { makeRegistry } from './registry.ts'
-import { makeRejections, type Rejections } from './rejections.ts'
-import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './relay/index.ts'
-import { type DeadLetterActions, makeReplayer } from './replay.ts'
-import { type BulkReplays, makeBulkReplays } from './replays/index.ts'
-import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
-import { makeRunner } from './runner.ts'
-import { makeSchedules, type Schedules } from './schedules.ts'
-import { makeOpenHttp } from './secret-calls.ts'
-import { endPlans, makeSettler, type Settler } from './settle.ts'
-import { makeSpread } from './spread.ts'
-import { makeStoreTime } from './store-time.ts'
-import { makeStrays } from './strays.ts'
-import { makeSubscriptionKeeping, type Subscriptions } from './subscriptions/index.ts'
-import { makeTenantBacklog } from './tenant-backlog.ts'
-import { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
-import { makeTimetables } from './timetables.ts'
-import { makeUnitOfWork } from './unit-of-work.ts'
-import { makeUpserts, releaseLocks } from './upserts/index.ts'
-import { makeWitness } from './witness.ts'
-import { makeWorkActions, type WorkActions } from './work-actions.ts'
+  makeSubscriptionKeeping,
+  type Subscriptions,
+} from './webhooks/index.ts'
 import {
   endSteps,
   makeDoor,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { hashDocument, type RouteDocument } from '../core/definition/index.ts'
 import { DEFAULT_TENANT, type EventId, type WorkId } from '../core/ids/index.ts'
 import { type Commit, StoreError } from '../ports/store.ts'
-import { accept, CREATED, HTTP, makeWorld, PAID, ROUTE, SOURCE, workOf } from './world.fixture.ts'
+import { accept, CREATED, HTTP, makeWorld, PAID, ROUTE, SOURCE, workOf } from './engine.fixture.ts'
 
 const settles = (commit: Commit) => commit.writes.some(({ w }) => w === 'work.settle' || w === 'work.again')
 

@@ -1,27 +1,9 @@
-export type { IntakeRequest } from './admission.ts'
-export type { BacklogAges } from './backlog.ts'
-export { DECISIONS, type Decisions } from './decisions.ts'
-export {
-  DELIVERY_STATES,
-  type Delivery,
-  type DeliveryActions,
-  type DeliveryFilter,
-  type DeliveryState,
-  LENT_MAX,
-  type Retried,
-} from './deliveries/index.ts'
-export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './deps.ts'
-export { readEdit } from './edits.ts'
-export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
-export { type Change, changeName, type Feed } from './feed.ts'
-export type { Accepted, Received } from './intake.ts'
-export type { Meter, Stats } from './meter.ts'
-export type { PaceActions, PaceView } from './pace/index.ts'
-export type { RejectionPage, Rejections } from './rejections.ts'
-export type { DeadLetterActions } from './replay.ts'
+export { DELIVERY_STATES, type DeliveryState } from '../core/subscription/index.ts'
+export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './config.ts'
 export {
   type BulkReplay,
   type BulkReplays,
+  type DeadLetterActions,
   type DeliveriesFilter,
   type DeliveriesPreview,
   type EventFilter,
@@ -29,6 +11,19 @@ export {
   RECOVERED,
   RECOVERY_VERDICTS,
   type ReplayFilter,
-} from './replays/index.ts'
-export type { WorkActions } from './work-actions.ts'
+  readEdit,
+} from './dead-letters/index.ts'
+export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
+export type { PaceActions, PaceView } from './flow-control/index.ts'
+export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
+export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'
+export type { BacklogAges } from './queue/index.ts'
+export { DECISIONS, type Decisions, type WorkActions } from './settlement/index.ts'
+export {
+  type Delivery,
+  type DeliveryActions,
+  type DeliveryFilter,
+  LENT_MAX,
+  type Retried,
+} from './webhooks/index.ts'
 export type { ReadEntry, ReadInstance, ReadPast, WorkflowPeople } from './workflows/index.ts'

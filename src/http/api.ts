@@ -8,11 +8,9 @@ import type { Role } from '../core/node/index.ts'
 import type { EnvNames } from '../core/secret/index.ts'
 import type { Instant } from '../core/time/index.ts'
 import type { CheckAnswers, CheckJob, CheckQuestions, CheckResults } from '../definitions/index.ts'
-import type { Access } from '../engine/access/index.ts'
+import type { Access, Idempotency } from '../engine/access/index.ts'
 import type { Integrations } from '../engine/connections/index.ts'
 import type { Definitions } from '../engine/definitions/index.ts'
-import type { DeliveryActions, DeliveryViews } from '../engine/deliveries/index.ts'
-import type { Idempotency } from '../engine/idempotency.ts'
 import type {
   BulkReplays,
   DeadLetterActions,
@@ -24,8 +22,8 @@ import type {
   WorkActions,
   WorkflowPeople,
 } from '../engine/index.ts'
-import type { Inspect } from '../engine/inspect/index.ts'
-import type { Subscriptions } from '../engine/subscriptions/index.ts'
+import type { Inspect } from '../engine/observe/index.ts'
+import type { DeliveryActions, DeliveryViews, Subscriptions } from '../engine/webhooks/index.ts'
 import type { Vetted } from '../ports/http-client.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'

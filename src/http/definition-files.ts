@@ -13,7 +13,7 @@ import {
   hasErrors,
   vetEndpoints,
 } from '../definitions/index.ts'
-import { heldByApi } from '../engine/subscriptions/index.ts'
+import { heldByApi } from '../engine/webhooks/index.ts'
 import type { HttpApi } from './api.ts'
 import { runHere } from './run-check.ts'
 import { outboundJob, readSurroundings } from './surroundings.ts'

@@ -10,7 +10,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../core/errors/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
-import type { Begun } from '../engine/idempotency.ts'
+import type { Begun } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { takesIdempotencyKey } from './openapi.ts'
 

@@ -13,7 +13,7 @@ import {
   type DeliveryState,
   RECOVERED,
 } from '../engine/index.ts'
-import { tellSensitiveRead } from '../engine/sensitive.ts'
+import { tellSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'

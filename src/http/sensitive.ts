@@ -7,7 +7,7 @@ import type { StoredEvent } from '../core/event/index.ts'
 import { parseJson, stringifyJson } from '../core/json/index.ts'
 import { isSealed, redact, redactHeader, sealedProblem } from '../core/sensitive/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import { type Reader, tellSensitiveRead } from '../engine/sensitive.ts'
+import { type Reader, tellSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 
 export interface ShownBodies {

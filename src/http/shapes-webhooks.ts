@@ -5,8 +5,13 @@ import { isAllowed } from '../core/access/index.ts'
 import type { SubscriptionDocument } from '../core/definition/index.ts'
 import type { Attempt } from '../core/work/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import type { Delivery, DeliveryRequest, EndpointWindow } from '../engine/deliveries/index.ts'
-import type { SubscriptionDetail, SubscriptionView } from '../engine/subscriptions/index.ts'
+import type { EndpointWindow } from '../engine/flow-control/index.ts'
+import type {
+  Delivery,
+  DeliveryRequest,
+  SubscriptionDetail,
+  SubscriptionView,
+} from '../engine/webhooks/index.ts'
 import { iso, isoOrNull, present, showAttempt } from './shapes.ts'
 
 const HIDDEN = '[hidden]'

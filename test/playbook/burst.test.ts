@@ -1,7 +1,7 @@
 // Edge cases of what smooths bursts: debounce, batches and rates.
 
 import { expect, test } from 'vitest'
-import { makeWorld, type Node, type World, workOf } from '../../src/engine/world.fixture.ts'
+import { makeWorld, type Node, type World, workOf } from '../../src/engine/engine.fixture.ts'
 import {
   ANNA,
   check,

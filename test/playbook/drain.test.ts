@@ -1,7 +1,7 @@
 // Edge cases of a route that takes its queue up in slots.
 
 import { expect, test } from 'vitest'
-import { workOf } from '../../src/engine/world.fixture.ts'
+import { workOf } from '../../src/engine/engine.fixture.ts'
 import {
   check,
   escalations,

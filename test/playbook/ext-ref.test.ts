@@ -1,7 +1,7 @@
 // Edge cases of objects that are known to the other side by an external reference.
 
 import { expect, test } from 'vitest'
-import { LOST, makeWorld, workOf } from '../../src/engine/world.fixture.ts'
+import { LOST, makeWorld, workOf } from '../../src/engine/engine.fixture.ts'
 import type { HttpOutcome, HttpRequest } from '../../src/ports/http-client.ts'
 import {
   ANNA,

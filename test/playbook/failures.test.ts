@@ -1,7 +1,7 @@
 // Edge cases of failure classes, dead letters and replay.
 
 import { expect, test } from 'vitest'
-import { workOf } from '../../src/engine/world.fixture.ts'
+import { workOf } from '../../src/engine/engine.fixture.ts'
 import {
   ANNA,
   compile,

@@ -1,7 +1,7 @@
 // Edge cases of the way in: what senders, vendors and colleagues do to events that come by webhook.
 
 import { expect, test } from 'vitest'
-import { workOf } from '../../src/engine/world.fixture.ts'
+import { workOf } from '../../src/engine/engine.fixture.ts'
 import { compile, items, letters, makeVendor, paid, SHOP, start, states, T } from './scene.fixture.ts'
 
 const BOOK = `

@@ -1,7 +1,7 @@
 // Edge cases of keys and the ledger: one effect per key, whatever happens on the way.
 
 import { expect, test } from 'vitest'
-import { CREATED, workOf } from '../../src/engine/world.fixture.ts'
+import { CREATED, workOf } from '../../src/engine/engine.fixture.ts'
 import {
   ANNA,
   check,

@@ -1,7 +1,7 @@
 // Edge cases of routes that are resolved by definitions alone.
 
 import { expect, test } from 'vitest'
-import { workOf } from '../../src/engine/world.fixture.ts'
+import { workOf } from '../../src/engine/engine.fixture.ts'
 import {
   ANNA,
   check,

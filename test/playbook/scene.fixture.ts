@@ -11,7 +11,7 @@ import {
   type Node,
   type NodeOptions,
   type World,
-} from '../../src/engine/world.fixture.ts'
+} from '../../src/engine/engine.fixture.ts'
 import type { HttpOutcome, HttpRequest } from '../../src/ports/http-client.ts'
 
 export const T = DEFAULT_TENANT

@@ -1,7 +1,7 @@
 // The commands about workflows against a real server: plain text that can be read in a pipe, and the API's answer with --json.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TRIAGE } from '../../engine/workflows/hands.fixture.ts'
+import { TRIAGE } from '../../engine/workflows/instance-actions.fixture.ts'
 import { place, transition } from '../../engine/workflows/saga.fixture.ts'
 import { answering, KEY, makeWorkflowServer } from '../../http/workflows.fixture.ts'
 import { runCli } from '../cli.fixture.ts'

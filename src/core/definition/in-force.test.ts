@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ROUTE, SOURCE } from '../../engine/world.fixture.ts'
+import { ROUTE, SOURCE } from '../../engine/engine.fixture.ts'
 import {
   compareEntries,
   controlDefinition,

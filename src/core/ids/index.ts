@@ -3,6 +3,8 @@
 
 import type { Instant } from '../time/index.ts'
 
+export { isReplayId } from './replay-id.ts'
+
 type Brand<Name extends string> = string & { readonly __brand: Name }
 
 export type TenantId = Brand<'TenantId'>

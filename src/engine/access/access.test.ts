@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../core/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/time/index.ts'
-import type { Caller, NewKey } from './index.ts'
-import { ADMIN_KEY, makeAccessWorld, START } from './world.fixture.ts'
+import { ADMIN_KEY, makeAccessWorld, START } from './access.fixture.ts'
+import type { Caller } from './access.ts'
+import type { NewKey } from './api-keys.ts'
 
 const ACME = 'acme' as TenantId
 const OPERATOR: NewKey = { name: 'ci', role: 'operator', expiresInMs: null }

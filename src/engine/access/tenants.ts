@@ -8,7 +8,7 @@ import type { Instant } from '../../core/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Page, PageRequest, Store } from '../../ports/store.ts'
-import type { TenantRecord } from './records.ts'
+import type { TenantRecord } from './access-records.ts'
 
 export interface TenantRow {
   readonly name: string

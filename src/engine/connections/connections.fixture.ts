@@ -12,8 +12,9 @@ import type {
 import { operationOf, USUAL_CIRCUIT } from '../../core/definition/index.ts'
 import { compileRoute } from '../../core/route/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
-import { makeWorld, ROUTE, SOURCE, type World } from '../world.fixture.ts'
-import type { AfterRefusal, Credentials, Gate } from './types.ts'
+import { makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
+import type { Gate } from '../flow-control/connection-gate.ts'
+import type { AfterRefusal, Credentials } from './connection-types.ts'
 
 export const OPERATION: OperationDocument = {
   name: 'book',

@@ -11,7 +11,7 @@ import {
   PAID,
   type StoreFaults,
   workOf,
-} from '../world.fixture.ts'
+} from '../engine.fixture.ts'
 import { documents, makeHandCredentials, makeShop, SECRET } from './connections.fixture.ts'
 
 const runsOf = async (world: ReturnType<typeof makeShop>) =>

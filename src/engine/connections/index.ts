@@ -1,26 +1,19 @@
-export { type Connections, makeConnections } from './connections.ts'
-export type { Entrance } from './entrance.ts'
-export type { FunctionConnections } from './functions.ts'
-export { redactOutcome } from './heads.ts'
-export { makeHealthWorker, type Watched } from './health.ts'
-export { connectionOf, type Named } from './named.ts'
-export type { ConnectionPeople } from './people.ts'
-export { CONNECTION_BUCKETS } from './shared-buckets.ts'
-export type { Tester } from './tester.ts'
+// Calls providers through a tenant's connection: address, credential, limits, health, integration runs.
+
+export { makeHealthWorker, type Watched } from './connection-health.ts'
 export type {
-  AfterRefusal,
-  Asked,
-  Authorized,
   ConnectionDetail,
-  ConnectionTest,
   ConnectionView,
   Credentials,
   CredentialView,
-  Door,
-  DoorAnswer,
-  DoorRequest,
-  Gate,
   Integrations,
   ProviderView,
-  ToAuthorize,
-} from './types.ts'
+} from './connection-types.ts'
+export { type Connections, makeConnections } from './connections.ts'
+export {
+  type CredentialKeeping,
+  credentialOf,
+  makeCredentials,
+  newRotation,
+  type Rotations,
+} from './credentials/index.ts'

@@ -4,7 +4,6 @@ import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
-import { makeRegistry } from '../registry.ts'
 import {
   accept,
   answered,
@@ -17,8 +16,10 @@ import {
   SOURCE,
   type World,
   workOf,
-} from '../world.fixture.ts'
-import { type ApplyRequest, type Definitions, makeDefinitions } from './index.ts'
+} from '../engine.fixture.ts'
+import type { ApplyRequest, Definitions } from './definition-types.ts'
+import { makeDefinitions } from './definitions.ts'
+import { makeRegistry } from './registry.ts'
 
 const OTHER = 'other' as TenantId
 const OWN = { ...ROUTE, name: 'mail' }

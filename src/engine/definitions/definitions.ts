@@ -29,9 +29,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
-import { mustCompile, type Registry } from '../registry.ts'
-import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
-import { authoredWrites, type NewDefinition, readMany, saveRecords } from './documents.ts'
+import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
 import {
   type BundleEntry,
   type BundleRecord,
@@ -48,7 +46,7 @@ import {
   readPulse,
   readVersion,
   tryDocument,
-} from './records.ts'
+} from './definition-records.ts'
 import type {
   Applied,
   ApplyRequest,
@@ -60,7 +58,9 @@ import type {
   PlannedChange,
   Said,
   VersionItem,
-} from './types.ts'
+} from './definition-types.ts'
+import { mustCompile, type Registry } from './registry.ts'
+import { authoredWrites, type NewDefinition, readMany, saveRecords } from './stored-documents.ts'
 import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
 /** What is in force in this node. */

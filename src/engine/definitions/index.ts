@@ -1,14 +1,19 @@
-export { makeDefinitions } from './definitions.ts'
-export type { NewDefinition } from './documents.ts'
-export { followDefinitions } from './follow.ts'
-export { putDocument, readPulse } from './records.ts'
+// Stores the definitions of each tenant, and holds the deployed ones compiled in memory.
+
+export { type Account, type Lookups, makeLookups } from './connection-lookup.ts'
+export { connectionOf, type Named } from './connection-of-action.ts'
+export { putDocument, readPulse } from './definition-records.ts'
 export type {
   Applied,
   ApplyRequest,
   DefinedSubscriptions,
   DefinitionItem,
   Definitions,
-  DefinitionsChange,
   PlannedChange,
-} from './types.ts'
+} from './definition-types.ts'
+export { makeDefinitions } from './definitions.ts'
+export { subscriptionOf } from './deployed-subscriptions.ts'
+export { followDefinitions } from './follow-definitions.ts'
+export { type InForce, makeRegistry, NEWER_LANGUAGE, type Registry } from './registry.ts'
+export type { NewDefinition } from './stored-documents.ts'
 export type { VersionWarning } from './workflow-versions.ts'

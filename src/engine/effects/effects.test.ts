@@ -17,7 +17,7 @@ import {
   SOURCE,
   type World,
   workOf,
-} from '../world.fixture.ts'
+} from '../engine.fixture.ts'
 
 const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))

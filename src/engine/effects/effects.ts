@@ -1,17 +1,18 @@
 // A call to somebody else's system, under the ledger: what to do by what the ledger knows of the key. Decisions are the
-// core's (`decideEffect`); the call itself is send.ts, how it ends is ends.ts.
+// core's (`decideEffect`); the call itself is reserve-and-send.ts, how it ends is call-ends.ts.
 //
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
 // evidence. N5 a stale owner writes evidence and nothing else.
 
 import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/ledger/index.ts'
-import type { Doubt, Round } from '../call.ts'
-import type { Commits } from '../commits.ts'
-import { type Decisions, SHORT_WAIT_MS } from '../decisions.ts'
-import type { EngineConfig, EngineDeps } from '../deps.ts'
-import type { Lease } from '../lease.ts'
+import type { Commits, StoreTime } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { Lease } from '../leases/index.ts'
+import { scrubOrNull, sealResult } from '../secrets/index.ts'
+import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
+import type { Call, Doubt, Round } from './call.ts'
+import { makeEnds, roundAfter } from './call-ends.ts'
 import {
-  type Call,
   countersOf,
   isFresh,
   leaseGuard,
@@ -19,18 +20,14 @@ import {
   noteOf,
   resultText,
   settleLedger,
-} from '../outcome.ts'
-import { askProbe } from '../probe.ts'
-import { openSecrets } from '../request-secrets.ts'
-import { sendFor } from '../sending.ts'
-import { scrubOrNull, sealResult } from '../sensitive.ts'
-import type { Settler } from '../settle.ts'
-import type { StoreTime } from '../store-time.ts'
-import type { Witness } from '../witness.ts'
-import { makeEnds, roundAfter } from './ends.ts'
-import type { Pace } from './hooks.ts'
-import { makeKnown } from './known.ts'
-import { makeSend } from './send.ts'
+} from './call-outcome.ts'
+import type { Pace } from './flow-control-hooks.ts'
+import { makeKnown } from './known-effects.ts'
+import type { Witness } from './late-acks.ts'
+import { askProbe } from './probe.ts'
+import { openSecrets } from './request-secrets.ts'
+import { makeSend } from './reserve-and-send.ts'
+import { sendFor } from './send-request.ts'
 
 export interface Effects {
   run(call: Call): Promise<void>

@@ -15,7 +15,7 @@ import {
   SOURCE,
   type World,
   workOf,
-} from '../world.fixture.ts'
+} from '../engine.fixture.ts'
 
 const KEY = 'BOOK:o1'
 

@@ -1,4 +1,4 @@
-// Cases for tests of triggers: a workflow about orders of the shop of world.fixture.ts, changed as a test needs it.
+// Cases for tests of triggers: a workflow about orders of the shop of src/engine/engine.fixture.ts, changed as a test needs it.
 
 import type {
   PlaceDocument,
@@ -11,7 +11,7 @@ import type { Instance } from '../../core/instance/index.ts'
 import type { Orphan } from '../../core/orphan/index.ts'
 import type { WorkRow } from '../../core/work/index.ts'
 import { decodeInstance } from '../../core/workflow/index.ts'
-import { accept, type Node, type World } from '../world.fixture.ts'
+import { accept, type Node, type World } from '../engine.fixture.ts'
 
 export function place(name: string, type: PlaceDocument['type'] = 'normal'): PlaceDocument {
   return { name, type }

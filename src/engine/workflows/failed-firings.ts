@@ -16,7 +16,7 @@ import {
   stepName,
 } from '../../core/workflow/index.ts'
 import type { Guard, TenantReads } from '../../ports/store.ts'
-import type { Loaded, SteppedOk } from './types.ts'
+import type { Loaded, SteppedOk } from './instance-types.ts'
 
 /** Letters of one event: a case has a handful, whatever was replayed of it. */
 const LETTERS_MAX = 500

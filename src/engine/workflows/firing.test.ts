@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { answered, LOST, makeWorld, SOURCE } from '../world.fixture.ts'
+import { answered, LOST, makeWorld, SOURCE } from '../engine.fixture.ts'
 import {
   begin,
   called,

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
 import { DEFAULT_TENANT, type InstanceId, type WorkId } from '../../core/ids/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
-import { answered, makeWorld, PAID, ROUTE, SOURCE } from '../world.fixture.ts'
+import { answered, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
+import { openHistory, openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
-import { openHistory, openInstance, sealHistory, sealInstance } from './seal-instance.ts'
 
 const FORK = {
   ...SETUP,

@@ -23,12 +23,10 @@ import {
   type Workflow,
 } from '../../core/workflow/index.ts'
 import type { Write } from '../../ports/store.ts'
-import { orConflict, RACES_MAX, retrying } from '../unit-of-work.ts'
-import { InDoubt, KeyRefused, planEffects } from './plan-effects.ts'
-import { openInstance, sealHistory, sealInstance } from './seal-instance.ts'
-import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './types.ts'
-
-export type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk }
+import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
+import { openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
+import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
+import { InDoubt, KeyRefused, planEffects } from './plan-instance-change.ts'
 
 export interface Instances {
   /** null: there is none. Throws AppError where its definition is gone. */

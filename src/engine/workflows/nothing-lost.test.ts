@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../../core/definition/index.ts'
-import { answered, makeWorld, SOURCE } from '../world.fixture.ts'
-import { ANN, heard } from './hands.fixture.ts'
+import { answered, makeWorld, SOURCE } from '../engine.fixture.ts'
+import { ANN, heard } from './instance-actions.fixture.ts'
 import {
   begin,
   CREATE,

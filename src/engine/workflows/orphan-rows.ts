@@ -8,10 +8,10 @@ import type { Ids, OrphanId, WorkId } from '../../core/ids/index.ts'
 import type { NewOrphan, Orphan, OrphanReason } from '../../core/orphan/index.ts'
 import type { Trigger, Workflow } from '../../core/workflow/index.ts'
 import type { Write } from '../../ports/store.ts'
-import type { EventPlan, PlanEvent } from '../event-plan.ts'
-import { canonicalEvent } from '../failures/index.ts'
-import type { Registry } from '../registry.ts'
-import type { Keys } from './correlation.ts'
+import type { EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import { canonicalEvent } from '../events/index.ts'
+import type { Keys } from './correlation-rows.ts'
 
 export interface OrphanAbout {
   readonly workflow: Workflow

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../../core/definition/index.ts'
 import { DEFAULT_TENANT, type InstanceId, type OrphanId } from '../../core/ids/index.ts'
 import type { InstanceRow, NewInstance } from '../../core/instance/index.ts'
-import { makeWorld, SOURCE } from '../world.fixture.ts'
+import { makeWorld, SOURCE } from '../engine.fixture.ts'
 import { CASE, CLOSE, CREATE, heard, instancesOf, orphansOf, sender, UPDATE } from './case.fixture.ts'
 
 const T = DEFAULT_TENANT

@@ -12,7 +12,7 @@ import type { Instance, InstanceRow } from '../../core/instance/index.ts'
 import { DAY, HOUR } from '../../core/time/index.ts'
 import { decodeInstance } from '../../core/workflow/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
-import { accept, HTTP, type Node, PAID, type World } from '../world.fixture.ts'
+import { accept, HTTP, type Node, PAID, type World } from '../engine.fixture.ts'
 
 export function place(name: string, more: Partial<PlaceDocument> = {}): PlaceDocument {
   return { name, type: 'normal', ...more }

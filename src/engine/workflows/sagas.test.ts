@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
-import { answered, LOST, makeWorld, PAID, SOURCE } from '../world.fixture.ts'
+import { answered, LOST, makeWorld, PAID, SOURCE } from '../engine.fixture.ts'
 import {
   begin,
   called,

@@ -1,5 +1,5 @@
 // `start` as an action of a route or a step: the instance is begun in the commit that ends the item. A step that waits for it ends
-// when it does; src/engine/workflows/ends.ts knows by `waitsFor`.
+// when it does; src/engine/workflows/step-ends.ts knows by `waitsFor`.
 
 import type { StartAction } from '../../core/action/index.ts'
 import { AppError } from '../../core/errors/index.ts'
@@ -7,12 +7,11 @@ import type { Instance } from '../../core/instance/index.ts'
 import { stringifyJson } from '../../core/json/index.ts'
 import { parseStepName } from '../../core/workflow/index.ts'
 import type { Store } from '../../ports/store.ts'
-import type { InternalActions, InternalFailure } from '../internal.ts'
-import type { Item } from '../item.ts'
-import type { InternalCall } from '../outcome.ts'
-import type { Settlement } from '../settle.ts'
-import { RACES_MAX, retrying } from '../unit-of-work.ts'
-import type { PlannedStart, Starter } from './start.ts'
+import { RACES_MAX, retrying } from '../commit/index.ts'
+import type { InternalActions, InternalCall, InternalFailure } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import type { Settlement } from '../settlement/index.ts'
+import type { PlannedStart, Starter } from './start-instance.ts'
 
 export type RunStart = (call: InternalCall, action: StartAction) => Promise<void>
 

@@ -1,0 +1,5 @@
+// Tells the id of a replay of many from the other keys of its records.
+
+export function isReplayId(text: string): boolean {
+  return /^rpl_[0-9a-f]{24}$/.test(text)
+}

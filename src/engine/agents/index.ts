@@ -1,1 +1,0 @@
-export { type AgentProgress, type Agents, makeAgents } from './agents.ts'

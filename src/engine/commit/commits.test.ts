@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type { Store } from '../../ports/store.ts'
+import { makeWorld } from '../engine.fixture.ts'
+import { makeCommits } from './commits.ts'
+
+test('[FD13] a watcher that throws does not make a commit fail that is durable', async () => {
+  const world = makeWorld()
+  const log = makeMemoryLog()
+  let commits = 0
+  const store: Store = {
+    ...world.store,
+    commit(commit) {
+      commits += 1
+      return world.store.commit(commit)
+    },
+  }
+  const clock = { now: () => 0, monotonic: () => 0, after: () => () => {}, defer: () => {} }
+  const { once, firmly } = makeCommits({
+    store,
+    clock,
+    time: { now: () => 0, heard: () => {} },
+    log,
+    onLost: () => {},
+    onApplied() {
+      throw new Error('a bug of a watcher')
+    },
+  })
+  const put = { w: 'record.put', kind: 'setting', key: 'a', version: 1, body: 'one' } as const
+  for (const make of [once, firmly]) {
+    const made = make(DEFAULT_TENANT, [], [put])
+    await world.pass()
+    expect(await made).toMatchObject({ ok: true })
+  }
+  expect(commits).toBe(2)
+  expect(log.messages.map(({ name }) => name)).toEqual(['commit.watcher-failed', 'commit.watcher-failed'])
+})

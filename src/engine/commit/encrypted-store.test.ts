@@ -1,0 +1,302 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
+import { makeSystemRandom } from '../../adapters/random-system/index.ts'
+import { makeLocalSeal } from '../../adapters/seal-local/index.ts'
+import { makeMemoryHarness } from '../../adapters/store-memory/harness.fixture.ts'
+import { openSqliteStore } from '../../adapters/store-sqlite/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
+import { makeMasterKeys, mayHoldLiteral } from '../../core/secret/index.ts'
+import { isSealed } from '../../core/sensitive/index.ts'
+import { storeConformance } from '../../ports/store.conformance.ts'
+import type { Store } from '../../ports/store.ts'
+import { type Kit, openKit, TENANT } from '../../ports/store-conformance/kit.conformance.ts'
+import { makeSealStore, rewrapRecords } from './encrypted-store.ts'
+
+const random = makeSystemRandom()
+const makeSeal = (fill: number, ...old: number[]) =>
+  makeLocalSeal({
+    keys: makeMasterKeys(
+      new Uint8Array(32).fill(fill),
+      old.map((one) => new Uint8Array(32).fill(one)),
+    ),
+    random,
+  })
+const seal = makeSeal(1)
+const log = makeMemoryLog()
+
+/** Every event is sensitive on its way in; the suite knows of no paths, so that they are taken away again on the way out. */
+function makeAllSensitive(store: Store): Store {
+  const sealed = makeSealStore(store, { seal, log })
+  const plain = (event: StoredEvent): StoredEvent => {
+    expect(event.sensitive).toEqual(['payload.id', 'header.content-type'])
+    return { ...event, sensitive: [] }
+  }
+  return {
+    ...sealed,
+    commit: (commit) =>
+      sealed.commit({
+        ...commit,
+        writes: commit.writes.map((write) =>
+          write.w === 'event.append'
+            ? { ...write, event: { ...write.event, sensitive: ['payload.id', 'header.content-type'] } }
+            : write,
+        ),
+      }),
+    async claim(request) {
+      const result = await sealed.claim(request)
+      return { ...result, items: result.items.map(({ work, event }) => ({ work, event: plain(event) })) }
+    },
+    forTenant(tenant) {
+      const reads = sealed.forTenant(tenant)
+      return {
+        ...reads,
+        async event(id) {
+          const event = await reads.event(id)
+          return event === null ? null : plain(event)
+        },
+      }
+    },
+    system(reason) {
+      const reads = sealed.system(reason)
+      return {
+        ...reads,
+        async outbox(limit, after) {
+          const { rows, events } = await reads.outbox(limit, after)
+          return { rows, events: events.map(plain) }
+        },
+        async dump() {
+          const dump = await reads.dump()
+          return { ...dump, events: dump.events.map(plain) }
+        },
+      }
+    },
+  }
+}
+
+// [SE8] every rule of a store holds for one whose events are all sealed.
+storeConformance('sealed, around memory', async () => {
+  const inner = await makeMemoryHarness()
+  return {
+    ...inner,
+    store: makeAllSensitive(inner.store),
+    reopen: async () => makeAllSensitive(await inner.reopen()),
+    capabilities: { ...inner.capabilities, searchesPayloads: false },
+  }
+})
+
+describe('a store that seals', () => {
+  const opened: Kit[] = []
+  afterEach(async () => {
+    for (const kit of opened.splice(0)) await kit.harness.close()
+  })
+  const open = async () => {
+    const kit = await openKit(makeMemoryHarness)
+    opened.push(kit)
+    return kit
+  }
+  const append = (store: Store, event: NewEvent) =>
+    store.commit({ tenant: event.tenant, guards: [], writes: [{ w: 'event.append', event, dedupForMs: 0 }] })
+  const SENSITIVE = {
+    data: '{"user":{"email":"ada@example.com"},"n":12345678901234567890}',
+    headers: '{"x-user":"lovelace","accept":"*/*"}',
+    raw: 'email=ada%40example.com',
+  }
+
+  test('[SE8] keeps payload, body and sensitive headers sealed, and gives them back byte for byte', async () => {
+    const kit = await open()
+    const store = makeSealStore(kit.store, { seal, log })
+    const event = kit.event({ ...SENSITIVE, sensitive: ['payload.user.email', 'header.X-User'] })
+    await append(store, event)
+    const kept = await kit.store.forTenant(TENANT).event(event.id)
+    expect([kept?.data, kept?.raw, kept?.headers].map((text) => isSealed(text ?? ''))).toEqual([
+      true,
+      true,
+      true,
+    ])
+    expect(kept).toMatchObject({ subject: event.subject, payloadHash: event.payloadHash, sensitive: [] })
+    expect(await store.forTenant(TENANT).event(event.id)).toMatchObject(event)
+    const [dumped] = (await store.system('verification').dump()).events
+    expect(dumped).toMatchObject(event)
+  })
+
+  test('[SE50] keeps definitions with a credential in clear text sealed under their keys, and others as they are', async () => {
+    const kit = await open()
+    const store = makeSealStore(kit.store, { seal, log })
+    const body = '{"kind":"Route","do":{"headers":{"authorization":"Bearer abc123"}}}'
+    const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { x-api-key: abc123 }' })
+    const plain = '{"kind":"Route","do":{"headers":{"accept":"text/plain"}}}'
+    const put = (kind: 'definition' | 'authored' | 'subscription', key: string, one: string) =>
+      ({ w: 'record.put', kind, key, version: 1, body: one }) as const
+    await store.commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        put('definition', 'sha256:1', body),
+        put('authored', 'sha256:1', text),
+        put('subscription', 'crm', body),
+        put('definition', 'sha256:2', plain),
+      ],
+    })
+    const behind = kit.store.forTenant(TENANT)
+    const reads = store.forTenant(TENANT)
+    for (const [kind, key, one] of [
+      ['definition', 'sha256:1', body],
+      ['authored', 'sha256:1', text],
+      ['subscription', 'crm', body],
+    ] as const) {
+      expect((await behind.record(kind, key))?.body).not.toContain('abc123')
+      expect(await reads.record(kind, key)).toEqual({ version: 1, body: one })
+    }
+    expect((await behind.record('definition', 'sha256:2'))?.body).toBe(plain)
+    const page = await reads.records({ kind: 'subscription', limit: 10, cursor: null })
+    expect(page.items.map((one) => one.body)).toEqual([body])
+    const other = makeSealStore(kit.store, { seal: makeSeal(9), log })
+    await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
+  })
+
+  test('[SE50] the text of a definition that is sealed is sealed with it, however it is written', async () => {
+    const kit = await open()
+    const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { "author\\x69zation": Bearer abc123 }' })
+    expect(mayHoldLiteral(text)).toBe(false)
+    const body = '{"headers":{"authorization":"Bearer abc123"}}'
+    await makeSealStore(kit.store, { seal, log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        { w: 'record.put', kind: 'authored', key: 'sha256:1', version: 1, body: text },
+        { w: 'record.put', kind: 'definition', key: 'sha256:1', version: 1, body },
+        { w: 'record.put', kind: 'authored', key: 'sha256:2', version: 1, body: text },
+      ],
+    })
+    const behind = kit.store.forTenant(TENANT)
+    expect(isSealed((await behind.record('authored', 'sha256:1'))?.body ?? '')).toBe(true)
+    expect((await behind.record('authored', 'sha256:2'))?.body).toBe(text)
+  })
+
+  test('[SE50] after a change of the master key such records are sealed with the new one, and the old one may go', async () => {
+    const kit = await open()
+    const body = '{"headers":{"authorization":"Bearer abc123"}}'
+    const kinds = ['definition', 'authored', 'subscription'] as const
+    const put = (kind: (typeof kinds)[number], key: string) =>
+      ({ w: 'record.put', kind, key, version: 7, body }) as const
+    await makeSealStore(kit.store, { seal, log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: kinds.map((kind) => put(kind, 'one')),
+    })
+    await makeSealStore(kit.store, { seal: makeSeal(9), log }).commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [put('definition', 'lost')],
+    })
+    const keyId = makeMasterKeys(new Uint8Array(32).fill(2), []).current.id
+    const rewrap = () => rewrapRecords(kit.store, { seal: makeSeal(2, 1), log, keyId }, [TENANT])
+    const unreadable = [{ tenant: TENANT, name: 'definition/lost' }]
+    expect(await rewrap()).toEqual({ rewrapped: 3, unreadable })
+    expect(await rewrap()).toEqual({ rewrapped: 0, unreadable })
+
+    const after = makeSealStore(kit.store, { seal: makeSeal(2), log }).forTenant(TENANT)
+    for (const kind of kinds) {
+      expect(await after.record(kind, 'one')).toEqual({ version: 7, body })
+      expect((await kit.store.forTenant(TENANT).record(kind, 'one'))?.body).not.toContain('abc123')
+    }
+    // In a list one that does not open keeps nobody from the others.
+    const { items } = await after.records({ kind: 'definition', limit: 10, cursor: null })
+    expect(items.map((one) => [one.key, isSealed(one.body)])).toEqual([
+      ['lost', true],
+      ['one', false],
+    ])
+  })
+
+  test('[SE8] leaves other events and other headers as they are', async () => {
+    const kit = await open()
+    const store = makeSealStore(kit.store, { seal, log })
+    // A body that a sender made to look sealed is a body.
+    const usual = kit.event({ ...SENSITIVE, raw: 'mrs1.ab12.W10.AAAA' })
+    const partly = kit.event({ ...SENSITIVE, raw: null, sensitive: ['payload'] })
+    await append(store, usual)
+    await append(store, partly)
+    expect(await kit.store.forTenant(TENANT).event(usual.id)).toMatchObject(usual)
+    expect(await store.forTenant(TENANT).event(usual.id)).toMatchObject(usual)
+    expect(await kit.store.forTenant(TENANT).event(partly.id)).toMatchObject({
+      headers: SENSITIVE.headers,
+      raw: null,
+    })
+  })
+
+  test('[SE7] what an earlier master key sealed still opens', async () => {
+    const kit = await open()
+    const event = kit.event({ ...SENSITIVE, sensitive: ['payload'] })
+    await append(makeSealStore(kit.store, { seal, log }), event)
+    const later = makeSealStore(kit.store, { seal: makeSeal(2, 1), log })
+    expect(await later.forTenant(TENANT).event(event.id)).toMatchObject(event)
+  })
+
+  test('[SE9] one event that does not open keeps nobody from the others', async () => {
+    const kit = await open()
+    const owner = await kit.join()
+    const lost = await kit.add({ event: { data: 'mrs1.ab12.W10.AAAA' } })
+    const store = makeSealStore(kit.store, { seal: makeSeal(3), log })
+    const before = makeSealStore(kit.store, { seal, log })
+    const foreign = kit.event({ ...SENSITIVE, sensitive: ['payload', 'header'], matched: 1 })
+    const work = kit.work(foreign.id)
+    await before.commit({
+      tenant: TENANT,
+      guards: [],
+      writes: [
+        { w: 'event.append', event: foreign, dedupForMs: 0 },
+        { w: 'work.add', work, lease: null, delayMs: 0 },
+      ],
+    })
+    const whole = await kit.add()
+    const { items } = await store.claim({
+      owner,
+      slots: [{ tenant: TENANT, consumer: whole.work.consumer, max: 9 }],
+      max: 9,
+      maxIsolated: 9,
+      codeHashes: [],
+    })
+    const byId = new Map(items.map(({ event }) => [event.id, event]))
+    expect(byId.get(whole.event.id)?.data).toBe(whole.event.data)
+    for (const id of [lost.event.id, foreign.id]) {
+      const event = byId.get(id)
+      expect(isSealed(event?.data ?? '')).toBe(true)
+      expect(event).toMatchObject({ headers: '{}', raw: null, sensitive: ['payload', 'header'] })
+    }
+    expect((await store.system('verification').dump()).events).toHaveLength(3)
+    expect(log.messages.map(({ name }) => name)).toContain('seal.unreadable')
+    expect(JSON.stringify(log.messages)).not.toContain('ada@')
+  })
+
+  test('[SE8] the files of a database hold none of it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-sealed-'))
+    try {
+      const file = join(folder, 'sealed.db')
+      const kit = await open()
+      const store = makeSealStore(await openSqliteStore({ file }), { seal, log })
+      const sensitive = kit.event({ ...SENSITIVE, sensitive: ['payload.user.email', 'header.x-user'] })
+      await append(store, sensitive)
+      await append(store, kit.event({ data: '{"plain":"in-clear-4711"}' }))
+      const bytes = async () => {
+        const names = await readdir(folder)
+        return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name))))).toString(
+          'latin1',
+        )
+      }
+      const whileOpen = await bytes()
+      await store[Symbol.asyncDispose]()
+      for (const text of [whileOpen, await bytes()]) {
+        // It looks where the data is.
+        expect(text).toContain('in-clear-4711')
+        for (const value of ['ada@example.com', 'ada%40', 'lovelace', '"user"', '12345678901234567890']) {
+          expect(text).not.toContain(value)
+        }
+      }
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,270 @@
+// A store that keeps sensitive events sealed: the payload and the body as a whole, and the headers if one of them is
+// sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
+//
+// The key of `hmac` is encrypted always: a record of it in clear text is refused, because no node wrote it.
+//
+// The same for records of definitions and subscriptions that may hold a credential in clear text: the text of the record is sealed, its
+// key stays. A record that does not open is an error for who asks for it by its key; in a list it is answered sealed.
+//
+// Everything else passes as it is, and costs one look: at the paths of an event that is appended, and at the first characters
+// of one that is read.
+//
+// Invariants: SE8 nothing of a sensitive payload reaches the store behind in clear. SE9 what does not open is answered sealed,
+// never thrown: one event that cannot be read must not stop a claim or a list of others.
+
+import { AppError } from '../../core/errors/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { mayHoldLiteral } from '../../core/secret/index.ts'
+import { compileSensitive, isSealed, splitSealed } from '../../core/sensitive/index.ts'
+import type { Log } from '../../ports/log.ts'
+import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
+import type {
+  Commit,
+  Guard,
+  Page,
+  RecordKind,
+  Store,
+  StoredRecord,
+  TenantReads,
+  Write,
+} from '../../ports/store.ts'
+
+/** What is known of an event that does not open: all of it may be sensitive. */
+const EVERYTHING: readonly string[] = ['payload', 'header']
+const TOLD_MAX = 1_000
+
+export interface SealStoreDeps {
+  readonly seal: Seal
+  readonly log: Pick<Log, 'error'>
+}
+
+export function makeSealStore<Behind extends Store>(store: Behind, deps: SealStoreDeps): Behind {
+  const { seal } = deps
+  const tell = makeTell(deps.log)
+
+  const open = (event: StoredEvent): StoredEvent => {
+    if (!isSealed(event.data)) return event
+    try {
+      return openEvent(seal, event)
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      tell(event, error)
+      return { ...event, raw: null, headers: '{}', sensitive: EVERYTHING }
+    }
+  }
+  const openAll = (events: readonly StoredEvent[]): readonly StoredEvent[] => events.map(open)
+
+  const forTenant = (tenant: TenantId): TenantReads => {
+    const reads = store.forTenant(tenant)
+    return {
+      ...reads,
+      async event(id) {
+        const event = await reads.event(id)
+        return event === null ? null : open(event)
+      },
+      async record(kind, key) {
+        const record = await reads.record(kind, key)
+        return record === null ? null : openRecord(seal, tenant, kind, key, record)
+      },
+      async records(query) {
+        const page = await reads.records(query)
+        if (!WRITTEN.has(query.kind)) return page
+        return { ...page, items: page.items.map((one) => openListed(seal, tenant, query.kind, one)) }
+      },
+    }
+  }
+
+  return {
+    ...store,
+    commit: (commit: Commit) => store.commit(sealCommit(seal, commit)),
+    async claim(request: Parameters<Store['claim']>[0]) {
+      const result = await store.claim(request)
+      if (!result.items.some(({ event }) => isSealed(event.data))) return result
+      return { ...result, items: result.items.map(({ work, event }) => ({ work, event: open(event) })) }
+    },
+    forTenant,
+    system(reason: Parameters<Store['system']>[0]) {
+      const reads = store.system(reason)
+      return {
+        ...reads,
+        async outbox(limit, after) {
+          const { rows, events } = await reads.outbox(limit, after)
+          return { rows, events: openAll(events) }
+        },
+        async dump() {
+          const dump = await reads.dump()
+          const records = dump.records.map((one) =>
+            WRITTEN.has(one.kind) ? openListed(seal, one.tenant, one.kind, one) : one,
+          )
+          return { ...dump, records, events: openAll(dump.events) }
+        },
+      }
+    },
+  }
+}
+
+function sealCommit(seal: Seal, commit: Commit): Commit {
+  const { tenant, writes } = commit
+  const literals = new Set(writes.filter(mustBeSealed))
+  if (literals.size === 0 && !writes.some(isSensitive)) return commit
+  const definitions = new Set([...literals].flatMap(({ kind, key }) => (kind === 'definition' ? [key] : [])))
+  return {
+    ...commit,
+    writes: writes.map((write) => {
+      if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
+      if (write.w !== 'record.put') return write
+      // The text says what its definition says, in whatever form.
+      const isText = write.kind === 'authored' && definitions.has(write.key)
+      if (!isText && !literals.has(write)) return write
+      return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
+    }),
+  }
+}
+
+type RecordPut = Extract<Write, { w: 'record.put' }>
+
+/** Kinds whose records hold what users wrote. */
+const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'subscription'])
+
+/** Kinds whose records are a secret as a whole. */
+const SECRET: ReadonlySet<RecordKind> = new Set(['hmac'])
+
+function mustBeSealed(write: Write): write is RecordPut {
+  if (write.w !== 'record.put') return false
+  return SECRET.has(write.kind) || (WRITTEN.has(write.kind) && mayHoldLiteral(write.body))
+}
+
+function recordPlace(tenant: TenantId, kind: RecordKind, key: string): SealPlace {
+  return { tenant, row: `${kind}/${key}`, part: 'record' }
+}
+
+function openRecord<Row extends { readonly body: string }>(
+  seal: Seal,
+  tenant: TenantId,
+  kind: RecordKind,
+  key: string,
+  record: Row,
+): Row {
+  if (!SECRET.has(kind) && (!WRITTEN.has(kind) || !isSealed(record.body))) return record
+  try {
+    return { ...record, body: seal.open(recordPlace(tenant, kind, key), record.body).text }
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    const detail = `the ${kind} ${key} is encrypted and cannot be read: ${error.message}`
+    throw new AppError('secret_unreadable', detail, { cause: error })
+  }
+}
+
+/** One that does not open keeps nobody from the others. */
+function openListed<Row extends { readonly key: string; readonly body: string }>(
+  seal: Seal,
+  tenant: TenantId,
+  kind: RecordKind,
+  record: Row,
+): Row {
+  try {
+    return openRecord(seal, tenant, kind, record.key, record)
+  } catch (error) {
+    if (isUnreadable(error)) return record
+    throw error
+  }
+}
+
+/** Whether it is what a record that does not open throws. */
+export function isUnreadable(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === 'secret_unreadable'
+}
+
+const PAGE = 100
+
+/**
+ * Seals records that another master key has sealed with the current one, in the store behind. A record keeps its version: it says the
+ * same. What does not open is left as it is and named.
+ */
+export async function rewrapRecords(
+  behind: Pick<Store, 'commit' | 'forTenant'>,
+  deps: SealStoreDeps & { readonly keyId: string },
+  tenants: readonly TenantId[],
+): Promise<{
+  readonly rewrapped: number
+  readonly unreadable: readonly { readonly tenant: TenantId; readonly name: string }[]
+}> {
+  const { seal, keyId, log } = deps
+  let rewrapped = 0
+  const unreadable: { tenant: TenantId; name: string }[] = []
+  const rewrap = async (tenant: TenantId, kind: RecordKind, { key, version, body }: StoredRecord) => {
+    if (!isSealed(body) || splitSealed(body)?.keyId === keyId) return
+    const place = recordPlace(tenant, kind, key)
+    try {
+      const write: Write = {
+        ...{ w: 'record.put', kind, key, version },
+        body: seal.seal(place, seal.open(place, body).text, []),
+      }
+      const guards: Guard[] = [{ g: 'version', of: kind, key, version }]
+      // Refused: it was changed meanwhile, and sealed with the current key.
+      if ((await behind.commit({ tenant, guards, writes: [write] })).ok) rewrapped += 1
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      const { reason, message } = error
+      unreadable.push({ tenant, name: place.row })
+      log.error('seal.unreadable', { tenant, record: place.row, reason, message })
+    }
+  }
+  for (const tenant of tenants) {
+    for (const kind of [...WRITTEN, ...SECRET]) {
+      let cursor: string | null = null
+      do {
+        const page: Page<StoredRecord> = await behind.forTenant(tenant).records({ kind, cursor, limit: PAGE })
+        for (const record of page.items) await rewrap(tenant, kind, record)
+        cursor = page.nextCursor
+      } while (cursor !== null)
+    }
+  }
+  return { rewrapped, unreadable }
+}
+
+function isSensitive(write: Write): write is Extract<Write, { w: 'event.append' }> {
+  return write.w === 'event.append' && write.event.sensitive.length > 0
+}
+
+/** What is written belongs to the tenant of the commit, whatever the event says. */
+function sealEvent(seal: Seal, tenant: TenantId, event: NewEvent): NewEvent {
+  const { id, sensitive, data, raw, headers } = event
+  const close = (part: SealPlace['part'], text: string) =>
+    seal.seal({ tenant, row: id, part }, text, sensitive)
+  return {
+    ...event,
+    data: close('data', data),
+    raw: raw === null ? null : close('raw', raw),
+    headers: compileSensitive(sensitive).header === null ? headers : close('headers', headers),
+    sensitive: [],
+  }
+}
+
+function openEvent(seal: Seal, event: StoredEvent): StoredEvent {
+  const { data, raw, headers } = event
+  const open = (part: SealPlace['part'], text: string) =>
+    seal.open({ tenant: event.tenant, row: event.id, part }, text)
+  const opened = open('data', data)
+  return {
+    ...event,
+    data: opened.text,
+    // Sealed with the payload or not at all: a text that a sender made to look sealed was not.
+    raw: raw === null ? null : open('raw', raw).text,
+    headers: isSealed(headers) ? open('headers', headers).text : headers,
+    sensitive: opened.paths,
+  }
+}
+
+/** A key that is missing is told once, not for each of the thousand events that it sealed. */
+function makeTell(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
+  const told = new Set<string>()
+  return ({ tenant, id, data }, { reason, message }) => {
+    const about = reason === 'unknown-key' ? `${tenant} ${splitSealed(data)?.keyId}` : id
+    if (told.has(about)) return
+    if (told.size >= TOLD_MAX) told.clear()
+    told.add(about)
+    log.error('seal.unreadable', { tenant, event: id, reason, message })
+  }
+}

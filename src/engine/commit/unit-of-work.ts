@@ -1,0 +1,133 @@
+// One unit of work: the guards and writes of one commit, with the plans whose jobs the commit leases on insert. It commits once,
+// and ends its plans in one place: jobs start where the commit was applied, and give their slots back where it was refused or
+// failed. A caller whose guard was refused builds its unit again, by `retrying`.
+//
+// Invariant: whatever comes of a commit, thrown errors included, each plan is ended exactly once.
+
+import { AppError, messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { CommitResult, Guard, Write } from '../../ports/store.ts'
+import type { About, Commits, FirmResult } from './commits.ts'
+import type { Planned } from './event-plan.ts'
+
+export interface Unit {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  /** What else ends with the commit; their writes are among `writes`. */
+  readonly plans: readonly Planned[]
+}
+
+/** What became of a commit, as the settler says it. */
+type Settled =
+  | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }
+  | { readonly ok: false }
+
+export interface UnitOfWork {
+  /** One attempt; a StoreError reaches the caller. */
+  once(tenant: TenantId, unit: Unit): Promise<CommitResult>
+  /** Until the store answers, as `Commits.firmly`. */
+  firmly(tenant: TenantId, unit: Unit, about?: About): Promise<FirmResult>
+  /** For a commit that the settler makes: ends the plans by what came of it. */
+  settling<Value extends Settled>(plans: readonly Planned[], settle: () => Promise<Value>): Promise<Value>
+  /** For a caller that knows better than the answer whether its commit was applied. */
+  end(plans: readonly Planned[], isStored: boolean, result: CommitResult): void
+  /** There is no commit: the jobs of the plans give their slots back. */
+  release(plans: readonly Planned[]): void
+}
+
+/** Starts the jobs of a plan that were leased on insert, or gives their slots back. */
+export interface Births {
+  /** `isStored`: the commit was applied, by this attempt or by one whose answer was lost. `result` null: there is no answer. */
+  settle(planned: Planned, isStored: boolean, result: CommitResult | null): void
+}
+
+/** How often a unit is built while others change the same rows, where the caller has no reason for another number. */
+export const RACES_MAX = 20
+
+export function makeUnitOfWork(deps: {
+  readonly commits: Pick<Commits, 'once' | 'firmly'>
+  readonly births: Births
+  readonly log: Pick<Log, 'error'>
+}): UnitOfWork {
+  const { commits, births, log } = deps
+
+  const end = (plans: readonly Planned[], isStored: boolean, result: CommitResult | null): void => {
+    for (const plan of plans) births.settle(plan, isStored, result)
+  }
+
+  /** Answers the promise of the commit itself, so that the caller goes on right behind the plans' end. */
+  const ending = <Value>(
+    plans: readonly Planned[],
+    commit: () => Promise<Value>,
+    resultOf: (value: Value) => CommitResult | null,
+  ): Promise<Value> => {
+    const finish = (result: CommitResult | null): void => {
+      try {
+        end(plans, result?.ok === true, result)
+      } catch (error) {
+        // The commit is durable: a defect here must not make it look as if it failed.
+        log.error('commit.watcher-failed', { error: messageOf(error) })
+      }
+    }
+    let committed: Promise<Value>
+    try {
+      committed = commit()
+    } catch (error) {
+      finish(null)
+      throw error
+    }
+    void committed.then(
+      (value) => finish(resultOf(value)),
+      () => finish(null),
+    )
+    return committed
+  }
+
+  return {
+    // A unit without plans pays for none.
+    once(tenant, { guards, writes, plans }) {
+      const commit = () => commits.once(tenant, guards, writes)
+      return plans.length === 0 ? commit() : ending(plans, commit, itself)
+    },
+    firmly(tenant, { guards, writes, plans }, about) {
+      const commit = () => commits.firmly(tenant, guards, writes, about)
+      return plans.length === 0 ? commit() : ending(plans, commit, itself)
+    },
+    settling: (plans, settle) => ending(plans, settle, (settled) => (settled.ok ? settled.result : null)),
+    end,
+    release: (plans) => end(plans, false, null),
+  }
+}
+
+function itself(result: CommitResult): CommitResult {
+  return result
+}
+
+/**
+ * Builds and commits, again where another change came first: `build` answers `retry()` then. After `limit` attempts it is as
+ * `exhausted` answers or throws. The promise of the attempt itself is answered: nearly always there is only one.
+ */
+export function retrying<Value>(
+  limit: number,
+  build: (retry: () => Promise<Value>, race: number) => Promise<Value>,
+  exhausted: () => NoInfer<Value> | Promise<NoInfer<Value>>,
+): Promise<Value> {
+  const attempt = (race: number): Promise<Value> =>
+    race < limit ? build(() => attempt(race + 1), race) : Promise.resolve().then(exhausted)
+  return attempt(0)
+}
+
+/** For `exhausted`: the caller may try again later. */
+export function orConflict(message: string): () => never {
+  return () => {
+    throw new AppError('conflict', message)
+  }
+}
+
+/** For `exhausted`: so many changes of the same rows in a row are a defect. */
+export function orFail(message: string): () => never {
+  return () => {
+    throw new Error(message)
+  }
+}

@@ -1,0 +1,124 @@
+// Who may call on a connection now: what its book, its credential and its buckets say, put together for whoever claims, bears or calls.
+//
+// Invariants: CX6 what may not call is neither claimed nor born leased, and uses up no attempt. DR5 a token that was taken is used by a call
+// or given back.
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { StoreTime } from '../commit/index.ts'
+import type { Account, Lookups } from '../definitions/index.ts'
+import type { Buckets, Entrance, Where } from '../flow-control/index.ts'
+import { SHORT_WAIT_MS } from '../settlement/index.ts'
+import type { Book } from './connection-state-cache.ts'
+import type { Credentials } from './connection-types.ts'
+
+export function makeEntrance(deps: {
+  readonly time: StoreTime
+  readonly lookups: Lookups
+  readonly book: Book
+  readonly buckets: Buckets
+  readonly credentials: Pick<Credentials, 'gate'>
+}): Entrance {
+  const { time, lookups, book, buckets, credentials } = deps
+  const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
+
+  /** Beside the book: what the credential and the buckets say. `max` is 0 exactly if `closed` is there. */
+  const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
+    const found = lookups.find(tenant, connection)
+    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustDraw: false }
+    const { account } = found
+    const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
+    if (rotating !== null) return { max: 0, closed: rotating, account, mustDraw: false }
+    const { max, opensAt, mustDraw = false } = buckets.room(tenant, account, names)
+    if (max > 0) return { max, closed: null, account, mustDraw: false }
+    const why = `the rate of the connection ${connection} is used up`
+    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustDraw }
+  }
+
+  const prepare: Entrance['prepare'] = (tenant, where) => {
+    const { account, mustDraw } = roomOf(tenant, where)
+    return mustDraw && account !== null ? buckets.draw(tenant, account, where.buckets) : null
+  }
+
+  const leave: Entrance['leave'] = (hold) => {
+    const entered = inside.size === 0 ? undefined : inside.get(hold)
+    if (entered === undefined) return
+    inside.delete(hold)
+    buckets.leave(entered.tenant, entered.account, entered.names, hold)
+  }
+
+  return {
+    gate(tenant, connection, names = []) {
+      const gate = book.gate(tenant, connection)
+      if (gate.is === 'refused' || gate.is === 'closed') return gate
+      const { closed, mustDraw } = roomOf(tenant, { connection, buckets: names })
+      if (closed !== null && !mustDraw) return closed
+      if (gate.is !== 'tryable') return { is: 'open' }
+      return {
+        is: 'closed',
+        untilAt: time.now(),
+        why: `the circuit of the connection ${connection} is open; one may be tried`,
+      }
+    },
+    offer(tenant, where) {
+      const gate = book.gate(tenant, where.connection)
+      if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
+      if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
+      const { max, closed, mustDraw } = roomOf(tenant, where)
+      if (closed !== null && !mustDraw) return { is: 'closed', untilAt: closed.untilAt }
+      if (mustDraw || gate.is === 'tryable') return { is: 'ask' }
+      return { is: 'open', max: gate.is === 'mine' ? 1 : max }
+    },
+    async begin(tenant, where) {
+      const drawing = prepare(tenant, where)
+      if (drawing !== null) await drawing
+      if (book.gate(tenant, where.connection).is === 'tryable') await book.mayTry(tenant, where.connection)
+    },
+    prepare,
+    bears(tenant, where) {
+      const gate = book.gate(tenant, where.connection)
+      if (gate.is === 'refused') return true
+      if (gate.is !== 'open') return false
+      const { closed, mustDraw } = roomOf(tenant, where)
+      return closed === null || mustDraw
+    },
+    enter(tenant, where, hold) {
+      const { connection, buckets: names } = where
+      const gate = book.gate(tenant, connection)
+      // It ends as soon as it runs.
+      if (gate.is === 'refused') return null
+      // Closed by the circuit, by a person's word, or by a test that is still to come: only a try that is under way is let in again.
+      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
+      const isIn = book.enter(tenant, connection, hold)
+      if (!isIn) {
+        // Nobody who claims asks for it: the next one that comes is let in.
+        if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
+        const why = `the circuit of the connection ${connection} is open`
+        return { untilAt: time.now() + SHORT_WAIT_MS, why }
+      }
+      const { closed, account } = roomOf(tenant, where)
+      if (closed !== null) {
+        book.finished(hold)
+        return closed
+      }
+      if (account !== null) {
+        buckets.enter(tenant, account, names, hold)
+        inside.set(hold, { tenant, account, names })
+      }
+      return null
+    },
+    leave,
+    spend: (hold) => inside.delete(hold),
+    used: leave,
+    told(tenant, connection, hold, failureClass) {
+      const isUnsent = inside.has(hold)
+      leave(hold)
+      // Of what was never sent for a reason of its own the other side knows nothing.
+      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
+      book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
+    },
+    finished(hold) {
+      leave(hold)
+      book.finished(hold)
+    },
+  }
+}

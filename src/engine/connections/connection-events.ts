@@ -1,0 +1,83 @@
+// What others are told of a connection: an outage as a failure, with an escalation; the rest as events where somebody wants them.
+
+import type { CanonicalSubject } from '../../core/canonical/index.ts'
+import type { ConnectionStep, ConnectionTell } from '../../core/connection/index.ts'
+import type { ConnectionDocument } from '../../core/definition/index.ts'
+import { causeHash } from '../../core/escalation/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { Write } from '../../ports/store.ts'
+import type { EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import { canonicalEvent } from '../events/index.ts'
+import type { BookTold } from './connection-state-cache.ts'
+
+const SUBJECTS: Readonly<Record<Exclude<ConnectionTell, 'outage' | 'healed'>, CanonicalSubject>> = {
+  activated: 'integration.connection.activated',
+  degraded: 'integration.connection.degraded',
+  recovered: 'integration.connection.recovered',
+  retired: 'integration.connection.retired',
+}
+
+/** Why its escalation was raised. */
+const CIRCUIT_OPEN = 'circuit_open'
+
+const CONNECTION_PREFIX = 'connection:'
+
+export function tellConnection(
+  deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Pick<Registry, 'isWanted'> },
+  tenant: TenantId,
+  { name, provider }: Pick<ConnectionDocument, 'name' | 'provider'>,
+  { state, tells }: ConnectionStep,
+): BookTold {
+  const writes: Write[] = []
+  const plans: EventPlan[] = []
+  const consumer = `${CONNECTION_PREFIX}${name}`
+  const about = { connection: name, provider, consumer }
+  const say = (subject: CanonicalSubject, data: { readonly [name: string]: JsonValue }) => {
+    const object = { type: 'connection', id: name }
+    const key = deps.ids.uuid()
+    const plan = canonicalEvent(deps, {
+      tenant,
+      subject,
+      data: { ...about, ...data },
+      key,
+      parent: null,
+      object,
+    })
+    writes.push(...plan.writes)
+    plans.push(plan)
+  }
+  const { circuit } = state
+  for (const tell of tells) {
+    if (tell === 'healed') continue
+    if (tell !== 'outage') {
+      if (!deps.registry.isWanted(tenant, SUBJECTS[tell])) continue
+      say(SUBJECTS[tell], { status: state.status, health: state.health })
+      continue
+    }
+    if (circuit.state === 'closed') continue
+    const error = `too many calls on the connection ${name} failed (${circuit.class}); its work waits, and one is tried`
+    const of = { consumer, class: circuit.class, reason: CIRCUIT_OPEN }
+    writes.push({
+      w: 'escalation.raise',
+      row: {
+        ...of,
+        id: deps.ids.escalation(),
+        cause: causeHash({ ...of, error: '', isCanonical: false }),
+        severity: 'high',
+        runbook: null,
+        lastError: error,
+        workId: null,
+      },
+    })
+    say('integration.failed', {
+      what: 'outage',
+      class: circuit.class,
+      error,
+      terminal: false,
+      willRetryAt: new Date(circuit.tryAt).toISOString(),
+    })
+  }
+  return { writes, plans }
+}

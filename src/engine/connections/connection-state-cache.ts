@@ -1,0 +1,395 @@
+// What became of connections: counted in this node's memory, written down when it changes, followed by the others. The machine is the
+// core's (`stepConnection`).
+//
+// Invariants: CX4 one try at a time over all nodes: whoever writes it down first makes it. CX5 a change, its escalation and what is told of
+// it are one commit.
+
+import { CLOSED } from '../../core/circuit/index.ts'
+import {
+  type ConnectionEvent,
+  type ConnectionState,
+  type ConnectionStep,
+  type ConnectionTerms,
+  connectionStatus,
+  NEW_CONNECTION,
+  overrideAt,
+  stepConnection,
+} from '../../core/connection/index.ts'
+import type { ConnectionDocument } from '../../core/definition/index.ts'
+import { AppError, messageOf } from '../../core/errors/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { stringifyJson } from '../../core/json/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { StoredRecord, Write } from '../../ports/store.ts'
+import {
+  type Commits,
+  type EventPlan,
+  orConflict,
+  RACES_MAX,
+  retrying,
+  type StoreTime,
+  type UnitOfWork,
+} from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import type { InForce, Registry } from '../definitions/index.ts'
+import type { ConnectionRefusal } from '../flow-control/index.ts'
+
+export type BookGate =
+  | { readonly is: 'open' }
+  /** Its circuit may be tried: somebody has to write that down first (`mayTry`). */
+  | { readonly is: 'tryable' }
+  /** The try is this node's, and nobody makes it yet. */
+  | { readonly is: 'mine' }
+  | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
+  | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
+
+export interface Book {
+  gate(tenant: TenantId, name: string): BookGate
+  /** By the document in force. */
+  state(tenant: TenantId, name: string): ConnectionState
+  /** Writes a try down; false: another was first, or it is not its time. `by`: who makes it; left out: the next that enters. */
+  mayTry(tenant: TenantId, name: string, by?: string): Promise<boolean>
+  /** Lets a hold of an item in: through a circuit that is not closed only the one that tries. */
+  enter(tenant: TenantId, name: string, hold: string): boolean
+  isTry(tenant: TenantId, name: string, hold: string): boolean
+  /** It is over; without a word of how it went, another may try. */
+  finished(hold: string): void
+  told(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
+  /** For what somebody waits: it is tried again over what another node wrote. Throws `conflict` where that has no end. */
+  change(
+    tenant: TenantId,
+    name: string,
+    event: ConnectionEvent,
+    writes?: readonly Write[],
+  ): Promise<ConnectionState>
+  /** What this node's own test of the document came to; null: it went well. */
+  tried(tenant: TenantId, name: string, failureClass: FailureClass | null): void
+  /** Without anybody waiting. */
+  note(tenant: TenantId, name: string, event: ConnectionEvent): void
+  learn(tenant: TenantId): Promise<void>
+}
+
+interface Known {
+  readonly tenant: TenantId
+  readonly name: string
+  state: ConnectionState
+  /** Of its record; 0: there is none. */
+  version: number
+  /** Until when this node may try one. */
+  mineUntil: Instant | null
+  /** The hold that is tried now. */
+  tried: string | null
+  /** What this node's test of a document came to. */
+  failed: { readonly hash: string; readonly class: FailureClass } | null
+  /** Writes go one after the other. */
+  writing: Promise<void>
+  wroteAt: number
+}
+
+export interface BookTold {
+  readonly writes: readonly Write[]
+  readonly plans: readonly EventPlan[]
+}
+
+const RECORDS_PAGE = 200
+const OPEN: BookGate = { is: 'open' }
+/** Failures of a test that pass by themselves: work waits for the next one. */
+const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
+
+export function makeBook(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly registry: Pick<Registry, 'connection' | 'connections'>
+    readonly time: StoreTime
+    readonly commits: Pick<Commits, 'stubbornly'>
+    /** What is told of a step, in the commit that keeps it. */
+    tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
+    wake(delayMs?: number): void
+  },
+): Book {
+  const { store, log, registry, time, commits } = deps
+  const all = new Map<string, Known>()
+  /** Names of those whose circuit is not closed. */
+  const broken = new Set<string>()
+  let writes = 0
+
+  const nameOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
+
+  const find = (tenant: TenantId, name: string): Known => {
+    const id = nameOf(tenant, name)
+    let known = all.get(id)
+    if (known === undefined) {
+      known = {
+        tenant,
+        name,
+        state: NEW_CONNECTION,
+        version: 0,
+        mineUntil: null,
+        tried: null,
+        failed: null,
+        writing: Promise.resolve(),
+        wroteAt: 0,
+      }
+      all.set(id, known)
+    }
+    return known
+  }
+
+  const put = (known: Known, state: ConnectionState) => {
+    known.state = state
+    const id = nameOf(known.tenant, known.name)
+    if (state.circuit.state === 'closed') broken.delete(id)
+    else broken.add(id)
+    if (state.circuit.state === 'half-open') return
+    known.mineUntil = null
+    known.tried = null
+  }
+
+  const take = (known: Known, record: { readonly version: number; readonly body: string } | null) => {
+    if (record === null) {
+      if (known.version > 0) put(known, NEW_CONNECTION)
+      known.version = 0
+      return
+    }
+    if (record.version === known.version) return
+    known.version = record.version
+    known.mineUntil = null
+    known.tried = null
+    const read = JSON.parse(record.body) as ConnectionState
+    // What a closed circuit counts is this node's own.
+    const isCounting = read.circuit.state === 'closed' && known.state.circuit.state === 'closed'
+    const before = known.state
+    put(known, isCounting ? { ...read, circuit: before.circuit } : read)
+    if (isOpener(before, read)) deps.wake()
+  }
+
+  const reread = async (known: Known) => {
+    const { tenant, name } = known
+    take(known, await commits.stubbornly(() => store.forTenant(tenant).record('connection', name)))
+  }
+
+  /** Answers whether it is as this node says. */
+  const write = async (known: Known, step: ConnectionStep, extra: readonly Write[]): Promise<boolean> => {
+    const { tenant, name, version } = known
+    const document = registry.connection(tenant, name)?.document
+    const told: BookTold =
+      document === undefined || step.tells.length === 0
+        ? { writes: [], plans: [] }
+        : deps.tell(tenant, document, step)
+    const { state } = step
+    const kept = state.circuit.state === 'closed' ? { ...state, circuit: CLOSED } : state
+    const body = stringifyJson(kept as unknown as Parameters<typeof stringifyJson>[0])
+    let isStored = false
+    try {
+      known.wroteAt = Number.POSITIVE_INFINITY
+      const result = await deps.unitOfWork.firmly(tenant, {
+        guards: [{ g: 'version', of: 'connection', key: name, version }],
+        writes: [
+          { w: 'record.put', kind: 'connection', key: name, version: version + 1, body },
+          ...told.writes,
+          ...extra,
+        ],
+        plans: told.plans,
+      })
+      isStored = result.ok
+    } finally {
+      writes += 1
+      known.wroteAt = writes
+    }
+    if (!isStored) {
+      await reread(known)
+      return false
+    }
+    known.version = version + 1
+    return true
+  }
+
+  const writeNext = (known: Known, step: ConnectionStep, extra: readonly Write[] = []): Promise<boolean> => {
+    const written = known.writing.then(() => write(known, step, extra))
+    known.writing = written.then(
+      () => {},
+      (error: unknown) =>
+        log.warn('connection.not-kept', { connection: known.name, error: messageOf(error) }),
+    )
+    return written
+  }
+
+  /** null: nothing of that name is in force. */
+  const step = (known: Known, event: ConnectionEvent): ConnectionStep | null => {
+    const found = registry.connection(known.tenant, known.name)
+    if (found === null) return null
+    const before = known.state
+    const stepped = stepConnection(before, event, termsOf(found))
+    if (stepped.state !== before) put(known, stepped.state)
+    report(known, stepped)
+    return stepped
+  }
+
+  const report = ({ tenant, name }: Known, { state, circuit, tells }: ConnectionStep) => {
+    const fields = { tenant, connection: name }
+    if (circuit === 'opened' || circuit === 'reopened') {
+      const { circuit: broken } = state
+      const tryAt = broken.state === 'closed' ? time.now() : broken.tryAt
+      const word = circuit === 'opened' ? 'circuit.opened' : 'circuit.still-open'
+      log[circuit === 'opened' ? 'warn' : 'info'](word, { ...fields, tryAt })
+      deps.wake(Math.max(0, tryAt - time.now()))
+    }
+    if (circuit === 'closed') {
+      log.info('circuit.closed', { ...fields, by: 'try' })
+      deps.wake()
+    }
+    for (const tell of tells) {
+      if (tell === 'outage' || tell === 'healed') continue
+      log.info(`connection.${tell}`, fields)
+      if (tell === 'activated' || tell === 'recovered') deps.wake()
+    }
+  }
+
+  const note: Book['note'] = (tenant, name, event) => {
+    const known = find(tenant, name)
+    const stepped = step(known, event)
+    if (stepped?.isKept === true) writeNext(known, stepped).catch(() => {})
+  }
+
+  const circuitGate = (known: Known, now: Instant): BookGate => {
+    const { circuit } = known.state
+    if (circuit.state === 'closed') return OPEN
+    const why = `the circuit of the connection ${known.name} is open (${circuit.class}); it waits and tries one`
+    if (known.mineUntil !== null && now < known.mineUntil)
+      return known.tried === null ? { is: 'mine' } : { is: 'closed', untilAt: known.mineUntil, why }
+    return now >= circuit.tryAt ? { is: 'tryable' } : { is: 'closed', untilAt: circuit.tryAt, why }
+  }
+
+  const pendingGate = ({ name, failed, state }: Known, hash: string): BookGate => {
+    const isRefused = failed !== null && failed.hash === hash && !PASSING.includes(failed.class)
+    if (!isRefused) {
+      const why = `the connection ${name} waits for its first passed test`
+      return { is: 'closed', untilAt: null, why }
+    }
+    const said = state.lastTest?.error == null ? '' : ` (${state.lastTest.error})`
+    const why = `the connection ${name} did not pass its test${said}; mend it and test it: millrace connections test ${name}`
+    return { is: 'refused', code: 'connection_pending', why }
+  }
+
+  return {
+    gate(tenant, name) {
+      const found = registry.connection(tenant, name)
+      if (found === null) {
+        const why = `there is no connection ${name}; apply its document, or name another`
+        return { is: 'refused', code: 'connection_unknown', why }
+      }
+      const known = find(tenant, name)
+      const status = connectionStatus(known.state, termsOf(found))
+      if (status === 'retired') {
+        const by = known.state.retired === null ? '' : ` by ${known.state.retired.by}`
+        const why = `the connection ${name} was retired${by} and runs nothing; name another, or apply its document anew`
+        return { is: 'refused', code: 'connection_retired', why }
+      }
+      if (status === 'pending') return pendingGate(known, found.hash)
+      const now = time.now()
+      const override = overrideAt(known.state, now)
+      if (override === null) return circuitGate(known, now)
+      if (override.is === 'closed') return OPEN
+      const why = `${override.by} opened the circuit of the connection ${name}: ${override.reason}`
+      return { is: 'closed', untilAt: override.until, why }
+    },
+    state(tenant, name) {
+      const { state } = find(tenant, name)
+      const found = registry.connection(tenant, name)
+      return found === null ? state : { ...state, status: connectionStatus(state, termsOf(found)) }
+    },
+    async mayTry(tenant, name, by) {
+      const known = find(tenant, name)
+      await known.writing
+      const stepped = step(known, { type: 'tried', at: time.now() })
+      if (stepped?.circuit !== 'trying') return false
+      const { circuit } = stepped.state
+      const until = circuit.state === 'half-open' ? circuit.tryAt : null
+      if (!(await writeNext(known, stepped))) return false
+      known.mineUntil = until
+      known.tried = by ?? null
+      log.info('circuit.trying', { tenant, connection: name })
+      return true
+    },
+    enter(tenant, name, hold) {
+      const known = broken.size === 0 ? undefined : all.get(nameOf(tenant, name))
+      if (known === undefined || known.state.circuit.state === 'closed') return true
+      if (overrideAt(known.state, time.now())?.is === 'closed' || known.tried === hold) return true
+      const isMine = known.mineUntil !== null && time.now() < known.mineUntil
+      if (!isMine || known.tried !== null) return false
+      known.tried = hold
+      return true
+    },
+    isTry: (tenant, name, hold) => broken.size > 0 && all.get(nameOf(tenant, name))?.tried === hold,
+    finished(hold) {
+      if (broken.size === 0) return
+      for (const id of broken) {
+        const known = all.get(id)
+        if (known?.tried !== hold) continue
+        known.tried = null
+        deps.wake()
+      }
+    },
+    told(tenant, name, failureClass, isTry) {
+      const known = all.get(nameOf(tenant, name))
+      if (failureClass === null && (known === undefined || known.state.circuit === CLOSED)) return
+      note(tenant, name, { type: 'told', at: time.now(), class: failureClass, isTry })
+    },
+    note,
+    tried(tenant, name, failureClass) {
+      const hash = registry.connection(tenant, name)?.hash
+      const known = find(tenant, name)
+      known.failed = failureClass === null || hash === undefined ? null : { hash, class: failureClass }
+    },
+    change(tenant, name, event, extra = []) {
+      const known = find(tenant, name)
+      const changeOnce = async (retry: () => Promise<ConnectionState>): Promise<ConnectionState> => {
+        await known.writing
+        const stepped = step(known, event)
+        if (stepped === null) throw new AppError('not_found', `there is no connection ${name} in force`)
+        if (!(await writeNext(known, stepped, extra))) return retry()
+        deps.wake()
+        return stepped.state
+      }
+      const unending = orConflict(`the connection ${name} changes without end; try again`)
+      return retrying(RACES_MAX, changeOnce, unending)
+    },
+    async learn(tenant) {
+      if (registry.connections(tenant).length === 0) return
+      const mark = writes
+      const found: StoredRecord[] = []
+      let cursor: string | null = null
+      do {
+        const page = await store
+          .forTenant(tenant)
+          .records({ kind: 'connection', cursor, limit: RECORDS_PAGE })
+        found.push(...page.items)
+        cursor = page.nextCursor
+      } while (cursor !== null)
+      const kept = new Map(found.map((record) => [record.key, record]))
+      for (const known of all.values()) {
+        // What this node wrote meanwhile was not yet there to be read.
+        if (known.tenant !== tenant || known.wroteAt > mark) continue
+        if (!kept.has(known.name)) take(known, null)
+      }
+      for (const [name, record] of kept) {
+        const known = find(tenant, name)
+        if (known.wroteAt <= mark) take(known, record)
+      }
+    },
+  }
+}
+
+/** Something that was held back may go on. */
+function isOpener(before: ConnectionState, after: ConnectionState): boolean {
+  return (
+    (before.circuit.state !== 'closed' && after.circuit.state === 'closed') ||
+    before.testedHash !== after.testedHash ||
+    before.override !== after.override
+  )
+}
+
+function termsOf({ document, hash }: InForce<ConnectionDocument>): ConnectionTerms {
+  return { hash, isRetired: document.status === 'retired', circuit: document.circuit }
+}

@@ -1,0 +1,44 @@
+// What the parts of credentials need of the engine.
+
+import type {
+  ConnectionDocument,
+  CredentialDocument,
+  ProviderDocument,
+} from '../../../core/definition/index.ts'
+import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import type { Vars } from '../../../core/route/index.ts'
+import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+import type { Lease } from '../../leases/index.ts'
+import type { Decisions, Settler } from '../../settlement/index.ts'
+import type { Door } from '../connection-types.ts'
+
+interface InForce<Document> {
+  readonly document: Document
+  readonly hash: string
+}
+
+/** What is in force, by name. */
+export interface Named {
+  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
+  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
+  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  tenants(): readonly TenantId[]
+}
+
+export interface CredentialDeps
+  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'seal' | 'log'> {
+  readonly time: StoreTime
+  readonly ids: Ids
+  readonly commits: Commits
+  readonly registry: Named
+  readonly settler: Settler
+  readonly decisions: Decisions
+  readonly lease: Pick<Lease, 'covers' | 'holds'>
+  readonly vars: Vars
+  readonly plan: PlanEvent
+  door(): Pick<Door, 'send'>
+  readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
+  wake(delayMs?: number): void
+}

@@ -1,0 +1,175 @@
+// What became of each credential, as this node knows it: kept in memory, changed by guarded commits, and read again every few seconds and
+// when in doubt.
+//
+// Invariant: CD11 a change is one commit, guarded by the record that it was decided by: of two nodes that change at once, one decides anew.
+
+import {
+  type CredentialEvent,
+  type CredentialState,
+  NEW_CREDENTIAL,
+  stepCredential,
+} from '../../../core/credential/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import type { Guard, StoredRecord, TenantReads, Write } from '../../../ports/store.ts'
+import { type Commits, orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+
+export interface Kept {
+  readonly state: CredentialState
+  /** Of its record; 0: there is none. */
+  readonly version: number
+}
+
+/** A change that belongs into somebody else's commit. */
+export interface Change {
+  readonly next: Kept
+  readonly guard: Guard
+  readonly write: Write
+  /** Once it is durable. */
+  kept(): void
+}
+
+export interface CredentialBook {
+  /** As this node knows it. */
+  find(tenant: TenantId, name: string): CredentialState
+  /** As it is. */
+  read(tenant: TenantId, name: string): Promise<Kept>
+  /** Events one after the other; null: none of them changes anything. */
+  plan(tenant: TenantId, name: string, kept: Kept, events: readonly CredentialEvent[]): Change | null
+  /** `decide` answers null where there is nothing to change, and is asked anew when somebody else was first. Answers what is so then. */
+  change(
+    tenant: TenantId,
+    name: string,
+    decide: (state: CredentialState) => CredentialEvent | null,
+  ): Promise<CredentialState>
+  /** Reads all of a tenant. */
+  learn(tenant: TenantId): Promise<void>
+}
+
+const PAGE = 200
+const NOTHING: Kept = { state: NEW_CREDENTIAL, version: 0 }
+
+/** Names of credentials have no slash; what begins so is something else under the same kind. */
+export const AUTHORIZATION_PREFIX = 'authorize/'
+
+export function makeCredentialBook(
+  deps: Pick<EngineDeps, 'store'> & {
+    readonly commits: Pick<Commits, 'firmly' | 'stubbornly'>
+    /** Calls may be made that waited: a rotation is over. */
+    opened(tenant: TenantId): void
+  },
+): CredentialBook {
+  const { store, commits } = deps
+  const all = new Map<string, Kept>()
+  const turns = new Map<string, Promise<unknown>>()
+  const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
+
+  const put = (tenant: TenantId, name: string, kept: Kept) => {
+    const before = all.get(placeOf(tenant, name)) ?? NOTHING
+    // A look that began before a change of ours ends behind it.
+    if (kept.version < before.version && kept.version !== 0) return
+    all.set(placeOf(tenant, name), kept)
+    if (isClosed(before.state) && !isClosed(kept.state)) deps.opened(tenant)
+  }
+
+  const read: CredentialBook['read'] = async (tenant, name) => {
+    const found = await commits.stubbornly(() => store.forTenant(tenant).record('credential', name))
+    const kept = found === null ? NOTHING : parse(found)
+    put(tenant, name, kept)
+    return kept
+  }
+
+  const plan: CredentialBook['plan'] = (tenant, name, kept, events) => {
+    let state = kept.state
+    for (const event of events) state = stepCredential(state, event) ?? state
+    if (state === kept.state) return null
+    const next = { state, version: kept.version + 1 }
+    return {
+      next,
+      guard: { g: 'version', of: 'credential', key: name, version: kept.version },
+      write: {
+        w: 'record.put',
+        kind: 'credential',
+        key: name,
+        version: next.version,
+        body: JSON.stringify(state),
+      },
+      kept: () => put(tenant, name, next),
+    }
+  }
+
+  const changeOnce: CredentialBook['change'] = (tenant, name, decide) => {
+    let known: Kept | undefined
+    const changeOf = (kept: Kept): Change | null => {
+      const event = decide(kept.state)
+      return event === null ? null : plan(tenant, name, kept, [event])
+    }
+    const changeAgain = async (
+      retry: () => Promise<CredentialState>,
+      race: number,
+    ): Promise<CredentialState> => {
+      let kept = known ?? all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
+      let change = changeOf(kept)
+      if (change === null && race === 0) {
+        // What this node knows may be old: nothing is left undone by that.
+        kept = await read(tenant, name)
+        change = changeOf(kept)
+      }
+      if (change === null) return kept.state
+      const result = await commits.firmly(tenant, [change.guard], [change.write])
+      if (result.ok) {
+        change.kept()
+        return change.next.state
+      }
+      known = await read(tenant, name)
+      // Refused by its own first attempt, whose answer was lost.
+      const isOurs =
+        result.isRepeat === true && JSON.stringify(known.state) === JSON.stringify(change.next.state)
+      return isOurs ? known.state : retry()
+    }
+    return retrying(RACES_MAX, changeAgain, orConflict(`the credential ${name} changes without end`))
+  }
+
+  return {
+    find: (tenant, name) => (all.get(placeOf(tenant, name)) ?? NOTHING).state,
+    read,
+    plan,
+    change(tenant, name, decide) {
+      const place = placeOf(tenant, name)
+      // One after the other: of many that wait for one thing, each would be refused by the one before.
+      const before = turns.get(place) ?? Promise.resolve()
+      const mine = before.then(() => changeOnce(tenant, name, decide))
+      const turn = mine.catch(() => {})
+      turns.set(place, turn)
+      void turn.then(() => {
+        if (turns.get(place) === turn) turns.delete(place)
+      })
+      return mine
+    },
+    async learn(tenant) {
+      let cursor: string | null = null
+      const seen = new Set<string>()
+      do {
+        const page: Awaited<ReturnType<TenantReads['records']>> = await store
+          .forTenant(tenant)
+          .records({ kind: 'credential', cursor, limit: PAGE })
+        for (const record of page.items) {
+          if (record.key.startsWith(AUTHORIZATION_PREFIX)) continue
+          seen.add(record.key)
+          if (all.get(placeOf(tenant, record.key))?.version !== record.version)
+            put(tenant, record.key, parse(record))
+        }
+        cursor = page.nextCursor
+      } while (cursor !== null)
+    },
+  }
+}
+
+/** Whether calls wait: the version in use was refused, and a rotation is to replace it. */
+export function isClosed({ rotation, current, refused }: CredentialState): boolean {
+  return rotation !== null && refused != null && refused.version === (current?.version ?? 0)
+}
+
+function parse({ body, version }: Pick<StoredRecord, 'body' | 'version'>): Kept {
+  return { state: JSON.parse(body) as CredentialState, version }
+}

@@ -1,0 +1,97 @@
+// Credentials, put together: what the door asks of them, what runs their rotations, and what people ask.
+
+import type { ManagedBy } from '../../../core/definition/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import type { EngineConfig } from '../../config.ts'
+import { SHORT_WAIT_MS } from '../../settlement/index.ts'
+import type { Authorized, Credentials, ToAuthorize } from '../connection-types.ts'
+import { makeAuthorize } from './authorize-request.ts'
+import { makeBegin } from './begin-rotation.ts'
+import type { CredentialDeps } from './credential-deps.ts'
+import { type CredentialPeople, makeCredentialPeople } from './credential-operator-api.ts'
+import { makeCredentialBook } from './credential-state-cache.ts'
+import { makeValues } from './credential-values.ts'
+import { makeTokens } from './derived-tokens.ts'
+import { type Consent, makeConsent } from './oauth-consent.ts'
+import { makeRefusals } from './refused-credentials.ts'
+import { makeWaiting } from './rotation-sweep.ts'
+import { makeRotations, type Rotations } from './rotation-worker.ts'
+import { makeAtVendor } from './secret-at-vendor.ts'
+import { makeVerify } from './verify-secret.ts'
+
+export interface CredentialKeeping {
+  readonly credentials: Credentials
+  readonly rotations: Rotations
+  readonly people: CredentialPeople & Omit<Consent, 'tidy'>
+  /** Reads what is kept of a tenant's credentials. */
+  learn(tenant: TenantId): Promise<void>
+  /** Looks for what is due, and follows the other nodes. */
+  start(): void
+  stop(): Promise<void>
+}
+
+const ANOTHER_IN_USE = 'another secret is in use by now'
+
+export function makeCredentials(
+  deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
+  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
+): CredentialKeeping {
+  const book = makeCredentialBook({ ...deps, opened: () => deps.wake() })
+  const values = makeValues(deps)
+  const tokens = makeTokens({ ...deps, book, newLock: () => `${config.node}/${deps.ids.uuid()}` })
+  const authorize = makeAuthorize({ ...deps, book, values, tokens })
+  const begin = makeBegin({ ...deps, book, values })
+  const verify = makeVerify({ ...deps, authorize })
+  const rotations = makeRotations({
+    ...deps,
+    book,
+    values,
+    verify,
+    vendor: makeAtVendor({ ...deps, book }, config),
+  })
+  const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
+  const waiting = makeWaiting({
+    ...deps,
+    book,
+    values,
+    begin,
+    tidy: consent.tidy,
+    isKeeper: config.roles.has('schedule'),
+  })
+  const refusals = makeRefusals({ ...deps, book, values, begin, verify })
+
+  /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */
+  const authorizeOrRotate = async (request: ToAuthorize, isAgain = false): Promise<Authorized> => {
+    const allowed = await authorize(request)
+    if (
+      allowed.ok ||
+      request.secret === 'pending' ||
+      allowed.code !== 'oauth_refused' ||
+      allowed.class !== 'auth'
+    )
+      return allowed
+    const { tenant, credential } = request
+    const { state } = await book.read(tenant, credential.name)
+    const value = await values.read(tenant, credential, 'current', state)
+    // A rotation was quicker: what was refused is not in use any more.
+    if (!isAgain && value.ok && value.version !== allowed.version) return authorizeOrRotate(request, true)
+    const about = { version: null, correlationId: deps.ids.uuid(), error: allowed.error }
+    const next = await refusals.refused(tenant, credential.name, about)
+    if (next.is === 'dead') return { ...allowed, error: `${allowed.error}; ${next.why}` }
+    const wait = next.is === 'wait' ? next : { delayMs: SHORT_WAIT_MS, why: ANOTHER_IN_USE }
+    return { ...allowed, class: 'transient', wait: { delayMs: wait.delayMs, why: wait.why } }
+  }
+
+  return {
+    credentials: { authorize: (request) => authorizeOrRotate(request), ...refusals },
+    rotations,
+    people: {
+      ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),
+      authorizeUrl: consent.authorizeUrl,
+      authorized: consent.authorized,
+    },
+    learn: book.learn,
+    start: waiting.start,
+    stop: waiting.stop,
+  }
+}

@@ -1,0 +1,182 @@
+// What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
+// are due by their policy. Every node looks, to know what others did; of those that have the role, the record of the credential decides who acts.
+
+import { type CredentialState, nextRotationAt } from '../../../core/credential/index.ts'
+import { messageOf } from '../../../core/errors/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { SECOND } from '../../../core/time/index.ts'
+import { EMPTY_NOTE, type WorkState } from '../../../core/work/index.ts'
+import { again } from '../../settlement/index.ts'
+import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin-rotation.ts'
+import type { CredentialDeps } from './credential-deps.ts'
+import type { CredentialBook } from './credential-state-cache.ts'
+import { type Values, vaultNameOf } from './credential-values.ts'
+
+export interface Waiting {
+  /** Somebody may have brought the value that a rotation waits for, or one that nobody asked for. */
+  look(tenant: TenantId, credential: string, by: string): Promise<void>
+  start(): void
+  stop(): Promise<void>
+}
+
+const LOOK_MS = 5 * SECOND
+/** A value that was given, and whose rotation nobody began: the node stopped in between. */
+const LOOK_FOR_VALUES_EVERY = 12
+const BY = 'millrace'
+const AFRESH = { attempts: 0, waits: 0, losses: 0 }
+const OVER: readonly WorkState[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
+
+export function makeWaiting(
+  deps: CredentialDeps & {
+    readonly book: CredentialBook
+    readonly values: Values
+    readonly begin: BeginRotation
+    /** Whether this node acts on what it sees. */
+    readonly isKeeper: boolean
+    /** What else is done now and then for a tenant. */
+    tidy(tenant: TenantId): Promise<void>
+  },
+): Waiting {
+  const { store, clock, log, time, registry, settler, book, values, begin } = deps
+  let isStopped = true
+  let cancel = () => {}
+  let turns = 0
+  let active: Promise<void> = Promise.resolve()
+
+  /** Puts the parked item back to work, with what is known of the credential, in one commit. False: its item is over. */
+  const resume = async (tenant: TenantId, name: string): Promise<boolean> => {
+    const kept = await book.read(tenant, name)
+    const { rotation } = kept.state
+    if (rotation === null) return true
+    const reads = store.forTenant(tenant)
+    const work = await reads.work(rotation.workId)
+    const event = work === null ? null : await reads.event(work.eventId)
+    if (isOver(work)) return false
+    if (work?.state !== 'parked' || event === null) return true
+    const change = book.plan(tenant, name, kept, [{ type: 'resumed', at: time.now(), token: rotation.token }])
+    const settlement = await settler.settleUnheld(
+      { work, event },
+      null,
+      again(0, {
+        counters: AFRESH,
+        note: { ...EMPTY_NOTE, class: work.class, lastError: 'its next secret is there' },
+        // A person may have needed all of its time.
+        expiresInMs: ROTATION_EXPIRES_MS,
+        guards: change === null ? [] : [change.guard],
+        writes: change === null ? [] : [change.write],
+      }),
+      { g: 'work', work: work.id, state: 'parked', epoch: work.epoch },
+    )
+    if (!settlement.ok) return true
+    change?.kept()
+    log.info('credential.rotation-resumed', { tenant, credential: name, work: work.id })
+    deps.wake()
+    return true
+  }
+
+  /** A person cancelled its item, or discarded it: nothing will end the rotation but this. False: its item is not over. */
+  const endAbandoned = async (tenant: TenantId, name: string): Promise<boolean> => {
+    const { state } = await book.read(tenant, name)
+    const { rotation } = state
+    if (rotation === null) return true
+    if (!isOver(await store.forTenant(tenant).work(rotation.workId))) return false
+    const { token } = rotation
+    const error = 'its work item was ended before the rotation was'
+    await book.change(tenant, name, () => ({ type: 'failed', at: time.now(), token, error, pending: null }))
+    log.warn('credential.rotation-abandoned', { tenant, credential: name, work: rotation.workId })
+    deps.wake()
+    return true
+  }
+
+  const look: Waiting['look'] = async (tenant, name, by) => {
+    const document = registry.credential(tenant, name)?.document
+    if (document === undefined) return
+    const { state } = await book.read(tenant, name)
+    const { rotation } = state
+    const current = await values.read(tenant, document, 'current', state)
+    const pending = await values.read(tenant, document, 'pending', state)
+    const isNew =
+      pending.ok &&
+      !state.versions.some(
+        (one) =>
+          one.state === 'refused' &&
+          one.version === pending.version &&
+          one.fingerprint === pending.fingerprint,
+      )
+    if (rotation !== null) {
+      const isThere = isNew || (current.ok && current.version !== rotation.from)
+      if (state.status === 'waiting' && isThere && (await resume(tenant, name))) return
+      // What was given after its item was ended is for a rotation of its own.
+      if (!(await endAbandoned(tenant, name))) return
+    }
+    if (isNew && pending.ok) {
+      const cause = () => `supplied:${pending.fingerprint}`
+      // Another node may have verified or refused it meanwhile.
+      const isWanted = ({ versions }: CredentialState) =>
+        !versions.some(
+          (one) =>
+            (one.state === 'active' || one.state === 'refused') &&
+            one.version === pending.version &&
+            one.fingerprint === pending.fingerprint,
+        )
+      await begin(tenant, name, { reason: 'supplied', cause, note: null, by, isWanted })
+    }
+  }
+
+  const lookAtAll = async (tenant: TenantId): Promise<void> => {
+    const all = registry.credentials(tenant)
+    if (all.length === 0) return
+    await book.learn(tenant)
+    if (!deps.isKeeper) return
+    for (const { document } of all) {
+      if (isStopped) return
+      const { name, rotation: policy } = document
+      const state = book.find(tenant, name)
+      const isTurn = turns % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
+      if (state.rotation !== null || isTurn) await look(tenant, name, BY)
+      const dueAt = nextRotationAt(state, policy)
+      if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
+      const cause = () => `policy:${dueAt}`
+      // What this node knows may be old: another one may have made it since.
+      const isWanted = (now: CredentialState) => nextRotationAt(now, policy) === dueAt
+      await begin(tenant, name, { reason: 'policy', cause, note: null, by: BY, isWanted })
+    }
+    await deps.tidy(tenant)
+  }
+
+  const turn = async (): Promise<void> => {
+    turns += 1
+    for (const tenant of registry.tenants()) {
+      if (isStopped) return
+      try {
+        await lookAtAll(tenant)
+      } catch (error) {
+        log.warn('credentials.not-followed', { tenant, error: messageOf(error) })
+      }
+    }
+  }
+
+  const next = () => {
+    if (isStopped) return
+    cancel = clock.after(LOOK_MS, () => {
+      active = turn().then(next)
+    })
+  }
+
+  return {
+    look,
+    start() {
+      isStopped = false
+      next()
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await active
+    },
+  }
+}
+
+function isOver(work: { readonly state: WorkState } | null): boolean {
+  return work === null || OVER.includes(work.state)
+}

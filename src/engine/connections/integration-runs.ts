@@ -1,0 +1,309 @@
+// Runs of work: written with the reserve of a call and with the end of its item, in the same commits. What an item's calls came to is
+// remembered from the one to the other by its hold.
+//
+// Invariants: RN2 attempts only grow. DR11 a run ends with its item: whoever settles that, settles the run. DR12 a replay is a run of its own
+// that names the one before it.
+
+import { isCanonical } from '../../core/canonical/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { Ids, RunId, TenantId, WorkId } from '../../core/ids/index.ts'
+import { type MadeAttempt, makeRun, type NewRun, runIdOf, stepRun } from '../../core/run/index.ts'
+import { scrubNothing } from '../../core/sensitive/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Store, Write } from '../../ports/store.ts'
+import type { Commits, EventPlan, PlanEvent, UnitOfWork } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import { canonicalEvent } from '../events/index.ts'
+import type { Item } from '../leases/index.ts'
+import {
+  type Decision,
+  type Held,
+  type Settlement,
+  type Settler,
+  storableError,
+} from '../settlement/index.ts'
+import type { DoorAnswer } from './connection-types.ts'
+
+/** What a run is of. */
+export interface RunSubject {
+  readonly connection: string
+  readonly provider: string
+  readonly operation: string
+}
+
+/** One exchange of an attempt, as it is kept. */
+export interface Exchanged {
+  readonly startedAt: Instant
+  readonly answer: DoorAnswer
+}
+
+export interface Runs {
+  /** The run begins, or begins anew: its row for the commit of the reserve. */
+  begin(item: Item, key: string, subject: RunSubject): Promise<Write>
+  /** The reserve is there: what is called now is the run's. */
+  begun(item: Item): void
+  /** The item is out of our hands. */
+  forget(hold: string): void
+  /** The latest exchange of the attempt that runs. */
+  exchanged(item: Item, exchanged: Exchanged): void
+  /** The run that the item's letter died with, if there was one. */
+  replayedBy(item: Item, idOf: (work: WorkId) => RunId): Promise<RunId | null>
+  /** A run that is over before its item is: it is written down with the item's next step. */
+  beside(item: Item, id: RunId, row: NewRun): void
+  /** Around the settler: whoever settles an item settles its runs. */
+  around(settler: Settler): Settler
+}
+
+interface Open {
+  /** Of the item's own call; null: it makes none. */
+  run: NewRun | null
+  /** The reserve is there, and the run with it. */
+  isBegun: boolean
+  last: Exchanged | null
+  /** Of the calls of its function. */
+  readonly others: Map<RunId, NewRun>
+}
+
+export function makeRuns(deps: {
+  readonly store: Store
+  readonly commits: Commits
+  readonly ids: Ids
+  readonly registry: Pick<Registry, 'isWanted'>
+  plan: PlanEvent
+  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
+  /** Whether the action of the item goes by a connection. */
+  isOnConnection(route: Parameters<Settler['settle']>[1]): boolean
+}): Runs {
+  const { store, commits } = deps
+  const open = new Map<string, Open>()
+
+  const find = (item: Item): Open => {
+    const hold = holdOf(item)
+    let found = open.get(hold)
+    if (found === undefined) {
+      found = { run: null, isBegun: false, last: null, others: new Map() }
+      open.set(hold, found)
+    }
+    return found
+  }
+
+  const readRun = (tenant: TenantId, id: RunId) => commits.stubbornly(() => store.forTenant(tenant).run(id))
+
+  /** What an earlier hold of the item left. */
+  const leftOf = async ({ work }: Held): Promise<NewRun | null> => {
+    const isNew = work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone
+    return isNew ? null : readRun(work.tenant, runIdOf(work.id))
+  }
+
+  const runOf = async (held: Held, known: Open | undefined): Promise<NewRun | null> => {
+    if (known === undefined || known.run === null) return leftOf(held)
+    // A reserve that was refused wrote nothing; one that came too late did.
+    return known.isBegun ? known.run : readRun(held.work.tenant, known.run.id)
+  }
+
+  const replayedBy: Runs['replayedBy'] = async ({ work, letter }, idOf) => {
+    if (letter == null) return null
+    // While it is replayed the letter names the replay; its failure is known by the item that died first.
+    const first =
+      letter.failureId === null ? letter.workId : (`wrk_${letter.failureId.slice('fail_'.length)}` as WorkId)
+    const dead = letter.workId === work.id ? first : letter.workId
+    const run = dead === work.id ? null : await readRun(work.tenant, idOf(dead))
+    return run?.id ?? null
+  }
+
+  const writesOf = async (held: Held, isCalling: boolean, decision: Decision): Promise<readonly Write[]> => {
+    const hold = holdOf(held)
+    const known = open.get(hold)
+    const before = isCalling ? await runOf(held, known) : null
+    const rows = [...(known?.others.values() ?? [])].map((row) => otherAfter(row, decision))
+    if (before !== null) {
+      const row = runAfter(held, before, known?.last ?? null, decision)
+      if (row !== null) rows.unshift(row)
+    }
+    return rows.map((row) => ({ w: 'run.put', row }))
+  }
+
+  /** null: nobody wants it, or it is about an event that tells of this system. */
+  const tellCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
+    const { tenant } = held.work
+    if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
+    const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
+    if (done === undefined || done.w !== 'run.put') return null
+    const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } =
+      done.row
+    return canonicalEvent(deps, {
+      tenant,
+      subject: COMPLETED,
+      data: {
+        runId: id,
+        connection,
+        provider,
+        consumer: `connection:${connection}`,
+        workId: held.work.id,
+        eventId: held.event.id,
+        operation,
+        attempts: attemptCount,
+        durationMs,
+        httpStatus,
+        externalRef,
+      },
+      key: `${id}:${held.work.epoch}`,
+      parent: held.event,
+    })
+  }
+
+  const settleWith = async (
+    held: Held,
+    route: Parameters<Settler['settle']>[1],
+    decision: Decision,
+    settle: (decision: Decision) => Promise<Settlement>,
+  ): Promise<Settlement> => {
+    const isCalling = deps.isOnConnection(route)
+    if (!isCalling && (open.size === 0 || !open.has(holdOf(held)))) return settle(decision)
+    const writes = await writesOf(held, isCalling, decision)
+    const plan = writes.length === 0 ? null : tellCompleted(held, writes)
+    const all = plan === null ? writes : [...writes, ...plan.writes]
+    const settleAll = () =>
+      settle(all.length === 0 ? decision : { ...decision, writes: [...decision.writes, ...all] })
+    let settlement: Settlement | null = null
+    try {
+      settlement = await (plan === null ? settleAll() : deps.unitOfWork.settling([plan], settleAll))
+    } finally {
+      // Refused by a guard of its own it is decided again, by what is known of the same calls.
+      if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
+    }
+    return settlement
+  }
+
+  return {
+    async begin(item, key, subject) {
+      const { work, event } = item
+      const left = await leftOf(item)
+      const about = {
+        ...subject,
+        id: runIdOf(work.id),
+        purpose: 'work' as const,
+        workId: work.id,
+        eventId: event.id,
+        correlationId: event.correlationId,
+        traceId: event.traceId,
+        key,
+        replayOf: await replayedBy(item, runIdOf),
+      }
+      const before = left === null ? makeRun(about) : { ...newRunOf(left), ...subject, key }
+      const row = stepRun(before, { type: 'begun' }, scrubNothing) ?? before
+      const found = find(item)
+      found.run = row
+      found.isBegun = false
+      found.last = null
+      return { w: 'run.put', row }
+    },
+    begun(item) {
+      const found = open.get(holdOf(item))
+      if (found !== undefined) found.isBegun = true
+    },
+    forget: (hold) => void open.delete(hold),
+    exchanged(item, exchanged) {
+      const found = open.get(holdOf(item))
+      if (found !== undefined) found.last = exchanged
+    },
+    replayedBy,
+    beside: (item, id, row) => void find(item).others.set(id, row),
+    around: (settler) => ({
+      settle: (item, route, decision) =>
+        settleWith(item, route, decision, (one) => settler.settle(item, route, one)),
+      settleUnheld: (held, route, decision, hold) =>
+        settleWith(held, route, decision, (one) => settler.settleUnheld(held, route, one, hold)),
+    }),
+  }
+}
+
+const COMPLETED = 'integration.run.completed'
+
+function holdOf({ work }: Pick<Held, 'work'>): string {
+  return `${work.id} ${work.epoch}`
+}
+
+/** Without what the store adds. */
+function newRunOf(run: NewRun): NewRun {
+  const {
+    tenant: _tenant,
+    createdAt: _createdAt,
+    updatedAt: _updatedAt,
+    ...row
+  } = run as NewRun & {
+    tenant?: unknown
+    createdAt?: unknown
+    updatedAt?: unknown
+  }
+  return row
+}
+
+/** What an attempt came to. */
+export function madeAttempt(
+  { startedAt, answer }: Exchanged,
+  failure: { readonly class: FailureClass; readonly error: string } | null,
+): MadeAttempt {
+  const { outcome } = answer
+  return {
+    startedAt,
+    durationMs: Math.round(outcome.durationMs),
+    class: failure?.class ?? null,
+    httpStatus: outcome.kind === 'response' ? outcome.status : null,
+    error: failure?.error ?? null,
+    credentialVersion: answer.credentialVersion,
+    request: answer.requestHead,
+    response: answer.responseHead,
+  }
+}
+
+/** By what becomes of its item; null: nothing is to be said of it. */
+function runAfter(
+  { event, work }: Held,
+  before: NewRun,
+  last: Exchanged | null,
+  { to, note }: Decision,
+): NewRun | null {
+  const run = newRunOf(before)
+  const scrub = (text: string) => storableError(event, text)
+  const failure = { class: note.class ?? run.class ?? 'unknown', error: note.lastError ?? run.error ?? to }
+  switch (to) {
+    case 'done':
+    case 'skipped': {
+      const attempt = last === null ? null : madeAttempt(last, null)
+      return stepRun(
+        run,
+        { type: 'answered', attempt, externalRef: note.effectRef ?? run.externalRef },
+        scrub,
+      )
+    }
+    case 'dead': {
+      const attempt = last === null ? null : madeAttempt(last, failure)
+      return stepRun(run, { type: 'buried', attempt, ...failure }, scrub)
+    }
+    case 'again':
+    case 'parked':
+    case 'cancelled': {
+      if (last === null && run.state !== 'running') return null
+      // Nobody saw how it ended.
+      const attempt =
+        last === null ? { ...UNSEEN, ...failure, startedAt: work.dueAt } : madeAttempt(last, failure)
+      return stepRun(run, { type: 'failed', attempt }, scrub)
+    }
+    default:
+      return null
+  }
+}
+
+const UNSEEN = {
+  durationMs: 0,
+  httpStatus: null,
+  credentialVersion: null,
+  request: null,
+  response: null,
+}
+
+/** A call that failed is dead with the item of its function. */
+function otherAfter(row: NewRun, { to }: Decision): NewRun {
+  return to === 'dead' && row.state === 'failed' ? { ...row, state: 'dead-lettered' } : row
+}

@@ -1,0 +1,338 @@
+// What people decide about dead letters: mark them ready, mend a copy of their event, replay or discard them.
+//
+// Every decision is one commit guarded by the letter's version, so that whoever comes second is told and changes nothing.
+
+import {
+  type DeadLetter,
+  type DeadLetterEvent,
+  type NewDeadLetter,
+  stepDeadLetter,
+} from '../../core/dead-letter/index.ts'
+import { hashText } from '../../core/definition/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import { editKey, type NewEvent, type StoredEvent } from '../../core/event/index.ts'
+import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import type { Route, Vars } from '../../core/route/index.ts'
+import type { NewWork, WorkRow } from '../../core/work/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+import { type Decided, decidedText } from '../access/index.ts'
+import { orConflict, type Planned, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { credentialOf, newRotation } from '../connections/index.ts'
+import { type Registry, subscriptionOf } from '../definitions/index.ts'
+import { ledgerGuard } from '../effects/index.ts'
+import { lineOf } from '../observe/index.ts'
+import { addReplay, newIntake, replayedWork } from '../planning/index.ts'
+import { type Failures, NO_FAILURE_CHANGE } from '../settlement/index.ts'
+import { newDelivery } from '../webhooks/index.ts'
+import { type Instances, type ReplayedItem, replayedItem } from '../workflows/index.ts'
+import { editWrites } from './edited-events.ts'
+
+export interface DeadLetterActions {
+  /** Somebody mended what was wrong: it may be replayed. */
+  ready(tenant: TenantId, id: DeadLetterId, decided: Decided): Promise<void>
+  /** Nobody will replay it any more. */
+  discard(tenant: TenantId, id: DeadLetterId, decided: Decided & { readonly reason: string }): Promise<void>
+  /** Makes a copy of its event with another payload, and points the letter at it. The original stays as it is. */
+  edit(
+    tenant: TenantId,
+    id: DeadLetterId,
+    options: Decided & { readonly reason: string; readonly data: JsonValue },
+  ): Promise<{ readonly eventId: EventId }>
+  /** A new item through the same path, on the definition in force, with the same key. */
+  replay(
+    tenant: TenantId,
+    id: DeadLetterId,
+    options: Decided & ReplayOptions,
+  ): Promise<{ readonly workId: WorkId }>
+}
+
+export interface ReplayOptions {
+  /** Also after replays in vain. */
+  readonly force: boolean
+  /** An effect that is there is made once more, on purpose. Needs a reason. */
+  readonly again?: boolean
+}
+
+/** A replay that has only to be committed; several may share a commit with what else belongs to it. */
+export interface PreparedReplay {
+  readonly guards: readonly Guard[]
+  /** The guard of what moves on while the letter stays: whoever is refused by it prepares anew. */
+  readonly moving?: number
+  readonly writes: readonly Write[]
+  readonly work: NewWork
+  /** For the log, once it is committed. */
+  told(decided: Decided): void
+}
+
+export interface Replayer extends DeadLetterActions {
+  /** Throws AppError where the letter cannot be replayed. */
+  prepare(tenant: TenantId, letter: DeadLetter, options: ReplayOptions): Promise<PreparedReplay>
+}
+
+/** As much as a request of the API may hold. */
+const DATA_LENGTH_MAX = 1_048_576
+
+export function makeReplayer(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly registry: Registry
+    readonly ids: Ids
+    readonly vars: Vars
+    readonly failures: Pick<Failures, 'discard'>
+    instances(): Instances
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
+    wake(): void
+  },
+): Replayer {
+  const { store, log, registry, ids, unitOfWork } = deps
+
+  const find = async (tenant: TenantId, id: DeadLetterId): Promise<DeadLetter> => {
+    const letter = await store.forTenant(tenant).deadLetter(id)
+    if (letter === null) throw new AppError('not_found', `no dead letter ${id}`)
+    return letter
+  }
+  const eventOf = async (letter: DeadLetter): Promise<StoredEvent> => {
+    const event = await store.forTenant(letter.tenant).event(letter.eventId)
+    if (event === null) throw new AppError('not_found', `event ${letter.eventId} is gone`)
+    return event
+  }
+  const commit = async (letter: DeadLetter, writes: readonly Write[], plans: readonly Planned[] = []) => {
+    const { ok } = await unitOfWork.once(letter.tenant, { guards: [guardOf(letter)], writes, plans })
+    if (!ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
+  }
+  const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
+    const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
+    log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
+  }
+  /** One step of the letter alone. */
+  const decide = async (
+    tenant: TenantId,
+    id: DeadLetterId,
+    step: DeadLetterEvent,
+    action: string,
+    decided: Decided,
+  ) => {
+    const letter = await find(tenant, id)
+    const row = stepped(letter, step)
+    const event = await eventOf(letter)
+    const failed = step.type === 'discard' ? await deps.failures.discard(letter, event) : NO_FAILURE_CHANGE
+    // Nobody will do anything about it: whoever waits behind it goes on.
+    const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
+    await commit(letter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
+    tell(action, letter, event, decided)
+    if (left.length > 0) deps.wake()
+  }
+
+  const routeWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const route: Route | null = registry.route(letter.tenant, letter.consumer)
+    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
+    return replayedWork(deps, route, letter, event, died)
+  }
+
+  /** It goes to where the subscription in force says. */
+  const deliveryWork = (letter: DeadLetter, event: StoredEvent, again: boolean): NewWork => {
+    const route = registry.route(letter.tenant, letter.consumer)
+    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not there any more`)
+    return newDelivery(deps, route, event, { replayOf: letter.id, isAgain: again })
+  }
+
+  /** It takes the rotation up again, where no other is under way and the prior version is still in use. */
+  const rotationWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const name = credentialOf(letter.consumer) ?? ''
+    const work = newRotation(ids.work(), { name, hash: died?.definition ?? '' }, event.id, letter.id)
+    return died?.step == null ? work : { ...work, step: died.step }
+  }
+
+  const workOf = async (
+    letter: DeadLetter,
+    event: StoredEvent,
+    died: WorkRow | null,
+    again: boolean,
+  ): Promise<ReplayedItem> => {
+    const alone = (work: NewWork): ReplayedItem => ({ work, guard: null })
+    if (isIntake(letter)) return alone(intakeOf(letter, event, died))
+    if (isOfDelivery(letter)) return alone(deliveryWork(letter, event, again))
+    if (isOfCredential(letter)) return alone(rotationWork(letter, event, died))
+    return isOfRoute(letter) ? alone(routeWork(letter, event, died)) : replayedItem(deps, letter, event, died)
+  }
+
+  /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
+  const refuseStep = async (letter: DeadLetter): Promise<void> => {
+    if (isOfRoute(letter) || isOfDelivery(letter)) return
+    if (isOfCredential(letter))
+      throw new AppError('conflict', 'a rotation has nothing to edit: mend what it failed on, and replay it')
+    const died = await store.forTenant(letter.tenant).work(letter.workId)
+    if (died?.kind === 'trigger') return
+    const why =
+      'edit the data of its instance instead, and replay the letter: the step sees what is there then'
+    throw new AppError('conflict', why)
+  }
+
+  /** What its source was is known by the item that died, where it is gone. */
+  const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const source = registry.source(letter.tenant, event.source)
+    return newIntake(ids, event, source?.hash ?? died?.definition ?? '', letter.id)
+  }
+
+  /** An edited event is matched under its own id: what was done for the original, or is about to be, would be done again. */
+  const refuseMatched = async (letter: DeadLetter): Promise<void> => {
+    const work = await store.forTenant(letter.tenant).workOfEvent(letter.eventId)
+    if (work.every(({ kind, state }) => kind === 'intake' && (state === 'dead' || state === 'cancelled')))
+      return
+    const why =
+      'its event was matched before, or waits to be; edit the dead letters of its routes, or replay it as it is'
+    throw new AppError('conflict', why)
+  }
+
+  /** The effect of its key is made once more. Only one that is known to be there can be repeated. */
+  const repetitionOf = async (letter: DeadLetter): Promise<Repetition> => {
+    const entry = letter.key === null ? null : await store.forTenant(letter.tenant).ledger(letter.key)
+    if (entry === null || entry.state === 'released') return NO_REPETITION
+    if (entry.state !== 'done') {
+      const why = `the outcome of ${entry.key} is ${entry.state}; say what became of it before you repeat it`
+      throw new AppError('conflict', why)
+    }
+    return { generation: entry.generation + 1, guards: [ledgerGuard(entry)] }
+  }
+
+  const prepare: Replayer['prepare'] = async (tenant, letter, { force, again = false }) => {
+    const [event, died, { generation, guards }] = await Promise.all([
+      eventOf(letter),
+      store.forTenant(tenant).work(letter.workId),
+      again ? repetitionOf(letter) : NO_REPETITION,
+    ])
+    const made = await workOf(letter, event, died, again)
+    const work = generation === null ? made.work : { ...made.work, generation }
+    const own = [guardOf(letter), ...guards]
+    const row = stepped(letter, { type: 'replay', work: work.id, force })
+    // Made now, so that nobody has to hold the event until it is told.
+    const facts = {
+      route: routeOf(letter),
+      work: work.id,
+      definition: work.definition,
+      key: letter.key,
+      attempt: row.replays,
+    }
+    const line = lineOf('replay', generation === null ? 'REPLAYED' : 'REPEATED', event, facts)
+    return {
+      ...(made.guard === null ? { guards: own } : { guards: [...own, made.guard], moving: own.length }),
+      writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
+      work,
+      told: (decided) => log.control({ ...line, message: decidedText(decided) }),
+    }
+  }
+
+  return {
+    prepare,
+    ready: (tenant, id, decided) => decide(tenant, id, { type: 'ready' }, 'READY', decided),
+    discard: (tenant, id, decided) => decide(tenant, id, { type: 'discard' }, 'DISCARDED', decided),
+
+    async edit(tenant, id, { data, ...decided }) {
+      const letter = await find(tenant, id)
+      const original = await eventOf(letter)
+      if (isIntake(letter)) await refuseMatched(letter)
+      else await refuseStep(letter)
+      const text = stringifyJson(data)
+      if (text.length > DATA_LENGTH_MAX)
+        throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
+      const copy = copyOf(original, letter, ids.event(), text)
+      const row = stepped(letter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
+      await commit(letter, [
+        // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
+        { w: 'event.append', event: copy, dedupForMs: 0 },
+        { w: 'deadLetter.put', row },
+        ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
+      ])
+      const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
+      tell('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
+      return { eventId: copy.id }
+    },
+
+    replay(tenant, id, { force, again = false, ...decided }) {
+      let letter: DeadLetter | null = null
+      const replayOnce = async (
+        retry: () => Promise<{ readonly workId: WorkId }>,
+      ): Promise<{ readonly workId: WorkId }> => {
+        mustSayWhy(again, decided)
+        letter ??= await find(tenant, id)
+        const prepared = await prepare(tenant, letter, { force, again })
+        const { guards, writes } = prepared
+        const result = await unitOfWork.once(tenant, { guards, writes, plans: [] })
+        if (result.ok) {
+          prepared.told(decided)
+          deps.wake()
+          return { workId: prepared.work.id }
+        }
+        if (result.guard !== prepared.moving)
+          throw new AppError('conflict', 'the dead letter changed meanwhile')
+        return retry()
+      }
+      return retrying(RACES_MAX, replayOnce, orConflict('its instance changes without end; try again'))
+    },
+  }
+}
+
+interface Repetition {
+  /** null: as any other replay. */
+  readonly generation: number | null
+  readonly guards: readonly Guard[]
+}
+
+const NO_REPETITION: Repetition = { generation: null, guards: [] }
+
+/** A second effect on purpose is somebody's decision, whatever the environment. */
+export function mustSayWhy(again: boolean, { reason }: Decided): void {
+  if (again && reason == null)
+    throw new AppError('reason_required', 'a deliberate second effect needs a reason')
+}
+
+/** Its event could not be matched: no route has anything to do with it. */
+function isIntake({ consumer }: DeadLetter): boolean {
+  return consumer.startsWith('source:')
+}
+
+function isOfRoute({ consumer }: DeadLetter): boolean {
+  return consumer.startsWith('route:')
+}
+
+function isOfCredential({ consumer }: DeadLetter): boolean {
+  return credentialOf(consumer) !== null
+}
+
+function isOfDelivery({ consumer }: DeadLetter): boolean {
+  return subscriptionOf(consumer) !== null
+}
+
+function routeOf(letter: DeadLetter): string | null {
+  return isIntake(letter) ? null : letter.consumer.slice(letter.consumer.indexOf(':') + 1)
+}
+
+function guardOf(letter: DeadLetter): Guard {
+  return { g: 'version', of: 'deadLetter', key: letter.id, version: letter.version }
+}
+
+function stepped(letter: DeadLetter, event: DeadLetterEvent): NewDeadLetter {
+  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
+  const step = stepDeadLetter(row, event)
+  if (step.ok) return step.row
+  if (step.refusal === 'replays_exhausted') throw new AppError('replays_exhausted')
+  throw new AppError('conflict', `the dead letter is ${letter.state}`)
+}
+
+/** Source and headers stay: conditions and templates of the route read them, and must say what they said before. */
+function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: string): NewEvent {
+  const { receivedAt: _at, duplicates: _duplicates, lastDuplicateAt: _last, ...event } = original
+  return {
+    ...event,
+    id,
+    causationId: original.id,
+    dedupKey: editKey(letter),
+    payloadHash: hashText(data),
+    data,
+    // What was received is the original's; this is what somebody wrote.
+    raw: null,
+    // The replay is its consumer: it is never shown as one that nobody wanted.
+    matched: 1,
+  }
+}

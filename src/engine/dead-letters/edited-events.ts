@@ -1,0 +1,62 @@
+// Where an edited copy of an event comes from: who edited it, why, and which fields differ. It is a record beside the copy,
+// written in the commit that appends it. Values are not stored: both payloads are.
+
+import { type Edit, editedFrom, type NewEvent, type StoredEvent } from '../../core/event/index.ts'
+import type { EventId } from '../../core/ids/index.ts'
+import { diffJson, JsonError, type JsonValue, placeText, stringifyJson } from '../../core/json/index.ts'
+import { namedPart, parsePayload } from '../../core/sensitive/index.ts'
+import type { TenantReads, Write } from '../../ports/store.ts'
+import { type Decided, ENGINE_OWNER } from '../access/index.ts'
+
+const CHANGED_MAX = 50
+/** Records whose copies retention deleted go with the next edits, so many at a time: there are never more than copies for long. */
+const FORGOTTEN_MAX = 5
+
+export async function editWrites(
+  reads: Pick<TenantReads, 'records' | 'event'>,
+  original: StoredEvent,
+  copy: NewEvent,
+  { actor = ENGINE_OWNER, reason }: Decided & { readonly reason: string },
+): Promise<readonly Write[]> {
+  const changed = changedFields(original, copy)
+  const edit: Edit = {
+    by: actor,
+    reason,
+    changed: changed.slice(0, CHANGED_MAX),
+    hasMore: changed.length > CHANGED_MAX,
+    payloadHashBefore: original.payloadHash,
+  }
+  const body = stringifyJson(edit as unknown as JsonValue)
+  const put: Write = { w: 'record.put', kind: 'edit', key: copy.id, version: 1, body }
+  return [put, ...(await forgottenWrites(reads))]
+}
+
+/** null: it is no edited copy, or was made before edits were recorded. */
+export async function readEdit(
+  reads: Pick<TenantReads, 'record'>,
+  event: Pick<StoredEvent, 'id' | 'dedupKey' | 'causationId'>,
+): Promise<Edit | null> {
+  if (editedFrom(event) === null) return null
+  const record = await reads.record('edit', event.id)
+  return record === null ? null : (JSON.parse(record.body) as Edit)
+}
+
+/** Ids grow with time, so the first records are those of the oldest copies. */
+async function forgottenWrites(reads: Pick<TenantReads, 'records' | 'event'>): Promise<readonly Write[]> {
+  const { items } = await reads.records({ kind: 'edit', cursor: null, limit: FORGOTTEN_MAX })
+  const events = await Promise.all(items.map(({ key }) => reads.event(key as EventId)))
+  return items
+    .filter((_, index) => events[index] === null)
+    .map(({ key }): Write => ({ w: 'record.delete', kind: 'edit', key }))
+}
+
+function changedFields(original: StoredEvent, copy: NewEvent): readonly string[] {
+  try {
+    const changes = diffJson(parsePayload(original.data), parsePayload(copy.data), CHANGED_MAX + 1)
+    return [...new Set(changes.map(({ place }) => placeText(namedPart(place, original.sensitive))))]
+  } catch (error) {
+    // The original is no JSON, or is sealed and does not open.
+    if (error instanceof JsonError) return ['']
+    throw error
+  }
+}

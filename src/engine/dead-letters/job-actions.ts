@@ -1,0 +1,349 @@
+// What people decide about work that nobody holds: settle an unknown outcome by hand or by asking the vendor, make an item
+// due at once, or end it.
+//
+// Every decision is guarded by the item's state and epoch: if somebody else acted meanwhile, nothing changes.
+
+import { isLockKey } from '../../core/action/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import { JsonError } from '../../core/json/index.ts'
+import { decideEffect, keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
+import {
+  type Counters,
+  EMPTY_NOTE,
+  letterOf,
+  type Note,
+  putBackCounters,
+  type WorkRow,
+  type WorkState,
+} from '../../core/work/index.ts'
+import type { Guard } from '../../ports/store.ts'
+import { type Decided, decidedText } from '../access/index.ts'
+import type { Commits, StoreTime } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import { connectionOf, type Registry } from '../definitions/index.ts'
+import {
+  askProbe,
+  freeLocks,
+  ledgerGuard,
+  nameNext,
+  otherDoubts,
+  resultText,
+  settleLedger,
+} from '../effects/index.ts'
+import { lineOf } from '../observe/index.ts'
+import { scrubOrNull } from '../secrets/index.ts'
+import {
+  again,
+  allowedActs,
+  cancelled,
+  type Decision,
+  done,
+  goesOn,
+  isOfInstance,
+  isOrphans,
+  type Settler,
+  type WorkActions,
+} from '../settlement/index.ts'
+import type { Steps } from '../workflows/index.ts'
+
+/** A person's word is a new start: the item has all its attempts again. */
+const AFRESH: Counters = { attempts: 0, waits: 0, losses: 0 }
+
+export function makeWorkActions(
+  deps: Pick<EngineDeps, 'store' | 'log' | 'http'> & {
+    readonly registry: Registry
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly time: StoreTime
+    readonly steps: Pick<Steps, 'scopeOf'>
+    wake(): void
+  },
+  config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax'>,
+): WorkActions {
+  const { store, log, registry, settler, commits, time } = deps
+
+  const find = async (tenant: TenantId, id: WorkId): Promise<Found> => {
+    const reads = store.forTenant(tenant)
+    const work = await reads.work(id)
+    if (work === null) throw new AppError('not_found', `no work item ${id}`)
+    const event = await reads.event(work.eventId)
+    if (event === null) throw new AppError('not_found', `event ${work.eventId} is gone`)
+    const route = await registry.routeOf(work)
+    return { work, event, route }
+  }
+
+  const entryOf = async ({ work, event, route }: Found): Promise<LedgerEntry | null> => {
+    const reads = store.forTenant(work.tenant)
+    const letterId = letterOf(work)
+    const letter = letterId === null ? null : await reads.deadLetter(letterId)
+    const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
+    return key === null ? null : reads.ledger(key)
+  }
+
+  /** What a step sees is told by its instance. */
+  const stepScope = async (work: WorkRow, event: StoredEvent): Promise<Scope> => {
+    try {
+      const scope = await deps.steps.scopeOf(work, event)
+      if (scope !== null) return scope
+    } catch (error) {
+      if (error instanceof JsonError || error instanceof ExpressionError)
+        throw new AppError('conflict', error.message)
+      throw error
+    }
+    throw new AppError('conflict', 'its instance went on without it')
+  }
+
+  const settle = async (
+    { work, event, route }: Found,
+    decision: Decision,
+    action: string,
+    decided: Decided,
+  ): Promise<void> => {
+    const hold: Guard = { g: 'work', work: work.id, state: work.state, epoch: work.epoch }
+    const settlement = await settler.settleUnheld({ work, event }, route, decision, hold)
+    if (!settlement.ok) throw new AppError('conflict', 'the item changed meanwhile')
+    tell(work, event, route, action, decided)
+    if (decision.to === 'again') deps.wake()
+  }
+
+  const tell = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
+    const facts = {
+      route: route?.document.name ?? null,
+      work: work.id,
+      definition: work.definition,
+      key: work.key,
+    }
+    log.control(lineOf('effect', action, event, { ...facts, message: decidedText(decided) }))
+  }
+
+  return {
+    async allowed(work, entry) {
+      const route = await registry.routeOf(work)
+      return allowedActs(work, route, entry)
+    },
+
+    async resolve(tenant, id, { as, key, ...decided }) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustDo(work)
+      mustBe(work, ['parked', 'cancelled', 'dead'])
+      if (key !== undefined && key !== work.key)
+        throw new AppError(
+          'conflict',
+          `the item is about ${work.key ?? 'no effect'} by now; look at that one`,
+        )
+      const entry = work.key === null ? null : await store.forTenant(tenant).ledger(work.key)
+      if (entry === null) throw new AppError('conflict', 'it has no ledger entry')
+      const isWaiting = entry.state === 'unknown' && entry.work === id
+      const action = as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED'
+      const word = settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)
+      if (work.state !== 'parked') {
+        // The item stays ended; those who wait for its key go on, and the replay of a dead one finds what was said.
+        if (!isWaiting)
+          throw new AppError('conflict', `the item is ${work.state}, and its effect is not in doubt`)
+        const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
+        // A dead one keeps its place in a lane and its letter: its replay looks at what else is in doubt.
+        const naming = nameNext(work, work.state === 'dead' ? undefined : next)
+        const locks = await freeLocks(store.forTenant(tenant), id)
+        const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
+        const result = await commits.once(tenant, guards, [word, ...naming.writes, ...locks.writes])
+        if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
+        tell(work, found.event, found.route, action, decided)
+        deps.wake()
+        return
+      }
+      // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
+      // A function is parked over one of its effects: it goes on, with that settled or looking at it again.
+      const isFunction = goesOn(found.route)
+      if (!isWaiting && as === 'done' && entry.state !== 'done' && !isFunction) {
+        throw new AppError(
+          'conflict',
+          `the ledger entry is ${entry.state}; say released, and the item looks again`,
+        )
+      }
+      const note = {
+        ...EMPTY_NOTE,
+        key: entry.key,
+        lastError: decidedText(decided),
+        effectRef: entry.effectRef,
+      }
+      const base = { note, guards: [ledgerGuard(entry)], writes: isWaiting ? [word] : [] }
+      await settle(
+        found,
+        as === 'done' && !isFunction
+          ? done({ ...base, counters: countersOf(work) })
+          : again(0, { ...base, counters: AFRESH }),
+        action,
+        decided,
+      )
+    },
+
+    async probe(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work, event, route } = found
+      mustDo(work)
+      mustBe(work, ['parked'])
+      const action = route?.action
+      // What asks on a connection asks through its door.
+      const isOnConnection = route !== null && connectionOf(route.document.do) !== null
+      if (work.kind === 'batch' || action?.type === 'upsert' || isOnConnection)
+        throw new AppError('conflict', 'let it look again: it asks by itself before it does anything')
+      if (route === null || action?.type !== 'http' || action.probe === null)
+        throw new AppError('conflict', 'its operation has no probe; say what became of it instead')
+      const entry = await entryOf(found)
+      if (entry?.state !== 'unknown' || entry.work !== id)
+        throw new AppError('conflict', 'its effect is not in doubt; let it look again instead')
+      const { abilities } = action
+      const { consumer, epoch, waits } = work
+      const step = decideEffect({ entry, work: id, epoch, consumer, waits, abilities, now: time.now() })
+      if (step.step === 'wait') {
+        const seconds = Math.ceil(step.delayMs / 1_000)
+        throw new AppError('conflict', `the call may still be on its way; ask again in ${seconds} s`)
+      }
+      const scope =
+        work.kind === 'step' ? await stepScope(work, event) : readableScope(route, work, event, config.vars)
+      const sent = keyOfGeneration(entry.key, entry.generation)
+      const answer = await askProbe(action.probe, { ...scope, key: sent }, async (request) => ({
+        outcome: await deps.http.send({
+          ...request,
+          tenant: work.tenant,
+          timeoutMs: abilities.timeoutMs,
+          maxResponseBytes: config.responseBytesMax,
+        }),
+      }))
+      if (answer.effect === null)
+        throw new AppError('conflict', `${answer.error}; the item stays parked, ask again or decide by hand`)
+      const isFound = answer.effect === 'found'
+      const effectRef = isFound ? (scrubOrNull(event, answer.effectRef) ?? entry.effectRef) : null
+      const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }
+      // Of an event with sensitive fields it would have to be sealed; it is left out.
+      const said = answer.effect === 'found' && event.sensitive.length === 0 ? answer.said : undefined
+      const result = said === undefined ? null : resultText(said, config.resultBytesMax)
+      const to = isFound ? 'done' : 'released'
+      const word = settleLedger(entry.key, to, 'probe', effectRef, result ?? entry.result)
+      const base = { note, guards: [ledgerGuard(entry)], writes: [word] }
+      await settle(
+        found,
+        isFound ? done({ ...base, counters: countersOf(work) }) : again(0, { ...base, counters: AFRESH }),
+        isFound ? 'PROBED_FOUND' : 'PROBED_ABSENT',
+        decided,
+      )
+    },
+
+    async retry(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustBe(work, ['ready', 'parked'])
+      mustStand(work)
+      // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
+      if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
+      await settle(
+        found,
+        again(0, { counters: putBackCounters(work), note: noteOf(work) }),
+        'RETRIED',
+        decided,
+      )
+    },
+
+    async cancel(tenant, id, decided) {
+      const found = await find(tenant, id)
+      const { work } = found
+      mustBe(work, ['ready', 'waiting', 'parked'])
+      mustStand(work)
+      if (isOrphans(work, found.route))
+        throw new AppError('conflict', 'it waits for its instance; discard its orphan instead')
+      if (work.state === 'ready' && work.alone)
+        throw new AppError(
+          'conflict',
+          'a crash left it, and nobody has looked yet what it did; try again soon',
+        )
+      const entry = await entryOf(found)
+      // A lock is no effect: it goes, or stays, with the effect that it is for.
+      const held = await store.forTenant(tenant).ledgerOfWork(id)
+      const open = held.filter((one) => !isLockKey(one.key))
+      const key = work.key ?? entry?.key ?? null
+      const named = open.find((one) => one.key === key) ?? open[0]
+      const reserved = open.filter(({ state }) => state === 'reserved')
+      await settle(
+        found,
+        cancelled({
+          counters: countersOf(work),
+          // It names one that is in doubt, where there is one: a person is asked about that, and then about the next.
+          note: { ...noteOf(work), key: named?.key ?? key, lastError: decidedText(decided) },
+          guards: open.map(ledgerGuard),
+          // A reserve that nobody will use again is doubt, as after a crash.
+          writes: reserved.map((one) => settleLedger(one.key, 'unknown', 'crash', null, null)),
+        }),
+        'CANCELLED',
+        decided,
+      )
+    },
+  }
+}
+
+interface Found {
+  readonly work: WorkRow
+  readonly event: StoredEvent
+  readonly route: Route | null
+}
+
+/** Intake does nothing outside: there is nothing to say or to ask about it. */
+function mustDo(work: WorkRow): void {
+  mustStand(work)
+  if (work.kind !== 'intake' && work.kind !== 'trigger') return
+  const why = 'it only matches its event and calls nobody; retry or cancel it, or replay its dead letter'
+  throw new AppError('conflict', why)
+}
+
+/** What an instance waits for is the instance's affair: without it, it would wait for ever. */
+function mustStand(work: WorkRow): void {
+  if (!isOfInstance(work)) return
+  const why = `its instance waits for it; fire, move or cancel ${work.instance ?? 'that'} instead`
+  throw new AppError('conflict', why)
+}
+
+function mustBe({ state }: WorkRow, states: readonly WorkState[]): void {
+  if (!states.includes(state))
+    throw new AppError('conflict', `the item is ${state}, not ${states.join(' or ')}`)
+}
+
+function countersOf({ attempts, waits, losses }: WorkRow): Counters {
+  return { attempts, waits, losses }
+}
+
+function noteOf({ key, class: failure, lastError, effectRef, httpStatus, durationMs }: WorkRow): Note {
+  return { key, class: failure, lastError, effectRef, httpStatus, durationMs }
+}
+
+function scopeOf(route: Route, { element }: WorkRow, event: StoredEvent, vars: Vars) {
+  const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), vars)
+  return itemScope(route, scope, element)
+}
+
+/** A payload that cannot be read is told to whoever asks. */
+function readableScope(route: Route, work: WorkRow, event: StoredEvent, vars: Vars) {
+  try {
+    return scopeOf(route, work, event, vars)
+  } catch (error) {
+    if (error instanceof JsonError || error instanceof ExpressionError)
+      throw new AppError('conflict', error.message)
+    throw error
+  }
+}
+
+/** null where the formula gives none: such an item never called anybody. */
+function keyOf(route: Route, work: WorkRow, event: StoredEvent, vars: Vars): string | null {
+  // The key of a step is on its row from its first run on.
+  if (work.kind !== 'route' && work.kind !== 'batch') return null
+  try {
+    return route.keyOf(scopeOf(route, work, event, vars), work.element)
+  } catch (error) {
+    if (error instanceof ExpressionError || error instanceof JsonError) return null
+    throw error
+  }
+}

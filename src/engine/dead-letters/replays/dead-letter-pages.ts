@@ -1,0 +1,112 @@
+// The letters that a filter names, one after the other, the newest first.
+
+import {
+  type DeadLetter,
+  type DeadLetterReason,
+  type DeadLetterState,
+  fitsConditions,
+  hasConditions,
+  type LetterConditions,
+  letterSpan,
+} from '../../../core/dead-letter/index.ts'
+import type { FailureClass } from '../../../core/failure/index.ts'
+import type { DeadLetterId } from '../../../core/ids/index.ts'
+import { type Page, type PageRequest, StoreError, type TenantReads } from '../../../ports/store.ts'
+import type { ReplayFilter } from './replay-record.ts'
+
+export interface LetterPage {
+  readonly letters: readonly DeadLetter[]
+  /** The last one looked at, fitting or not; null: there are no more. */
+  readonly after: DeadLetterId | null
+}
+
+type Reads = Pick<TenantReads, 'deadLetters'>
+
+/** Whatever their state, unless it is told. */
+interface LetterQuery extends LetterConditions {
+  readonly state?: DeadLetterState
+  readonly consumer?: string
+  readonly class?: FailureClass
+  readonly reason?: DeadLetterReason
+}
+
+/** For filters without `ids`; only open ones, unless told. */
+export function readLetters(
+  reads: Reads,
+  { ids: _ids, ...filter }: ReplayFilter,
+  after: DeadLetterId | null,
+  limit: number,
+): Promise<LetterPage> {
+  return readSome(reads, { ...filter, state: filter.state ?? 'open' }, after, limit)
+}
+
+async function readSome(
+  reads: Reads,
+  query: LetterQuery,
+  after: DeadLetterId | null,
+  limit: number,
+): Promise<LetterPage> {
+  const { cause, key, correlationId, severity, from, to, ...indexed } = query
+  const { below, atLeast } = letterSpan(query)
+  const olderThan = after !== null && (below === null || after < below) ? after : below
+  const page = await reads.deadLetters({
+    ...indexed,
+    ...(olderThan === null ? {} : { olderThan }),
+    cursor: null,
+    limit,
+  })
+  const last = page.items.at(-1)?.id ?? null
+  const isOver = page.nextCursor === null || (last !== null && atLeast !== null && last < atLeast)
+  return {
+    letters: page.items.filter((letter) => fitsConditions(letter, query)),
+    after: isOver ? null : last,
+  }
+}
+
+const SCAN_PAGE = 500
+const SCAN_PAGES = 20
+const LETTER_ID = /^dlq_[0-9a-f-]{36}$/
+
+/**
+ * A page for people. Conditions without an index look at a bounded number of letters: the page may then hold fewer than asked
+ * while there are more.
+ */
+export async function listLetters(
+  reads: Reads,
+  { cursor, limit, ...query }: LetterQuery & PageRequest,
+): Promise<Page<DeadLetter>> {
+  if (!hasConditions(query)) return reads.deadLetters({ ...query, cursor, limit })
+  if (cursor !== null && !LETTER_ID.test(cursor))
+    throw new StoreError('invalid_cursor', 'the cursor is not one of this list')
+  const items: DeadLetter[] = []
+  let after = cursor as DeadLetterId | null
+  for (let pages = 0; pages < SCAN_PAGES; pages += 1) {
+    const page: LetterPage = await readSome(reads, query, after, SCAN_PAGE)
+    items.push(...page.letters)
+    if (items.length > limit)
+      return { items: items.slice(0, limit), nextCursor: items[limit - 1]?.id ?? null }
+    after = page.after
+    if (after === null) break
+  }
+  return { items, nextCursor: after }
+}
+
+const COUNT_PAGE = 500
+const COUNT_MAX = 100_000
+
+/** How many there are, up to a bound that no person waits behind. */
+export async function countLetters(
+  reads: Reads,
+  filter: ReplayFilter,
+): Promise<{ readonly count: number; readonly isCapped: boolean }> {
+  if (filter.ids !== undefined) return { count: filter.ids.length, isCapped: false }
+  let count = 0
+  let after: DeadLetterId | null = null
+  for (let seen = 0; seen < COUNT_MAX; seen += COUNT_PAGE) {
+    const page: LetterPage = await readLetters(reads, filter, after, COUNT_PAGE)
+    count += page.letters.length
+    if (page.after === null) return { count, isCapped: false }
+    after = page.after
+  }
+  return { count, isCapped: true }
+}

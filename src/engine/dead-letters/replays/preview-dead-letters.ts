@@ -1,0 +1,155 @@
+// What a replay would do, letter by letter. Calls nobody and writes nothing.
+
+import { type DeadLetter, REPLAYS_MAX } from '../../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../../core/event/index.ts'
+import type { DeadLetterId, TenantId } from '../../../core/ids/index.ts'
+import { JsonError, parseJson } from '../../../core/json/index.ts'
+import { parsePayload } from '../../../core/sensitive/index.ts'
+import type { WorkRow } from '../../../core/work/index.ts'
+import type { TenantReads } from '../../../ports/store.ts'
+import { credentialOf } from '../../connections/index.ts'
+import { subscriptionOf } from '../../definitions/index.ts'
+import { matchEvent, receiverOf } from '../../planning/index.ts'
+import type { ReplayOptions } from '../dead-letter-actions.ts'
+import { countLetters, readLetters } from './dead-letter-pages.ts'
+import {
+  addUp,
+  type Judged,
+  judgedToFail,
+  judgeFurther,
+  judgeRun,
+  type PreviewDeps,
+  type Sums,
+} from './judge-replay.ts'
+import type { ReplayFilter } from './replay-record.ts'
+
+/**
+ * skip: the effect is there. differ: as call, but not what was tried before. wait: somebody holds the key, or nobody knows
+ * what became of an earlier call. fail: refused, or dead again at once.
+ */
+export interface PreviewedLetter extends Omit<Judged, 'call'> {
+  readonly id: DeadLetterId
+}
+
+/** The sums are of `items`. */
+export interface Preview extends Sums {
+  /** The first of them. */
+  readonly items: readonly PreviewedLetter[]
+  /** How many letters the filter finds in all. */
+  readonly matched: number
+  /** There are more letters than `items`. */
+  readonly isCapped: boolean
+}
+
+const ITEMS_MAX = 200
+const AT_ONCE = 10
+
+export async function previewReplay(
+  deps: PreviewDeps,
+  tenant: TenantId,
+  filter: ReplayFilter,
+  options: ReplayOptions,
+): Promise<Preview> {
+  const reads = deps.store.forTenant(tenant)
+  const letters = await firstLetters(reads, filter)
+  const { count, isCapped } = await countLetters(reads, filter)
+  const seen: (Judged & { readonly id: DeadLetterId })[] = []
+  for (let start = 0; start < letters.length; start += AT_ONCE) {
+    const some = letters.slice(start, start + AT_ONCE)
+    const looked = some.map(async (letter) => ({
+      id: typeof letter === 'string' ? letter : letter.id,
+      ...(await look(deps, tenant, letter, options)),
+    }))
+    seen.push(...(await Promise.all(looked)))
+  }
+  return {
+    items: seen.map(({ call: _call, ...item }) => item),
+    ...addUp(seen),
+    matched: count,
+    isCapped: isCapped || count > seen.length,
+  }
+}
+
+async function firstLetters(
+  reads: TenantReads,
+  filter: ReplayFilter,
+): Promise<readonly (DeadLetter | DeadLetterId)[]> {
+  if (filter.ids !== undefined) {
+    const ids = filter.ids.slice(0, ITEMS_MAX)
+    return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
+  }
+  const letters: DeadLetter[] = []
+  let after: DeadLetterId | null = null
+  do {
+    const page = await readLetters(reads, filter, after, ITEMS_MAX)
+    letters.push(...page.letters)
+    after = page.after
+  } while (after !== null && letters.length < ITEMS_MAX)
+  return letters.slice(0, ITEMS_MAX)
+}
+
+async function look(
+  deps: PreviewDeps,
+  tenant: TenantId,
+  letter: DeadLetter | DeadLetterId,
+  { force, again = false }: ReplayOptions,
+): Promise<Judged> {
+  if (typeof letter === 'string') return judgedToFail('there is no such dead letter')
+  if (letter.state !== 'open' && letter.state !== 'ready_to_replay')
+    return judgedToFail(`it is ${letter.state}`)
+  if (letter.replays >= REPLAYS_MAX && !force)
+    return judgedToFail(`${letter.replays} replays were in vain; another one needs force`)
+  const reads = deps.store.forTenant(tenant)
+  const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
+  if (event === null) return judgedToFail('its event is gone')
+  if (letter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
+  if (credentialOf(letter.consumer) !== null)
+    return { verdict: 'would-call', reason: 'the rotation is tried again', call: null }
+  const subscription = subscriptionOf(letter.consumer)
+  if (subscription !== null) {
+    const items = await reads.workOfEvent(event.id)
+    const own = items.filter(({ consumer }) => consumer === letter.consumer)
+    return judgeFurther(deps, event, subscription, own, again)
+  }
+  if (!letter.consumer.startsWith('route:')) return lookAtItem(deps, letter, work)
+  const route = deps.registry.route(tenant, letter.consumer)
+  if (route === null) return judgedToFail(`${letter.consumer} is not defined any more`)
+  return judgeRun(deps, route, event, { key: letter.key, before: work === null ? [] : [work], again })
+}
+
+/** A letter of a workflow goes on where its instance stands: what that does is the step's to say. */
+async function lookAtItem(deps: PreviewDeps, letter: DeadLetter, work: WorkRow | null): Promise<Judged> {
+  if (work === null) return judgedToFail('its work item is gone')
+  const { tenant, kind, instance: id } = work
+  const instance = id === null ? null : await deps.store.forTenant(tenant).instance(id)
+  if (kind !== 'trigger' && instance?.state !== 'active') return judgedToFail('its instance has ended')
+  const entry = letter.key === null ? null : await deps.store.forTenant(tenant).ledger(letter.key)
+  if (entry?.state === 'reserved' || entry?.state === 'unknown')
+    return { verdict: 'would-wait', reason: `the outcome of ${entry.key} is ${entry.state}`, call: null }
+  const where = id === null ? letter.consumer : `${id} at ${letter.step}`
+  const isDone = entry?.state === 'done'
+  const reason = `goes on with ${where}${isDone ? ', with the effect that is there already' : ''}`
+  return { verdict: isDone ? 'would-skip' : 'would-call', reason, call: null }
+}
+
+/** A letter of intake: its event is matched, and what its routes would do is theirs to say. */
+function lookAtIntake(deps: PreviewDeps, event: StoredEvent): Judged {
+  const name = receiverOf(event)
+  const source = name === null ? null : deps.registry.source(event.tenant, name)
+  if (source !== null && source.status !== 'active')
+    return { verdict: 'would-wait', reason: `its source is ${source.status}`, call: null }
+  try {
+    const matching = matchEvent(deps, source, event, parsePayload(event.data), parseJson(event.headers))
+    if (!matching.ok) return judgedToFail(matching.error)
+    const { routes, dispatched } = matching
+    const names = [
+      ...routes.map(({ document }) => document.name),
+      ...dispatched.map(({ subject }) => subject),
+    ]
+    const reason = names.length === 0 ? 'is matched by nobody' : `is matched by ${names.join(', ')}`
+    return { verdict: 'would-call', reason, call: null }
+  } catch (error) {
+    if (error instanceof JsonError) return judgedToFail(error.message)
+    throw error
+  }
+}

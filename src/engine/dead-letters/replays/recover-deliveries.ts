@@ -1,0 +1,198 @@
+// One piece of a recovery: some deliveries that a subscription has missed and the recovery's progress, in one commit.
+//
+// Invariants: RV2 nothing is added of what was delivered or is under way. RV4 the commit is guarded by the record's version, by
+// the subscription's turn (turn.ts) and by the version of each letter: a crash, a second node, a second recovery or a person who
+// retries meanwhile doubles nothing and loses nothing.
+
+import { AppError } from '../../../core/errors/index.ts'
+import type { EventSummary } from '../../../core/event/index.ts'
+import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import type { Route, Vars } from '../../../core/route/index.ts'
+import type { Subscription } from '../../../core/subscription/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import { putBackCounters, type WorkRow } from '../../../core/work/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Store, TenantReads } from '../../../ports/store.ts'
+import { decidedText } from '../../access/index.ts'
+import type { Commits } from '../../commit/index.ts'
+import type { Registry } from '../../definitions/index.ts'
+import { lineOf } from '../../observe/index.ts'
+import { newWork } from '../../planning/index.ts'
+import { addDelivery, newDelivery, readTurn } from '../../webhooks/index.ts'
+import type { Replayer } from '../dead-letter-actions.ts'
+import { type Found, isRecovered, walkEvents } from './recovery-walk.ts'
+import type { Piece, PieceReplay, Prepared, Refusal } from './replay-piece.ts'
+import {
+  type BulkReplay,
+  type DeliveriesFilter,
+  guardOf,
+  type StoredReplay,
+  withRefusals,
+  writesOf,
+} from './replay-record.ts'
+
+export type Recovery = Extract<BulkReplay, { of: 'deliveries' }>
+
+/** How many events a piece looks at, and of how many it reads the payload: some hundredths of a second. */
+const WALKED_MAX = 5_000
+const PAYLOADS_MAX = 500
+
+export interface RecoverDeps {
+  readonly store: Store
+  readonly commits: Commits
+  readonly ids: Ids
+  readonly registry: Registry
+  readonly vars: Vars
+  readonly log: Log
+  readonly replayer: Pick<Replayer, 'prepare'>
+  /** What is known of the endpoint’s failures holds up nothing any more. */
+  hurry(tenant: TenantId, consumer: string): void
+}
+
+/** What was asked for, with both its ends: what comes in from now on is matched as it comes. */
+export function recoverySpan(asked: DeliveriesFilter, now: Instant): Required<DeliveriesFilter> {
+  const until = Math.min(asked.until ?? now + 1, now + 1)
+  if (asked.since < until) return { ...asked, until }
+  const why = asked.since > now ? '`since` is in the future' : '`since` is not before `until`'
+  throw new AppError('invalid_request', why)
+}
+
+export function subscriptionFor(
+  registry: Registry,
+  tenant: TenantId,
+  { subscription: name }: DeliveriesFilter,
+): Subscription {
+  const subscription = registry.subscription(tenant, name)
+  if (subscription === null) throw new AppError('unknown_subscription', `there is no subscription ${name}`)
+  return subscription
+}
+
+/** Refuses where there is no event to look at. */
+export async function beginWalk(
+  reads: TenantReads,
+  { since, until }: Required<DeliveriesFilter>,
+): Promise<Recovery['walk']> {
+  const page = await reads.events({ from: since, to: until, cursor: null, limit: 1 })
+  if (page.items.length > 0 || page.nextCursor !== null) return { after: null, at: null, walked: 0, left: 0 }
+  throw new AppError('nothing_to_recover', 'no event that is still kept was received in that time')
+}
+
+/** `lost`: somebody else moved the record; `turn`: somebody else added to the subscription, and it is to be looked at again. */
+export async function recoverPiece(
+  deps: RecoverDeps,
+  tenant: TenantId,
+  { replay, version }: StoredReplay & { readonly replay: Recovery },
+  subscription: Subscription,
+  most: number,
+  then: { nextAt(count: number): number; readonly finishedAt: number },
+): Promise<Piece | 'lost' | 'turn'> {
+  const { store, commits } = deps
+  const { filter, walk } = replay
+  const turn = await readTurn(store, tenant, subscription.consumer)
+  const reads = store.forTenant(tenant)
+  const bounds = { found: most, walked: WALKED_MAX, payloads: PAYLOADS_MAX }
+  const step = await walkEvents({ ...deps, reads, subscription, filter }, walk.after, bounds)
+  const prepared: Prepared[] = []
+  // One by one: the ids of the items must come in the order of the events, for those that take turns.
+  for (const found of step.found)
+    if (isRecovered(found, filter)) prepared.push(await prepareFound(deps, replay, subscription.route, found))
+  const base: Recovery = {
+    ...replay,
+    nextAt: then.nextAt(prepared.length),
+    total: replay.total + prepared.length,
+    walk: {
+      after: step.last?.id ?? walk.after,
+      at: step.last?.receivedAt ?? walk.at,
+      walked: walk.walked + step.walked,
+      left: walk.left + step.found.filter((found) => isLeft(found, filter)).length,
+    },
+    ...(step.isLast && { state: 'done', finishedAt: then.finishedAt }),
+  }
+  let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
+  let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
+  for (;;) {
+    const next = {
+      replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
+      version,
+    }
+    const own = good.length === 0 ? [] : [turn]
+    const result = await commits.once(
+      tenant,
+      [guardOf(next), ...own.map(({ guard }) => guard), ...good.flatMap((one) => one.replay.guards)],
+      [...own.map(({ write }) => write), ...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
+    )
+    if (result.ok) {
+      const stored = { replay: next.replay, version: version + 1 }
+      return { stored, replayed: good.map((one) => one.replay) }
+    }
+    if (result.guard === 0) return 'lost'
+    if (result.guard <= own.length) return 'turn'
+    // Which of them a refused guard belongs to.
+    const owners = good.flatMap((one) => one.replay.guards.map(() => one))
+    const changed = owners[result.guard - 1 - own.length]
+    good = good.filter((one) => one !== changed)
+    if (changed !== undefined) refused = [...refused, { id: changed.id, code: 'conflict' }]
+  }
+}
+
+/** What was asked for is replayed or refused; of the rest, what needs nothing is told. */
+function isLeft(found: Found, filter: DeliveriesFilter): boolean {
+  const { verdict } = found
+  if (filter.what === 'retrying') return !isRecovered(found, filter)
+  return verdict !== 'failed' && verdict !== 'missing'
+}
+
+async function prepareFound(
+  deps: RecoverDeps,
+  { force }: Recovery,
+  route: Route,
+  { summary, letter, event, waiting }: Found,
+): Promise<Prepared> {
+  if (waiting !== null) return { id: summary.id, replay: hurryUp(deps, summary, waiting) }
+  if (letter === null) {
+    const work =
+      event === null
+        ? newWork(deps.ids, route, summary, summary.id)
+        : newDelivery(deps, route, event, { replayOf: summary.id, isAgain: false })
+    return { id: summary.id, replay: addDelivery(deps.log, summary, work, 'RECOVERED') }
+  }
+  try {
+    return { id: letter.id, replay: await deps.replayer.prepare(letter.tenant, letter, { force }) }
+  } catch (error) {
+    if (error instanceof AppError) return { id: letter.id, code: error.code } satisfies Refusal
+    throw error
+  }
+}
+
+/** It is due now, as if a person had said so of it alone. */
+function hurryUp(
+  { log, hurry }: Pick<RecoverDeps, 'log' | 'hurry'>,
+  event: EventSummary,
+  work: WorkRow,
+): PieceReplay {
+  const { id, tenant, state, epoch, consumer, definition } = work
+  const { key, class: failureClass, lastError, effectRef, httpStatus, durationMs } = work
+  const about = { ...event, sensitive: [], data: '', headers: '' }
+  const line = lineOf('replay', 'RETRIED', about, {
+    route: consumer.slice(consumer.indexOf(':') + 1),
+    work: id,
+    definition,
+  })
+  return {
+    guards: [{ g: 'work', work: id, state, epoch }],
+    writes: [
+      {
+        w: 'work.again',
+        work: id,
+        delayMs: 0,
+        counters: putBackCounters(work),
+        note: { key, class: failureClass, lastError, effectRef, httpStatus, durationMs },
+      },
+    ],
+    work,
+    told(decided) {
+      hurry(tenant, consumer)
+      log.control({ ...line, message: decidedText(decided) })
+    },
+  }
+}

@@ -1,0 +1,160 @@
+// One piece of a replay of many: some letters or events and the replay's progress, in one commit.
+//
+// The commit is guarded by the replay's version and by that of each letter: two nodes never replay one twice, a crash loses
+// nothing, and a replay that was cancelled goes no further. A letter that somebody else changed meanwhile is left out and
+// counted as refused; the others are not held up by it.
+
+import type { DeadLetter } from '../../../core/dead-letter/index.ts'
+import { AppError, type ErrorCode } from '../../../core/errors/index.ts'
+import type { StoredEvent } from '../../../core/event/index.ts'
+import type { DeadLetterId, EventId, TenantId } from '../../../core/ids/index.ts'
+import type { TenantReads } from '../../../ports/store.ts'
+import type { Commits } from '../../commit/index.ts'
+import type { PreparedReplay } from '../dead-letter-actions.ts'
+import { readLetters } from './dead-letter-pages.ts'
+import {
+  type BulkReplay,
+  guardOf,
+  readList,
+  type StoredReplay,
+  withRefusals,
+  writesOf,
+} from './replay-record.ts'
+
+export type Row = DeadLetter | StoredEvent
+type RowId = DeadLetterId | EventId
+
+export interface NextRows {
+  /** Those that are gone are told by their ids. */
+  readonly rows: readonly (Row | RowId)[]
+  /** The last one looked at, fitting or not; null where the replay goes by its list, or there are no more. */
+  readonly after: DeadLetterId | null
+  /** Nothing comes behind them. */
+  readonly isLast: boolean
+}
+
+/** Whether what it replays was named when it began. */
+function isListed(replay: ListedReplay): boolean {
+  return replay.of === 'events' || replay.filter.ids !== undefined
+}
+
+/** All but recoveries, which walk (recover-deliveries.ts). */
+export type ListedReplay = Exclude<BulkReplay, { of: 'deliveries' }>
+
+export async function readRows(reads: TenantReads, replay: ListedReplay, max: number): Promise<NextRows> {
+  if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
+    const page = await readLetters(reads, replay.filter, replay.after, max)
+    return { rows: page.letters, after: page.after, isLast: page.after === null }
+  }
+  const from = replay.replayed + replay.refused
+  const rows = await (replay.of === 'events'
+    ? readEvents(reads, await readList(reads, replay.id, from, max))
+    : readNamed(reads, replay.filter.ids?.slice(from, from + max) ?? []))
+  return { rows, after: null, isLast: rows.length === 0 || from + rows.length >= replay.total }
+}
+
+function readNamed(reads: TenantReads, ids: readonly DeadLetterId[]): Promise<readonly (Row | RowId)[]> {
+  return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
+}
+
+function readEvents(reads: TenantReads, ids: readonly EventId[]): Promise<readonly (Row | RowId)[]> {
+  return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
+}
+
+export interface Refusal {
+  readonly id: RowId
+  readonly code: ErrorCode
+}
+
+/** `work`: what goes out by it, new or there already. */
+export type PieceReplay = Omit<PreparedReplay, 'work'> & {
+  readonly work: Pick<PreparedReplay['work'], 'kind' | 'consumer'>
+}
+export type Prepared = { readonly id: RowId; readonly replay: PieceReplay } | Refusal
+
+/** Each of them reads its event, which may be large. */
+const AT_ONCE = 50
+
+export interface Piece {
+  readonly stored: StoredReplay
+  readonly replayed: readonly PieceReplay[]
+}
+
+export async function replayPiece(
+  deps: {
+    readonly commits: Commits
+    /** Throws AppError where it cannot be replayed. */
+    prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay>
+    /** Whether its work takes turns: then the ids of the items must come in order too. */
+    isOrdered(row: Row | RowId): boolean
+  },
+  tenant: TenantId,
+  { replay, version }: StoredReplay & { readonly replay: ListedReplay },
+  { rows, after, isLast }: NextRows,
+  then: { readonly nextAt: number; readonly finishedAt: number },
+): Promise<Piece | 'lost'> {
+  const prepared: Prepared[] = []
+  // The eldest first, as they came: of one lane they are done in the order in which they are added.
+  const inOrder = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+  const atOnce = rows.some((row) => deps.isOrdered(row)) ? 1 : AT_ONCE
+  for (let at = 0; at < inOrder.length; at += atOnce) {
+    const some = inOrder.slice(at, at + atOnce)
+    prepared.push(...(await Promise.all(some.map((row) => prepareOne(deps, replay, row)))))
+  }
+  const last = rows.at(-1)
+  const lastId = last === undefined ? null : (idOf(last) as DeadLetterId)
+  const base: BulkReplay = {
+    ...replay,
+    nextAt: then.nextAt,
+    after: isListed(replay) ? null : (after ?? lastId ?? replay.after),
+    ...(isLast && { state: 'done', finishedAt: then.finishedAt }),
+  }
+  const again = new Set<RowId>()
+  let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
+  let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
+  for (;;) {
+    const next = {
+      replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
+      version,
+    }
+    // Which of them a refused guard belongs to.
+    const owners = good.flatMap((one) => one.replay.guards.map((_, index) => ({ one, index })))
+    const result = await deps.commits.once(
+      tenant,
+      [guardOf(next), ...good.flatMap((one) => one.replay.guards)],
+      [...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
+    )
+    if (result.ok) {
+      const stored = { replay: next.replay, version: version + 1 }
+      return { stored, replayed: good.map((one) => one.replay) }
+    }
+    const changed = owners[result.guard - 1]
+    if (changed === undefined) return 'lost'
+    const { one, index } = changed
+    const row = inOrder.find((other) => idOf(other) === one.id)
+    // Its instance went on: it is looked at once more, and may be replayed all the same.
+    const isAnew = index === one.replay.moving && row !== undefined && !again.has(one.id)
+    again.add(one.id)
+    const anew = isAnew ? await prepareOne(deps, replay, row) : { id: one.id, code: 'conflict' as const }
+    good = good.flatMap((other) => (other !== one ? [other] : 'replay' in anew ? [anew] : []))
+    if ('code' in anew) refused = [...refused, anew]
+  }
+}
+
+function idOf(row: Row | RowId): RowId {
+  return typeof row === 'string' ? row : row.id
+}
+
+async function prepareOne(
+  { prepare }: { prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay> },
+  replay: BulkReplay,
+  row: Row | RowId,
+): Promise<Prepared> {
+  if (typeof row === 'string') return { id: row, code: 'not_found' }
+  try {
+    return { id: row.id, replay: await prepare(replay, row) }
+  } catch (error) {
+    if (error instanceof AppError) return { id: row.id, code: error.code }
+    throw error
+  }
+}

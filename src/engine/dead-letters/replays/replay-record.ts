@@ -1,0 +1,196 @@
+// A replay of many as it is kept: what was asked, and how far it is.
+//
+// Two records: the replay itself, and a marker while it runs, so that whoever starts next finds what is not over without
+// looking at all that ever were. A replay of events has its list beside it, in pieces: which events they are is settled when it
+// begins.
+
+import type { DeadLetterReason } from '../../../core/dead-letter/index.ts'
+import type { ErrorCode } from '../../../core/errors/index.ts'
+import type { FailureClass } from '../../../core/failure/index.ts'
+import type { DeadLetterId, EventId } from '../../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../../core/json/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
+
+/** Which letters: those named, or all that fit. */
+export interface ReplayFilter {
+  readonly ids?: readonly DeadLetterId[]
+  /** `open` unless told. */
+  readonly state?: 'open' | 'ready_to_replay'
+  /** `route:<name>` */
+  readonly consumer?: string
+  readonly class?: FailureClass
+  readonly reason?: DeadLetterReason
+  /** As `causeOf` gives it. */
+  readonly cause?: string
+  readonly key?: string
+  readonly correlationId?: string
+  readonly severity?: string
+  /** When they died: from this instant on, and before that one. */
+  readonly from?: Instant
+  readonly to?: Instant
+}
+
+/** Which events: those named, or all that fit. */
+export interface EventFilter {
+  readonly ids?: readonly EventId[]
+  readonly source?: string
+  readonly subject?: string
+  /** When they were received: from this instant on, and before that one. */
+  readonly from?: Instant
+  readonly to?: Instant
+  readonly unmatched?: boolean
+}
+
+/** `failed`: those that are dead. `missing`: those that were never sent. `all`: both. `retrying`: those that wait for another try, which are due now. */
+export const RECOVERED = ['failed', 'missing', 'all', 'retrying'] as const
+
+/** Which deliveries of a subscription: of the events that it wants, as it is now. */
+export interface DeliveriesFilter {
+  readonly subscription: string
+  /** When the events were received: from this instant on, and before that one. Left out: when the recovery began. */
+  readonly since: Instant
+  readonly until?: Instant
+  readonly what: (typeof RECOVERED)[number]
+}
+
+/** How far a recovery has looked. Which events it is about is not known before it comes by them: `total` grows as it goes. */
+export interface Walk {
+  /** The last event that was looked at; null: none so far. */
+  readonly after: EventId | null
+  /** When that one was received. */
+  readonly at: Instant | null
+  /** How many were looked at. */
+  readonly walked: number
+  /** Of those that the subscription wants: what is left as it is, delivered or under way. */
+  readonly left: number
+}
+
+export type BulkReplay = ReplayProgress &
+  (
+    | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
+    /** `pieces`: of its list. */
+    | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
+    /** The oldest first, by the events; what comes in after it began is matched as it comes. */
+    | {
+        readonly of: 'deliveries'
+        readonly filter: Required<DeliveriesFilter>
+        readonly walk: Walk
+      }
+  )
+
+interface ReplayProgress {
+  readonly id: string
+  readonly state: 'running' | 'done' | 'cancelled'
+  readonly force: boolean
+  /** Each effect is made once more, on purpose. */
+  readonly again: boolean
+  /** null: as quickly as the nodes take it up. */
+  readonly perSecond: number | null
+  /** Before this instant nothing more of it is replayed; 0: at once. */
+  readonly nextAt: Instant
+  /** How many letters or events there were when it began. */
+  readonly total: number
+  readonly replayed: number
+  readonly refused: number
+  /** The last of those that could not be replayed, and why. */
+  readonly refusals: readonly { readonly id: DeadLetterId | EventId; readonly code: ErrorCode }[]
+  /** The last letter that was looked at; those that died later are not part of it. */
+  readonly after: DeadLetterId | null
+  readonly by: string
+  readonly reason: string | null
+  readonly createdAt: Instant
+  readonly finishedAt: Instant | null
+}
+
+export interface StoredReplay {
+  readonly replay: BulkReplay
+  readonly version: number
+}
+
+const REFUSALS_KEPT = 20
+const PREFIX = 'rpl_'
+const LAST_MS = 2 ** 48 - 1
+
+export const RUNNING_PREFIX = 'running/'
+export const LISTED_PREFIX = PREFIX
+
+/** Records are listed by key: time runs backwards in the id, so that the newest comes first. */
+export function makeReplayId(now: Instant, uuid: string): string {
+  const backwards = (LAST_MS - now).toString(16).padStart(12, '0')
+  return `${PREFIX}${backwards}${uuid.replaceAll('-', '').slice(-12)}`
+}
+
+/** What older forms do not say: all were of dead letters, at fifty a second. */
+const OLDER = { of: 'deadLetters', again: false, perSecond: 50, nextAt: 0 } as const
+
+export function readReplay(body: string): BulkReplay {
+  return { ...OLDER, ...(JSON.parse(body) as BulkReplay) }
+}
+
+const PIECE = 500
+
+function pieceKey(id: string, piece: number): string {
+  return `list/${id}/${String(piece).padStart(4, '0')}`
+}
+
+export function piecesOf(count: number): number {
+  return Math.ceil(count / PIECE)
+}
+
+export function listWrites(id: string, events: readonly EventId[]): readonly Write[] {
+  return Array.from({ length: piecesOf(events.length) }, (_, piece) => ({
+    w: 'record.put',
+    kind: 'replay',
+    key: pieceKey(id, piece),
+    version: 1,
+    body: stringifyJson(events.slice(piece * PIECE, (piece + 1) * PIECE)),
+  }))
+}
+
+/** The next events of the list, `max` at most; none at its end. */
+export async function readList(
+  reads: Pick<TenantReads, 'record'>,
+  id: string,
+  from: number,
+  max: number,
+): Promise<readonly EventId[]> {
+  const record = await reads.record('replay', pieceKey(id, Math.floor(from / PIECE)))
+  const events = record === null ? [] : (JSON.parse(record.body) as EventId[])
+  return events.slice(from % PIECE, (from % PIECE) + max)
+}
+
+export function guardOf({ replay, version }: StoredReplay): Guard {
+  return { g: 'version', of: 'replay', key: replay.id, version }
+}
+
+/** The next version, and the marker with it. */
+export function writesOf({ replay, version }: StoredReplay, isNew = false): readonly Write[] {
+  const put: Write = {
+    w: 'record.put',
+    kind: 'replay',
+    key: replay.id,
+    version: version + 1,
+    body: stringifyJson(replay as unknown as JsonValue),
+  }
+  const marker = { kind: 'replay', key: `${RUNNING_PREFIX}${replay.id}` } as const
+  if (replay.state !== 'running') {
+    const pieces = replay.of === 'events' ? replay.pieces : 0
+    const list = Array.from({ length: pieces }, (_, piece) => pieceKey(replay.id, piece))
+    const forget = list.map((key): Write => ({ w: 'record.delete', kind: 'replay', key }))
+    return [put, { w: 'record.delete', ...marker }, ...forget]
+  }
+  return isNew ? [put, { w: 'record.put', ...marker, version: 1, body: '{}' }] : [put]
+}
+
+export function withRefusals(
+  replay: BulkReplay,
+  more: readonly { readonly id: DeadLetterId | EventId; readonly code: ErrorCode }[],
+): BulkReplay {
+  if (more.length === 0) return replay
+  return {
+    ...replay,
+    refused: replay.refused + more.length,
+    refusals: [...replay.refusals, ...more].slice(-REFUSALS_KEPT),
+  }
+}

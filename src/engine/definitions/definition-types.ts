@@ -1,0 +1,142 @@
+// What can be asked about the definitions of a tenant, and what is answered.
+
+import type {
+  Authored,
+  Change,
+  ControlVerb,
+  DefinitionDocument,
+  DefinitionKind,
+  DefinitionStatus,
+  Entry,
+  ManagedBy,
+  SubscriptionDocument,
+} from '../../core/definition/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Guard, Page } from '../../ports/store.ts'
+import type { BundleEntry, BundleHead, Control } from './definition-records.ts'
+import type { NewDefinition } from './stored-documents.ts'
+import type { VersionWarning } from './workflow-versions.ts'
+
+export interface Said {
+  readonly by: string
+  readonly reason: string | null
+}
+
+export interface ApplyRequest extends Said {
+  readonly definitions: readonly NewDefinition[]
+  readonly managedBy: ManagedBy
+  readonly prune: boolean
+  /** The version that the applier saw; another one in force is a conflict. */
+  readonly base?: number
+  /** No node has a folder any more: what belongs to it is gone from there. */
+  readonly isWithoutFolder?: boolean
+}
+
+export interface Applied {
+  readonly version: number
+  readonly hash: string
+  readonly changes: readonly Change[]
+  /** What the folder put back that a rollback had changed. */
+  readonly putBack: readonly string[]
+  /** Instances that stay on older versions of their workflows. */
+  readonly warnings: readonly VersionWarning[]
+}
+
+interface RolledBack extends Applied {
+  /** What the folder defines otherwise, and puts back when it is next applied. */
+  readonly untilFolder: readonly { readonly id: string; readonly path: string | null }[]
+}
+
+export interface PlannedChange extends Change {
+  /** null: there is nothing. */
+  readonly before: NewDefinition | null
+  readonly after: NewDefinition | null
+}
+
+export interface DefinitionItem extends BundleEntry {
+  readonly document: DefinitionDocument
+  /** null for what has none. */
+  readonly status: DefinitionStatus | null
+  readonly declaredStatus: DefinitionStatus | null
+  readonly control: Control | null
+}
+
+export interface VersionItem extends BundleHead {
+  readonly version: number
+}
+
+export interface HistoryItem {
+  readonly hash: string
+  readonly version: number
+  readonly appliedAt: Instant
+  readonly by: string
+}
+
+export interface DefinitionsChange {
+  readonly tenant: TenantId
+  readonly version: number
+  readonly hash: string
+  /** Bundles that the routes in force name. */
+  readonly codeHashes: readonly string[]
+}
+
+export interface Definitions {
+  /** Throws AppError: `conflict` when somebody else was first, `managed_by_folder`. */
+  apply(tenant: TenantId, request: ApplyRequest): Promise<Applied>
+  /** What `apply` would do; writes nothing. */
+  plan(
+    tenant: TenantId,
+    request: Pick<ApplyRequest, 'definitions' | 'managedBy' | 'prune'>,
+  ): Promise<{
+    readonly base: number
+    readonly changes: readonly PlannedChange[]
+    readonly warnings: readonly VersionWarning[]
+  }>
+  /** The definitions of an earlier version as a new one. */
+  rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<RolledBack>
+  /** Newest first. */
+  versions(
+    tenant: TenantId,
+    page: { readonly cursor: string | null; readonly limit: number },
+  ): Promise<Page<VersionItem>>
+  list(tenant: TenantId): Promise<readonly DefinitionItem[]>
+  /** The version that brought this very document; null: it is no longer known, or its definition is gone. */
+  versionOf(tenant: TenantId, kind: DefinitionKind, name: string, hash: string): Promise<number | null>
+  one(
+    tenant: TenantId,
+    kind: DefinitionKind,
+    name: string,
+  ): Promise<{
+    readonly item: DefinitionItem
+    readonly authored: Authored | null
+    readonly history: readonly HistoryItem[]
+  }>
+  control(
+    tenant: TenantId,
+    kind: DefinitionKind,
+    name: string,
+    verb: ControlVerb,
+    said: Said,
+  ): Promise<DefinitionItem>
+  /** The folder's definitions that are in force and no longer in the folder, whichever node has it. */
+  goneFromFolder(tenant: TenantId): readonly Entry[]
+  /** Who each definition in force belongs to, by kind and name. */
+  owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
+  /** Puts in force what the store has of every tenant. */
+  load(): Promise<void>
+  /** Looks whether another node changed something; cheap when not. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Calls back when definitions came into force here, or what people said about them. */
+  onChange(listener: (change: DefinitionsChange) => void): () => void
+}
+
+/** Who keeps what happened to subscriptions: asked before and after definitions put some in force. */
+export interface DefinedSubscriptions {
+  /** Guards for the commit that brings these names. Throws `name_taken` where the API has made one. */
+  claim(tenant: TenantId, names: readonly string[]): Promise<readonly Guard[]>
+  /** They are about to be in force, all of the tenant's definitions. */
+  prepare(tenant: TenantId, documents: readonly SubscriptionDocument[]): Promise<void>
+  /** They are in force now, and no others of the definitions. */
+  put(tenant: TenantId, documents: readonly SubscriptionDocument[]): void
+}

@@ -1,0 +1,39 @@
+// Keeps a node up with what others apply, pause and resume: one small read per tenant every few seconds.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Definitions } from './definition-types.ts'
+
+/** How often a node asks whether another one changed the definitions. */
+const FOLLOW_MS = 5_000
+
+/** Follows what other nodes apply; answers how to stop. */
+export function followDefinitions(deps: {
+  readonly definitions: Pick<Definitions, 'refresh'>
+  readonly store: Store
+  readonly log: Log
+  after(delayMs: number, callback: () => void): () => void
+}): () => void {
+  let isStopped = false
+  let cancel = () => {}
+  const look = async () => {
+    try {
+      for (const tenant of await deps.store.system('definitions').tenants()) {
+        if (isStopped) return
+        await deps.definitions.refresh(tenant)
+      }
+    } catch (error) {
+      deps.log.warn('definitions.not-followed', { error: messageOf(error) })
+    }
+    next()
+  }
+  const next = () => {
+    if (!isStopped) cancel = deps.after(FOLLOW_MS, () => void look())
+  }
+  next()
+  return () => {
+    isStopped = true
+    cancel()
+  }
+}

@@ -1,0 +1,641 @@
+// The definitions in force, per tenant, compiled, and the older ones that work still stands on.
+//
+// It is the engine's memory of what src/engine/definitions keeps in the store: looked up for every event, changed only
+// when somebody applies, pauses or resumes.
+
+import type {
+  ConnectionDocument,
+  CredentialDocument,
+  DefinitionDocument,
+  DefinitionStatus,
+  ProviderDocument,
+  RouteDocument,
+  SourceDocument,
+  SubscriptionDocument,
+  WorkflowDocument,
+} from '../../core/definition/index.ts'
+import { definitionId, hashDocument, LANGUAGE } from '../../core/definition/index.ts'
+import { AppError, messageOf, unreachable } from '../../core/errors/index.ts'
+import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { parseJson } from '../../core/json/index.ts'
+import { compileRoute as compileRouteFresh, type Route } from '../../core/route/index.ts'
+import {
+  compileSource as compileSourceFresh,
+  headersReadBy as headersReadByFresh,
+  type Source,
+} from '../../core/source/index.ts'
+import { makeTrie, type Trie } from '../../core/subject/index.ts'
+import {
+  compileSubscription as compileSubscriptionFresh,
+  SUBSCRIPTION_PREFIX,
+  type Subscription,
+  type SubscriptionStatus,
+} from '../../core/subscription/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+import {
+  compileWorkflow as compileWorkflowFresh,
+  lockConsumer,
+  parseStepName,
+  type Workflow,
+} from '../../core/workflow/index.ts'
+import type { Random } from '../../ports/random.ts'
+import type { Store } from '../../ports/store.ts'
+import { type HmacKeys, makeHmacKeys } from '../secrets/index.ts'
+import { makeSubscriptionsInForce, subscriptionOf } from './deployed-subscriptions.ts'
+
+/** A document that others name. */
+export interface InForce<Document> {
+  readonly document: Document
+  readonly hash: string
+}
+
+interface Bundle {
+  readonly sources: ReadonlyMap<string, Source>
+  readonly routes: ReadonlyMap<string, Route>
+  /** By consumer. */
+  readonly workflows: ReadonlyMap<string, Workflow>
+  /** Whose items wait for a lock: several workflows may share one. */
+  readonly locks: ReadonlySet<string>
+  readonly providers: ReadonlyMap<string, InForce<ProviderDocument>>
+  readonly connections: ReadonlyMap<string, InForce<ConnectionDocument>>
+  readonly credentials: ReadonlyMap<string, InForce<CredentialDocument>>
+  candidates(subject: string): readonly Route[]
+}
+
+/** A document that this node cannot compile: made by another version, or by a mistake of ours. */
+export interface Unusable {
+  readonly document: Pick<DefinitionDocument, 'kind' | 'name'>
+  readonly error: string
+}
+
+export interface Registry {
+  /** The keys of `hmac`. Who deploys what may call it loads the tenant's key first. */
+  readonly hmacKeys: HmacKeys
+  /** Throws `secret_unreadable` where it calls `hmac`, and the key was not loaded. */
+  compileSubscription(tenant: TenantId, document: SubscriptionDocument): Subscription
+  /**
+   * Puts documents in force that are stored already; what is not among them is no longer in force. What cannot be compiled is not in
+   * force either, and is answered: it must not keep the rest, or other tenants, from being so.
+   */
+  put(
+    tenant: TenantId,
+    documents: readonly {
+      readonly document: DefinitionDocument
+      readonly hash: string
+      /** A version wrote it whose language this one does not know: what it would leave out may be what counts. */
+      readonly isNewer?: boolean
+    }[],
+    /** By kind and name: what somebody said beside the documents. */
+    overrides: ReadonlyMap<string, DefinitionStatus>,
+    /** In force as well, and nobody here can read what they say. */
+    unreadable?: readonly Unusable[],
+  ): readonly Unusable[]
+  /** Puts subscriptions of the API in force, beside what is there, with the status that each has. */
+  putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
+  putSubscription(tenant: TenantId, subscription: Subscription): void
+  dropSubscription(tenant: TenantId, name: string): void
+  /** Of one that the API has, and this version cannot use: nobody here can say what it wants. */
+  setSubscriptionUsable(tenant: TenantId, name: string, isUsable: boolean): void
+  /**
+   * What a subscription's status is beside its document, now and whenever one of this name is put in force; null: what the
+   * document says.
+   */
+  setSubscriptionStatus(tenant: TenantId, name: string, status: SubscriptionStatus | null): void
+  /** As it was set. */
+  statusOf(tenant: TenantId, name: string): SubscriptionStatus | null
+  /** The one in force, of a folder or of the API. */
+  subscription(tenant: TenantId, name: string): Subscription | null
+  /** In no order. */
+  subscriptions(tenant: TenantId): readonly Subscription[]
+  /** Whether it has definitions. */
+  isTenant(tenant: string): boolean
+  /** Those that have definitions or subscriptions. */
+  tenants(): readonly TenantId[]
+  tenantCount(): number
+  source(tenant: string, name: string): Source | null
+  sources(tenant: string): readonly Source[]
+  /**
+   * Routes and triggers of workflows whose pattern fits, in the order written, then those of subscriptions by name; their
+   * conditions are not yet tested.
+   */
+  candidates(tenant: TenantId, subject: string): readonly Route[]
+  /** The one in force, that of a subscription too. */
+  route(tenant: TenantId, consumer: string): Route | null
+  routes(tenant: TenantId): readonly Route[]
+  /** The one in force, with the status that it has by now. */
+  workflow(tenant: TenantId, name: string): Workflow | null
+  workflows(tenant: TenantId): readonly Workflow[]
+  /** The very version, in force or not. */
+  pinned(tenant: TenantId, hash: string): Promise<Route | null>
+  /** The same of a workflow. */
+  pinnedWorkflow(tenant: TenantId, hash: string): Promise<Workflow | null>
+  /** The same, as far as it is at hand. */
+  knownWorkflow(tenant: TenantId, hash: string): Workflow | null
+  /** What an item does: its route, or the part of its workflow; null: nothing that a definition says, or it is gone. */
+  routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'consumer' | 'definition' | 'step'>): Promise<Route | null>
+  consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
+  /** Those of routes that work in cycles. */
+  drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
+  /** Whether `consumers` tells of it. */
+  knows(tenant: TenantId, consumer: string): boolean
+  /** Whether it is defined by a document that this version cannot use: a newer one can. */
+  isUnusable(tenant: TenantId, consumer: string): boolean
+  /** Whether any of its documents is such. */
+  hasUnusable(tenant: TenantId): boolean
+  /**
+   * Whether one of them is more than a source, so that this node cannot say who wants an event: it takes none in, and
+   * leaves the work of the tenant to others.
+   */
+  isBeyondUs(tenant: TenantId): boolean
+  /** Whether anybody may want an event of this subject, those among them that this version cannot use. */
+  isWanted(tenant: TenantId, subject: string): boolean
+  /** Whether it is defined and its work waits: it is paused or disabled. */
+  isHeld(tenant: TenantId, consumer: string): boolean
+  /** A source's very version, in force or not, as far as it is stored. */
+  sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
+  /** Names of headers that its documents read, those of its subscriptions among them. */
+  headersRead(tenant: string): ReadonlySet<string>
+  /** One that comes with Millrace, or the tenant's own. */
+  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
+  /** By name; those that come with Millrace among them. */
+  providers(tenant: TenantId): readonly InForce<ProviderDocument>[]
+  isBuiltIn(provider: string): boolean
+  connection(tenant: TenantId, name: string): InForce<ConnectionDocument> | null
+  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
+}
+
+function unionOf(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
+  return new Set(sets.flatMap((set) => [...set]))
+}
+
+/**
+ * What is compiled of a document depends on the document alone, and documents never change: one that is checked, applied and
+ * applied again is compiled once.
+ */
+function once<Document extends object, Compiled>(
+  compile: (document: Document) => Compiled,
+): (document: Document) => Compiled {
+  const known = new WeakMap<Document, Compiled>()
+  return (document) => {
+    const found = known.get(document)
+    if (found !== undefined) return found
+    const compiled = compile(document)
+    known.set(document, compiled)
+    return compiled
+  }
+}
+
+/** The same where a key takes part: then it depends on the tenant, too, and is compiled for each. */
+function onceUnlessKeyed<Document extends object, Compiled>(
+  compile: (document: Document, keyed: Keyed) => Compiled,
+): (document: Document, keyed?: Keyed) => Compiled {
+  const keyless = once((document: Document) => compile(document, {}))
+  return (document, keyed = {}) => (keyed.hmac === undefined ? keyless(document) : compile(document, keyed))
+}
+
+const compileSource = onceUnlessKeyed(compileSourceFresh)
+const compileRoute = onceUnlessKeyed(compileRouteFresh)
+const headersReadBy = once(headersReadByFresh)
+const compileWorkflow = onceUnlessKeyed(compileWorkflowFresh)
+const compileSubscription = onceUnlessKeyed((document: SubscriptionDocument, keyed) =>
+  compileSubscriptionFresh(document, document.status, keyed),
+)
+const usesHmac = once((document: DefinitionDocument) => mayUseHmac(document))
+
+/** `fire/3/book` runs as `fire/book`. */
+function partOf(step: string): string {
+  const named = parseStepName(step)
+  return named === null ? step : `${named.type}/${named.name}`
+}
+
+const PINNED_MAX = 10_000
+export const NEWER_LANGUAGE =
+  'a newer version of Millrace wrote it, with words that this one does not know: upgrade this node'
+const SOURCE_PREFIX = 'source:'
+const WORKFLOW_PREFIX = 'workflow:'
+const LOCK_PREFIX = 'lock:'
+const CREDENTIAL_PREFIX = 'credential:'
+const ACTIVE = { status: 'active' } as const
+
+export function makeRegistry(deps: {
+  readonly store: Store
+  /** That come with Millrace: their names are taken. */
+  readonly providers?: readonly ProviderDocument[]
+  /** Left out: this process makes no keys of `hmac`. */
+  readonly random?: Random
+}): Registry {
+  const hmacKeys = makeHmacKeys(deps)
+  /** What a document is compiled with. Throws `secret_unreadable`: no job may go on without the key, or with another. */
+  const keyedFor = (tenant: TenantId, document: DefinitionDocument): Keyed => {
+    if (!usesHmac(document)) return {}
+    const hmac = hmacKeys.known(tenant)
+    if (hmac !== null) return { hmac }
+    throw new AppError('secret_unreadable', hmacKeys.problem(tenant) ?? 'the key of `hmac` was not loaded')
+  }
+  const loadKeyed = async (tenant: TenantId, document: DefinitionDocument): Promise<Keyed> => {
+    if (usesHmac(document)) await hmacKeys.load(tenant)
+    return keyedFor(tenant, document)
+  }
+  const builtIn = new Map(
+    (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
+  )
+  const bundles = new Map<string, Bundle>()
+  /** Consumers whose documents another version wrote, and this one cannot use. */
+  const unusables = new Map<TenantId, ReadonlySet<string>>()
+  const beyondUs = new Set<TenantId>()
+  /** The same, of subscriptions that the API has. */
+  const unusableHooks = new Map<TenantId, Set<string>>()
+  const isBeyondUs = (tenant: TenantId) => beyondUs.has(tenant) || unusableHooks.has(tenant)
+  const subscriptions = makeSubscriptionsInForce()
+  const pinned = new Map<string, Route>()
+  const workflows = new Map<string, Workflow>()
+  /** Of what the bundles define. */
+  let defined: ReturnType<Registry['consumers']> = []
+  /** Of these and of subscriptions, as they were at a version of those. */
+  let consumers: { readonly at: number; readonly all: ReturnType<Registry['consumers']> } | null = null
+  let others = { at: 0, count: 0 }
+  let drained: ReturnType<Registry['drained']> = []
+
+  const headersOfBundles = new Map<string, ReadonlySet<string>>()
+  /** These and those of subscriptions, as they were at a version of those. */
+  const headers = new Map<string, { readonly at: number; readonly names: ReadonlySet<string> }>()
+  const headersRead = (tenant: string): ReadonlySet<string> => {
+    const at = subscriptions.version()
+    const held = headers.get(tenant)
+    if (held?.at === at) return held.names
+    const own = subscriptions.list(tenant as TenantId).map(({ document }) => headersReadBy(document))
+    const names = unionOf([headersOfBundles.get(tenant) ?? new Set(), ...own])
+    headers.set(tenant, { at, names })
+    return names
+  }
+
+  const remember = (tenant: TenantId, route: Route) => {
+    if (pinned.size >= PINNED_MAX) pinned.delete(pinned.keys().next().value as string)
+    pinned.set(`${tenant}/${route.hash}`, route)
+  }
+
+  const rememberWorkflow = (tenant: TenantId, workflow: Workflow) => {
+    if (workflows.size >= PINNED_MAX) workflows.delete(workflows.keys().next().value as string)
+    workflows.set(`${tenant}/${workflow.hash}`, workflow)
+  }
+
+  const pinnedRoute: Registry['pinned'] = async (tenant, hash) => {
+    const known = pinned.get(`${tenant}/${hash}`)
+    if (known !== undefined) return known
+    const record = await deps.store.forTenant(tenant).record('definition', hash)
+    if (record === null) return null
+    refuseNewer(record)
+    const document = parseJson(record.body) as unknown as RouteDocument | SubscriptionDocument
+    const keyed = await loadKeyed(tenant, document)
+    const route =
+      document.kind === 'Subscription'
+        ? compileSubscription(document, keyed).route
+        : compileRoute(document, keyed)
+    remember(tenant, route)
+    return route
+  }
+
+  const pinnedWorkflow: Registry['pinnedWorkflow'] = async (tenant, hash) => {
+    const known = workflows.get(`${tenant}/${hash}`)
+    if (known !== undefined) return known
+    const record = await deps.store.forTenant(tenant).record('definition', hash)
+    if (record === null) return null
+    refuseNewer(record)
+    const document = parseJson(record.body) as unknown as WorkflowDocument
+    const workflow = compileWorkflow(document, await loadKeyed(tenant, document))
+    rememberWorkflow(tenant, workflow)
+    return workflow
+  }
+
+  const deliveryRoute = (tenant: TenantId, consumer: string): Route | null => {
+    const name = subscriptionOf(consumer)
+    return name === null ? null : (subscriptions.find(tenant, name)?.route ?? null)
+  }
+
+  /** Tenants that have subscriptions and no definitions. */
+  const countOthers = (): number => {
+    const at = subscriptions.version()
+    if (others.at !== at)
+      others = { at, count: subscriptions.tenants().filter((tenant) => !bundles.has(tenant)).length }
+    return others.count
+  }
+
+  const putDefinedSubscriptions = (
+    tenant: TenantId,
+    documents: Parameters<Registry['put']>[1],
+    unusable: Unusable[],
+  ) => {
+    const defined: Subscription[] = []
+    for (const { document, hash } of documents) {
+      if (document.kind !== 'Subscription') continue
+      const known = subscriptions.find(tenant, document.name)
+      if (known?.hash === hash) defined.push(known)
+      else
+        usable(document, unusable, () =>
+          defined.push(compileSubscription(document, keyedFor(tenant, document))),
+        )
+    }
+    subscriptions.putDefined(tenant, defined)
+  }
+
+  const candidates: Registry['candidates'] = (tenant, subject) => {
+    const others = subscriptions.candidates(tenant, subject)
+    const own = bundles.get(tenant)?.candidates(subject)
+    if (own === undefined || own.length === 0) return others
+    return others.length === 0 ? own : [...own, ...others]
+  }
+
+  const allConsumers: Registry['consumers'] = () => {
+    const at = subscriptions.version()
+    if (consumers?.at === at) return consumers.all
+    const all = [...defined]
+    for (const tenant of subscriptions.tenants()) {
+      for (const { consumer, route } of subscriptions.list(tenant))
+        all.push({ tenant, consumer, paused: route.status !== 'active' })
+    }
+    consumers = { at, all }
+    return all
+  }
+
+  const find = (tenant: TenantId, consumer: string): Pick<Route, 'status'> | undefined => {
+    const name = subscriptionOf(consumer)
+    if (name !== null) return subscriptions.find(tenant, name)?.route
+    const bundle = bundles.get(tenant)
+    if (consumer.startsWith(LOCK_PREFIX)) return bundle?.locks.has(consumer) === true ? ACTIVE : undefined
+    if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
+    if (consumer.startsWith(CREDENTIAL_PREFIX))
+      return bundle?.credentials.has(consumer.slice(CREDENTIAL_PREFIX.length)) === true ? ACTIVE : undefined
+    if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
+    return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
+  }
+
+  return {
+    hmacKeys,
+    compileSubscription: (tenant, document) => compileSubscription(document, keyedFor(tenant, document)),
+    put(tenant, documents, overrides, unreadable = []) {
+      const unusable: Unusable[] = [...unreadable]
+      for (const { document, isNewer } of documents) {
+        if (isNewer === true) unusable.push({ document, error: NEWER_LANGUAGE })
+      }
+      const ours = documents.filter(({ isNewer }) => isNewer !== true)
+      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable, (one) =>
+        keyedFor(tenant, one),
+      )
+      bundles.set(tenant, bundle)
+      headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
+      headers.delete(tenant)
+      putDefinedSubscriptions(tenant, ours, unusable)
+      unusables.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
+      if (unusable.some(({ document }) => document.kind !== 'Source')) beyondUs.add(tenant)
+      else beyondUs.delete(tenant)
+      for (const route of bundle.routes.values()) remember(tenant, route)
+      for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
+      consumers = null
+      others = { at: -1, count: 0 }
+      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, credentials }]) => {
+        const tenant = name as TenantId
+        // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
+        return [
+          ...[...routes.values(), ...nets.values()].map(({ consumer, status }) => ({
+            tenant,
+            consumer,
+            paused: status !== 'active',
+          })),
+          ...[...sources.values()].map(({ document, status }) => ({
+            tenant,
+            consumer: `${SOURCE_PREFIX}${document.name}`,
+            paused: status !== 'active',
+          })),
+          ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
+          ...[...credentials.keys()].map((credential) => ({
+            tenant,
+            consumer: `${CREDENTIAL_PREFIX}${credential}`,
+            paused: false,
+          })),
+        ]
+      })
+      drained = defined.filter(
+        ({ tenant, consumer }) => bundles.get(tenant)?.routes.get(consumer)?.document.drain !== undefined,
+      )
+      return unusable
+    },
+    putSubscriptions: subscriptions.put,
+    putSubscription: (tenant, subscription) => subscriptions.put(tenant, [subscription]),
+    dropSubscription: subscriptions.drop,
+    setSubscriptionUsable(tenant, name, isUsable) {
+      const hooks = unusableHooks.get(tenant) ?? new Set()
+      if (isUsable) hooks.delete(`${SUBSCRIPTION_PREFIX}${name}`)
+      else hooks.add(`${SUBSCRIPTION_PREFIX}${name}`)
+      if (hooks.size === 0) unusableHooks.delete(tenant)
+      else unusableHooks.set(tenant, hooks)
+    },
+    setSubscriptionStatus: subscriptions.setStatus,
+    statusOf: subscriptions.statusOf,
+    subscription: subscriptions.find,
+    subscriptions: subscriptions.list,
+    headersRead,
+    isTenant: (tenant) => bundles.has(tenant),
+    tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],
+    tenantCount: () => bundles.size + (subscriptions.version() === 0 ? 0 : countOthers()),
+    sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
+    source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
+    candidates,
+    isWanted: (tenant, subject) => isBeyondUs(tenant) || candidates(tenant, subject).length > 0,
+    route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
+    routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
+    workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
+    workflows: (tenant) => [...(bundles.get(tenant)?.workflows.values() ?? [])],
+    pinned: pinnedRoute,
+    pinnedWorkflow,
+    knownWorkflow: (tenant, hash) => workflows.get(`${tenant}/${hash}`) ?? null,
+    async routeOf({ tenant, kind, consumer, definition, step }) {
+      switch (kind) {
+        case 'delivery':
+          return deliveryRoute(tenant, consumer) ?? pinnedRoute(tenant, definition)
+        case 'route':
+        case 'batch':
+          return pinnedRoute(tenant, definition)
+        case 'step': {
+          const workflow = await pinnedWorkflow(tenant, definition)
+          return workflow?.parts.get(partOf(step ?? '')) ?? null
+        }
+        case 'trigger': {
+          const workflow = await pinnedWorkflow(tenant, definition)
+          return workflow?.triggers.find(({ document }) => document.id === step)?.route ?? null
+        }
+        default:
+          return null
+      }
+    },
+    consumers: allConsumers,
+    drained: () => drained,
+    isUnusable: (tenant, consumer) =>
+      unusables.get(tenant)?.has(consumer) === true || unusableHooks.get(tenant)?.has(consumer) === true,
+    hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0 || unusableHooks.has(tenant),
+    isBeyondUs,
+    knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
+    isHeld(tenant, consumer) {
+      const found = find(tenant, consumer)
+      return found !== undefined && found.status !== 'active'
+    },
+    async sourceDocument(tenant, hash) {
+      if (hash === '') return null
+      const record = await deps.store.forTenant(tenant).record('definition', hash)
+      const document = record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
+      return document?.kind === 'Source' ? document : null
+    },
+    provider: (tenant, name) => builtIn.get(name) ?? bundles.get(tenant)?.providers.get(name) ?? null,
+    providers: (tenant) =>
+      [...new Map([...(bundles.get(tenant)?.providers ?? []), ...builtIn]).values()].sort(byName),
+    isBuiltIn: (provider) => builtIn.has(provider),
+    connection: (tenant, name) => bundles.get(tenant)?.connections.get(name) ?? null,
+    connections: (tenant) => [...(bundles.get(tenant)?.connections.values() ?? [])].sort(byName),
+    credential: (tenant, name) => bundles.get(tenant)?.credentials.get(name) ?? null,
+    credentials: (tenant) => [...(bundles.get(tenant)?.credentials.values() ?? [])].sort(byName),
+  }
+}
+
+function byName(a: InForce<{ readonly name: string }>, b: InForce<{ readonly name: string }>): number {
+  return a.document.name < b.document.name ? -1 : 1
+}
+
+/** Compiles what is to be put in force, and throws what every load of it would throw. */
+export function mustCompile(document: DefinitionDocument): void {
+  switch (document.kind) {
+    case 'Source':
+      compileSource(document)
+      return
+    case 'Route':
+      compileRoute(document)
+      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
+      return
+    case 'Workflow':
+      compileWorkflow(document)
+      return
+    case 'Subscription':
+      compileSubscription(document)
+      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
+      return
+    case 'Profile':
+    case 'Agent':
+    case 'Provider':
+    case 'Connection':
+    case 'Credential':
+      return
+    default:
+      unreachable(document)
+  }
+}
+
+/** Work that is pinned to it waits for a node that knows all of it. */
+function refuseNewer({ version }: { readonly version: number }): void {
+  if (version > LANGUAGE) throw new AppError('source_unusable', NEWER_LANGUAGE)
+}
+
+/** As its work names it. */
+function consumerOf({ kind, name }: Unusable['document']): string {
+  return `${kind.toLowerCase()}:${name}`
+}
+
+function usable(document: DefinitionDocument, unusable: Unusable[], compile: () => void): void {
+  try {
+    compile()
+  } catch (error) {
+    unusable.push({ document, error: messageOf(error) })
+  }
+}
+
+function compileBundle(
+  documents: Parameters<Registry['put']>[1],
+  overrides: ReadonlyMap<string, DefinitionStatus>,
+  before: Bundle | undefined,
+  unusable: Unusable[],
+  keyedFor: (document: DefinitionDocument) => Keyed,
+): Bundle {
+  const sources = new Map<string, Source>()
+  const routes = new Map<string, Route>()
+  const workflows = new Map<string, Workflow>()
+  const providers = new Map<string, InForce<ProviderDocument>>()
+  const connections = new Map<string, InForce<ConnectionDocument>>()
+  const credentials = new Map<string, InForce<CredentialDocument>>()
+  for (const { document, hash } of documents) {
+    if (document.kind === 'Provider') providers.set(document.name, { document, hash })
+    if (document.kind === 'Connection') connections.set(document.name, { document, hash })
+    if (document.kind === 'Credential') credentials.set(document.name, { document, hash })
+    if (!isRun(document)) continue
+    const status = overrides.get(definitionId(document)) ?? document.status
+    usable(document, unusable, () => {
+      if (document.kind === 'Workflow') {
+        const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
+        const workflow = known?.hash === hash ? known : compileWorkflow(document, keyedFor(document))
+        workflows.set(workflow.consumer, withStatus(workflow, status))
+      } else if (document.kind === 'Source') {
+        const known = before?.sources.get(document.name)
+        const source = known?.hash === hash ? known : compileSource(document, keyedFor(document))
+        sources.set(document.name, source.status === status ? source : { ...source, status })
+      } else {
+        const known = before?.routes.get(`route:${document.name}`)
+        const route = known?.hash === hash ? known : compileRoute(document, keyedFor(document))
+        routes.set(route.consumer, route.status === status ? route : { ...route, status })
+      }
+    })
+  }
+  const triggers = [...workflows.values()].flatMap((workflow) =>
+    workflow.triggers.flatMap(({ route }) => (route === null ? [] : [route])),
+  )
+  const entries = [...routes.values(), ...triggers].flatMap((route) =>
+    route.document.on.map((pattern) => ({ pattern, value: route })),
+  )
+  const locks = new Set(
+    [...workflows.values()].flatMap(({ document }) =>
+      document.lock === undefined ? [] : [lockConsumer(document)],
+    ),
+  )
+  return {
+    sources,
+    routes,
+    workflows,
+    locks,
+    providers,
+    connections,
+    credentials,
+    candidates: remembering(makeTrie(entries)),
+  }
+}
+
+/** What takes events in or does something about them; the others are used by these. */
+function isRun(document: DefinitionDocument): document is SourceDocument | RouteDocument | WorkflowDocument {
+  return document.kind === 'Source' || document.kind === 'Route' || document.kind === 'Workflow'
+}
+
+/** What is said of a workflow holds for what it listens to and for its steps. */
+function withStatus(workflow: Workflow, status: DefinitionStatus): Workflow {
+  if (workflow.status === status) return workflow
+  const said = (route: Route): Route => ({ ...route, status })
+  return {
+    ...workflow,
+    status,
+    triggers: workflow.triggers.map((trigger) =>
+      trigger.route === null ? trigger : { ...trigger, route: said(trigger.route) },
+    ),
+    parts: new Map([...workflow.parts].map(([name, part]) => [name, said(part)])),
+  }
+}
+
+/** A source names its events by a handful of subjects, again and again. */
+const SUBJECTS_MAX = 4_096
+
+function remembering(trie: Trie<Route>): Bundle['candidates'] {
+  const found = new Map<string, readonly Route[]>()
+  return (subject) => {
+    const known = found.get(subject)
+    if (known !== undefined) return known
+    const routes = trie.find(subject)
+    if (found.size >= SUBJECTS_MAX) found.clear()
+    found.set(subject, routes)
+    return routes
+  }
+}

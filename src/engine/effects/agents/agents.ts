@@ -1,0 +1,255 @@
+// Asking an agent, as one call under the ledger: one or more turns with a model, until its answer fits, the budget is used up or
+// the time is over. A model changes nothing at the other side, so a doubt is repeated, and costs tokens at most.
+//
+// Invariants: AG1 an answer is used only if it fits the agent's schema. AG2 the tokens of all attempts together stay within the
+// budget, but for the answer that goes past it. AG3 the secret is in the request and nowhere else.
+
+import type { AgentAction, RenderedRequest } from '../../../core/action/index.ts'
+import {
+  type Answer,
+  chatRequest,
+  estimateTokens,
+  type Message,
+  makeAnswerCheck,
+  makeStreamReader,
+  type Reply,
+  readWhole,
+} from '../../../core/agent/index.ts'
+import type { Scope } from '../../../core/expression/index.ts'
+import type { CallVerdict } from '../../../core/failure/index.ts'
+import { makeRedact, type Redact } from '../../../core/secret/index.ts'
+import type { HttpOutcome } from '../../../ports/http-client.ts'
+import type { Store } from '../../../ports/store.ts'
+import type { Vault } from '../../../ports/vault.ts'
+import type { Commits } from '../../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { Item } from '../../leases/index.ts'
+import type { Decisions } from '../../settlement/index.ts'
+import type { Call, InternalCall, Performed, Sent } from '../call.ts'
+import { leaseGuard } from '../call-outcome.ts'
+import { openSecrets } from '../request-secrets.ts'
+import { sendFor, verdictOf } from '../send-request.ts'
+import { spentEvidence, spentOf } from './agent-spend.ts'
+
+export interface Agents {
+  /** Throws ExpressionError where the templates lack what they cannot do without. */
+  callOf(call: InternalCall, action: AgentAction): Call
+}
+
+/** What an agent says while it is at it. */
+export interface AgentProgress {
+  readonly item: Item
+  readonly agent: string
+  /** So far, its end alone where it is long. */
+  readonly text: string
+  readonly characters: number
+}
+
+const POLICY = { idempotent: true, classify: {} }
+const PROGRESS_EVERY_MS = 250
+const PROGRESS_LENGTH_MAX = 2_000
+/** Of what the answer may cost, where the budget bounds it. */
+const TOKENS_MIN = 16
+
+export function makeAgents(
+  deps: Pick<EngineDeps, 'clock' | 'http' | 'log'> & {
+    readonly store: Store
+    readonly vault: Vault
+    readonly commits: Commits
+    readonly decisions: Decisions
+    progress(progress: AgentProgress): void
+  },
+  config: Pick<EngineConfig, 'responseBytesMax'>,
+): Agents {
+  const { clock, http, log, decisions } = deps
+  const checks = new WeakMap<AgentAction, (reply: Reply) => Answer>()
+
+  const checkOf = (action: AgentAction) => {
+    const known = checks.get(action)
+    if (known !== undefined) return known
+    const check = makeAnswerCheck(action.document)
+    checks.set(action, check)
+    return check
+  }
+
+  const spentBefore = async ({ item, key }: Call, { document }: AgentAction): Promise<number> => {
+    if (document.budget === null || item.work.attempts === 0) return 0
+    const entry = await deps.store.forTenant(item.work.tenant).ledger(key)
+    return entry === null ? 0 : spentOf(entry)
+  }
+
+  /** Written down, so that the next attempt knows: an answer that was refused was paid for as well. */
+  const noteSpent = async ({ item, key }: Call, { document }: AgentAction, tokens: number): Promise<void> => {
+    if (document.budget === null || tokens === 0) return
+    const evidence = spentEvidence(tokens)
+    await deps.commits.firmly(item.work.tenant, [leaseGuard(item)], [{ w: 'ledger.observe', key, evidence }])
+  }
+
+  const turn = async (
+    call: Call,
+    request: Call['request'],
+    { timeoutMs, hidden }: { readonly timeoutMs: number; readonly hidden: readonly string[] },
+    agent: string,
+  ): Promise<{ readonly sent: Sent; readonly reply: Reply | null }> => {
+    const { item } = call
+    let said = ''
+    let isHeard = false
+    let toldAt = Number.NEGATIVE_INFINITY
+    // What a model repeats of a secret comes in pieces: it is looked for in what they make together.
+    const redact = makeRedact(hidden)
+    const reader = makeStreamReader((text) => {
+      said += text
+      const now = clock.monotonic()
+      if (now - toldAt < PROGRESS_EVERY_MS) return
+      toldAt = now
+      const shown = redact(said).slice(-PROGRESS_LENGTH_MAX)
+      deps.progress({ item, agent, text: shown, characters: said.length })
+    })
+    const sent = await sendFor(call, http, request, {
+      timeoutMs,
+      maxResponseBytes: config.responseBytesMax,
+      hidden,
+      onChunk(chunk) {
+        isHeard = true
+        reader.read(chunk)
+      },
+    })
+    const { outcome } = sent
+    if (outcome.kind === 'failed' || outcome.status >= 300) return { sent, reply: null }
+    const isStream = (outcome.headers['content-type'] ?? '').startsWith('text/event-stream')
+    if (!isStream) return { sent, reply: redacted(readWhole(outcome.body), redact) }
+    // A client that tells nothing on the way has it all in the end.
+    if (!isHeard) reader.read(outcome.body)
+    return { sent, reply: redacted(reader.end(), redact) }
+  }
+
+  const converse = async (call: Call, action: AgentAction, begun: Begun): Promise<Performed> => {
+    const { document } = action
+    const { request, hidden } = begun
+    const check = checkOf(action)
+    const startedAt = clock.monotonic()
+    let { messages, spent } = begun
+    let problem = ''
+    let last: HttpOutcome = NOTHING_SENT
+    for (let turns = 0; turns <= document.repairs; turns += 1) {
+      const left = document.budget === null ? null : document.budget.tokens - spent
+      if (left !== null && left < TOKENS_MIN) {
+        const words = `the budget of ${document.budget?.tokens} tokens is used up (${spent} so far)`
+        return failed('validation', problem === '' ? words : `${words}; ${problem}`, last)
+      }
+      const timeoutMs = Math.ceil(action.timeoutMs - (clock.monotonic() - startedAt))
+      if (timeoutMs <= 0)
+        return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
+      const body = chatRequest(document, messages, left)
+      const { sent, reply } = await turn(call, { ...request, body }, { timeoutMs, hidden }, document.name)
+      const { outcome, error } = sent
+      last = outcome
+      const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })
+      // What failed for good must not be taken for a doubt: nothing is changed by asking.
+      if (verdict.as === 'failed')
+        return { outcome, verdict: { ...verdict, effect: 'none' }, ...(error === null ? {} : { error }) }
+      if (reply === null) return failed('transient', 'the answer could not be read', outcome)
+      spent += reply.tokens ?? estimateTokens(messages, reply.text)
+      await noteSpent(call, action, spent)
+      if (reply.error !== null) return failed('transient', reply.error, outcome)
+      const answer = check(reply)
+      log.info('agent.answered', {
+        work: call.item.work.id,
+        agent: document.name,
+        turn: turns + 1,
+        tokens: spent,
+        fits: answer.ok,
+      })
+      if (answer.ok) return { outcome, verdict: { as: 'done' }, value: answer.value, effectRef: null }
+      problem = answer.problem
+      messages = [
+        ...messages,
+        { role: 'assistant', content: reply.text },
+        {
+          role: 'user',
+          content: `${problem}. Answer again, with JSON that fits the schema and nothing else.`,
+        },
+      ]
+    }
+    return failed('transient', `the answer does not fit: ${problem}`, last)
+  }
+
+  /** Whatever has to be waited for is read before the last look at the lease. */
+  const prepare = async (
+    call: Call,
+    action: AgentAction,
+    { scope, messages }: { readonly scope: Scope; readonly messages: readonly Message[] },
+  ): Promise<() => Promise<Performed>> => {
+    const { document } = action
+    const opened = await openSecrets(deps.vault, call.item.work.tenant, action.secrets)
+    if (!opened.ok) return async () => failed(opened.class, `agent ${document.name}: ${opened.error}`)
+    const spent = await spentBefore(call, action)
+    const request =
+      opened.hidden.length === 0 ? call.request : requestOf(call, action.render(opened.open(scope)).request)
+    return () => converse(call, action, { request, hidden: opened.hidden, spent, messages })
+  }
+
+  return {
+    callOf(internal, action) {
+      const { request, system, user } = action.render(internal.scope)
+      const messages: readonly Message[] = [
+        ...(system === null ? [] : [{ role: 'system' as const, content: system }]),
+        { role: 'user', content: user },
+      ]
+      const call: Call = {
+        ...internal,
+        action: {
+          policy: POLICY,
+          abilities: { idempotent: true, keyTtlMs: null, probeAfterMs: null, timeoutMs: action.timeoutMs },
+          probe: null,
+        },
+        request: requestOf(internal, request),
+      }
+      return { ...call, prepare: () => prepare(call, action, { scope: internal.scope, messages }) }
+    },
+  }
+}
+
+/** What an attempt begins with. */
+interface Begun {
+  readonly request: RenderedRequest
+  readonly hidden: readonly string[]
+  readonly spent: number
+  readonly messages: readonly Message[]
+}
+
+/** `base`: what the agent renders. */
+function requestOf({ through }: Pick<Call, 'through'>, base: RenderedRequest): RenderedRequest {
+  const request = {
+    ...base,
+    url: `${base.url}/chat/completions`,
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...base.headers },
+  }
+  return through?.locate(request) ?? request
+}
+
+function redacted<Said extends Reply | null>(reply: Said, redact: Redact): Said {
+  if (reply === null) return reply
+  const error = reply.error === null ? null : redact(reply.error)
+  return { ...reply, text: redact(reply.text), error }
+}
+
+const NOTHING_SENT: HttpOutcome = {
+  kind: 'failed',
+  sent: 'no',
+  code: 'bad_url',
+  message: 'nothing was asked',
+  durationMs: 0,
+}
+
+function failed(
+  failureClass: Extract<CallVerdict, { as: 'failed' }>['class'],
+  error: string,
+  outcome: HttpOutcome = NOTHING_SENT,
+): Performed {
+  return {
+    outcome,
+    verdict: { as: 'failed', class: failureClass, effect: 'none', retryAfterMs: null },
+    error,
+  }
+}

@@ -1,0 +1,236 @@
+// The end of a batch is the end of its members: each has its own outcome, ledger entry and dead letter, all in the commit that
+// ends the batch. This stands around the settler, so that whoever ends a batch (its call, a person, a late witness) ends them.
+//
+// Invariants: BA3 every member gets exactly one outcome. BA6 a batch that is refused as a whole is cut in two, until the one
+// that is at fault is alone. BA7 a batch has no dead letter: its members have.
+
+import { type MemberOutcome, splitBatch } from '../../../core/batch/index.ts'
+import type { FailureClass } from '../../../core/failure/index.ts'
+import type { Ids } from '../../../core/ids/index.ts'
+import { parseJson } from '../../../core/json/index.ts'
+import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../../core/ledger/index.ts'
+import type { Route, Vars } from '../../../core/route/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Random } from '../../../ports/random.ts'
+import type { Seal } from '../../../ports/seal.ts'
+import type { Guard, Store, Write } from '../../../ports/store.ts'
+import type { Commits, StoreTime } from '../../commit/index.ts'
+import { lineOf } from '../../observe/index.ts'
+import { openResult } from '../../secrets/index.ts'
+import type { Decision, Decisions, Held, OtherEnd, Settlement, Settler } from '../../settlement/index.ts'
+import { withoutWords } from '../call-outcome.ts'
+import { isMerged, keySentOf, loadMembers, type Member } from './batch-members.ts'
+import { newBatch } from './freeze-batch.ts'
+import { makeMemberEnds } from './member-ends.ts'
+
+interface Deps {
+  readonly store: Store
+  readonly commits: Commits
+  readonly seal: Seal
+  readonly ids: Ids
+  readonly random: Random
+  readonly time: StoreTime
+  readonly log: Log
+  readonly decisions: Decisions
+  readonly vars: Vars
+  wake(): void
+}
+
+/** Classes by which one member can be at fault for all. */
+const CULPABLE: readonly FailureClass[] = ['validation', 'poison']
+
+export function endBatches(settler: Settler, deps: Deps): Settler {
+  const { store, commits, log } = deps
+  const ends = makeMemberEnds(deps)
+
+  const membersOf = (held: Held, route: Route): Promise<readonly Member[]> =>
+    commits.stubbornly(() => loadMembers(store.forTenant(held.work.tenant), held.work, route, deps.vars))
+
+  const whole = async (held: Held, route: Route, decision: Decision): Promise<Whole> => {
+    const members = await membersOf(held, route)
+    switch (decision.to) {
+      case 'done':
+        return finished(held, route, decision, members)
+      case 'dead': {
+        const halves = CULPABLE.includes(decision.class) ? splitBatch(members) : null
+        if (halves !== null) return split(route, decision, halves)
+        // A harmless call that nobody answered may have had its effect all the same.
+        const inDoubt = doubtOf(decision, held) ?? (await isInDoubt(held))
+        const others = members.map((member) => ends.dead(member, route, decision, inDoubt))
+        return { decision: asSkipped(decision, decision.error), others }
+      }
+      case 'cancelled': {
+        const isOpen = await isInDoubt(held)
+        return { decision, others: members.map((member) => ends.cancelled(member, route, decision, isOpen)) }
+      }
+      // Another batch of the very same members was there before.
+      default:
+        return { decision, others: members.map((member) => ends.known(member, route, decision)) }
+    }
+  }
+
+  const finished = async (
+    held: Held,
+    route: Route,
+    decision: Decision,
+    members: readonly Member[],
+  ): Promise<Whole> => {
+    const outcomes = await outcomesOf(held, route, decision, members)
+    const others = members.map((member, index) =>
+      ends.told(member, route, decision, outcomes[index] as MemberOutcome),
+    )
+    if (members.length === 0 || outcomes.some(({ as }) => as === 'done')) return { decision, others }
+    // Nobody's effect is known to be there, and what is in doubt is so under the members' own keys: the same members may come
+    // together again, and the batch's key must not speak for them then.
+    const writes = decision.writes.flatMap(released)
+    const isRefused = outcomes.every(({ as }) => as === 'refused')
+    const why = isRefused ? 'every member was refused' : 'the answer tells of no member that was taken'
+    return { decision: { ...asSkipped(decision, why), writes }, others }
+  }
+
+  /** What is known of the answer: what it said now, or what was kept of it. Without any, the word is about all alike. */
+  const outcomesOf = async (
+    held: Held,
+    route: Route,
+    decision: Decision,
+    members: readonly Member[],
+  ): Promise<readonly MemberOutcome[]> => {
+    const keys = members.map(keySentOf)
+    const { batch } = route
+    if (batch === null || !batch.isPartial) return keys.map(() => ({ as: 'done', result: undefined }))
+    if (decision.said !== undefined) return batch.tell(keys, decision.said)
+    const key = decision.note.key ?? held.work.key
+    const entry =
+      key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
+    if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
+    const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
+    if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
+    // A person speaks for all of them. An answer that was lost or too long to keep, and a probe that finds the batch, do not:
+    // one of them may have been refused.
+    if (proofOf(decision, entry) === 'person') return keys.map(() => ({ as: 'done', result: undefined }))
+    return keys.map(() => ({ as: 'untold', why: 'what the answer says of it was not kept' }))
+  }
+
+  const split = (
+    route: Route,
+    decision: Extract<Decision, { to: 'dead' }>,
+    halves: NonNullable<ReturnType<typeof splitBatch<Member>>>,
+  ): Whole => {
+    const guards: Guard[] = []
+    const writes: Write[] = []
+    for (const half of halves) {
+      const batch = newBatch(deps.ids, route, (half[0] as Member).work)
+      writes.push({ w: 'work.add', work: batch, lease: null, delayMs: 0 })
+      for (const member of half) {
+        guards.push(isMerged(member))
+        writes.push(ends.moved(member, batch.id))
+      }
+    }
+    const skipped = asSkipped(decision, `SPLIT: ${decision.error}`)
+    return {
+      decision: {
+        ...skipped,
+        guards: [...skipped.guards, ...guards],
+        writes: [...skipped.writes, ...writes],
+      },
+      others: [],
+      isSplit: true,
+    }
+  }
+
+  const isInDoubt = async ({ work }: Held): Promise<boolean> => {
+    const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
+    return open.length > 0
+  }
+
+  const tell = (held: Held, route: Route, { others, isSplit }: Whole) => {
+    const name = route.document.name
+    if (isSplit === true) {
+      log.control(
+        lineOf('effect', 'SPLIT', held.event, { route: name, work: held.work.id, key: held.work.key }),
+      )
+      deps.wake()
+    }
+    for (const { held: member, decision } of others) {
+      const point = decision.to === 'dead' ? 'dead-letter' : 'effect'
+      log.control(
+        lineOf(point, WORDS[decision.to], member.event, {
+          route: name,
+          work: member.work.id,
+          key: decision.note.key,
+          attempt: decision.counters.attempts,
+          class: decision.note.class,
+          message: withoutWords(decision.note.lastError ?? ''),
+        }),
+      )
+      if (decision.to === 'again') deps.wake()
+    }
+  }
+
+  const around = async (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    pass: (decision: Decision) => Promise<Settlement>,
+  ): Promise<Settlement> => {
+    const isOver = decision.to !== 'again' && decision.to !== 'parked'
+    if (held.work.kind !== 'batch' || route === null || !isOver) return pass(decision)
+    const ended = await whole(held, route, decision)
+    const settlement = await pass({ ...ended.decision, others: ended.others })
+    if (settlement.ok) tell(held, route, ended)
+    // A member is nobody's but the batch's: whoever changed it ended the batch too.
+    if (!settlement.ok && settlement.why === 'guard' && settlement.index >= decision.guards.length) {
+      return { ok: false, why: 'stale', found: settlement.found }
+    }
+    return settlement
+  }
+
+  return {
+    settle: (item, route, decision) =>
+      around(item, route, decision, (one) => settler.settle(item, route, one)),
+    settleUnheld: (held, route, decision, hold) =>
+      around(held, route, decision, (one) => settler.settleUnheld(held, route, one, hold)),
+  }
+}
+
+interface Whole {
+  readonly decision: Decision
+  readonly others: readonly OtherEnd[]
+  readonly isSplit?: boolean
+}
+
+const WORDS: Readonly<Record<Decision['to'], string>> = {
+  done: 'DONE',
+  dead: 'DEAD_LETTERED',
+  parked: 'PARKED',
+  again: 'RETRY',
+  skipped: 'DEDUPE_HIT',
+  cancelled: 'CANCELLED',
+  merged: 'MERGED',
+}
+
+function asSkipped({ counters, note, guards, writes, attempt }: Decision, lastError: string): Decision {
+  return { to: 'skipped', counters, note: { ...note, lastError }, guards, writes, attempt }
+}
+
+/** How the end is known: by what is decided now, or by what the ledger had already. */
+function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
+  for (const write of writes) if (write.w === 'ledger.settle' && write.to === 'done') return write.proof
+  return entry.proof
+}
+
+/** Whether the decision leaves its key in doubt; null: it says nothing of it. */
+function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
+  const key = note.key ?? work.key
+  for (const write of writes) {
+    if (write.w === 'ledger.settle' && write.key === key) return write.to === 'unknown'
+  }
+  return null
+}
+
+function released(write: Write): readonly Write[] {
+  // Inside the process nothing was reserved: there is nothing to give back.
+  if (write.w === 'ledger.done') return []
+  if (write.w !== 'ledger.settle' || write.to !== 'done') return [write]
+  return [{ ...write, to: 'released', proof: 'not-applied', effectRef: null, result: null }]
+}

@@ -1,0 +1,70 @@
+// The members of a batch: from the hands of the node that froze it, or from the store after a crash.
+
+import { batchKey, type MemberInBatch } from '../../../core/batch/index.ts'
+import type { StoredEvent } from '../../../core/event/index.ts'
+import type { Scope } from '../../../core/expression/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../../core/ledger/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../../core/route/index.ts'
+import { parsePayload } from '../../../core/sensitive/index.ts'
+import type { WorkRow } from '../../../core/work/index.ts'
+import type { Guard, TenantReads } from '../../../ports/store.ts'
+import type { Item } from '../../leases/index.ts'
+
+export interface Member {
+  readonly work: WorkRow
+  readonly event: StoredEvent
+  /** Its own. */
+  readonly key: string
+  readonly scope: Scope
+}
+
+/** One that is gathered, with what the ledger said of its key. */
+export interface Gathered extends Member {
+  readonly item: Item
+  readonly over: LedgerEntry | null
+}
+
+/** As the vendor sees it. */
+export function keySentOf({ work, key }: Pick<Member, 'work' | 'key'>): string {
+  return keyOfGeneration(key, work.generation)
+}
+
+export function inBatch(member: Member): MemberInBatch {
+  return { key: keySentOf(member), scope: member.scope }
+}
+
+export function keyOfBatch(members: readonly Member[]): string {
+  return batchKey(members.map(keySentOf))
+}
+
+/** Its key is reserved under its own name: whatever becomes of the batch, the entry is the member's. */
+export function memberReserve({ work, key }: Pick<Member, 'work' | 'key'>): Guard {
+  return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
+}
+
+export function isMerged({ work }: Pick<Member, 'work'>): Guard {
+  return { g: 'work', work: work.id, state: 'merged', epoch: work.epoch }
+}
+
+/** Those that wait for the batch's end, by birth. */
+export async function loadMembers(
+  reads: TenantReads,
+  batch: WorkRow,
+  route: Route,
+  vars: Vars,
+): Promise<readonly Member[]> {
+  const rows = (await reads.workMerged(batch.id)).filter(({ state }) => state === 'merged')
+  const members: Member[] = []
+  for (const work of rows) {
+    const event = await reads.event(work.eventId)
+    if (event === null || work.key === null) throw new Error('assertion failed: a member is whole')
+    const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), vars)
+    members.push({ work, event, key: work.key, scope: itemScope(route, scope, work.element) })
+  }
+  return members
+}
+
+/** The row as the freeze left it. */
+export function frozenRow({ item, key }: Gathered, batch: WorkRow['id']): WorkRow {
+  return { ...item.work, state: 'merged', owner: null, key, into: batch }
+}

@@ -1,0 +1,95 @@
+// Batches: items of one route that share a call. Gathered in memory, frozen durably before the call, run as one item under the
+// hash of their keys, and ended each for itself in the commit that ends the batch.
+
+import { batchScope } from '../../../core/batch/index.ts'
+import type { WorkId } from '../../../core/ids/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, type WorkRow } from '../../../core/work/index.ts'
+import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { Item } from '../../leases/index.ts'
+import { type Settler, skipped } from '../../settlement/index.ts'
+import type { Call, InternalCall } from '../call.ts'
+import { countersOf } from '../call-outcome.ts'
+import type { Effects } from '../effects.ts'
+import { inBatch, keyOfBatch, keySentOf, loadMembers, type Member } from './batch-members.ts'
+import type { Gathering } from './gather-batch.ts'
+
+export interface Batches {
+  /** The item waits for others, unless the ledger knows its key. */
+  join(call: InternalCall): Promise<void>
+  /** What a batch does, as one call; null: nobody is in it any more, and it is settled. */
+  callOf(item: Item, route: InternalCall['route']): Promise<InternalCall | null>
+  remember(batch: WorkRow, members: readonly Member[]): void
+}
+
+export function makeBatches(
+  deps: Pick<EngineDeps, 'store'> & {
+    readonly settler: Settler
+    readonly gathering: Gathering
+    effects(): Effects
+  },
+  config: Pick<EngineConfig, 'vars'>,
+): Batches {
+  const { store, settler, gathering } = deps
+  /** From the freeze until the batch runs, which is at once. */
+  const frozen = new Map<WorkId, readonly Member[]>()
+
+  return {
+    async join(call) {
+      const { item } = call
+      const alone = { ...asAlone(call), instead: gatherOver(gathering, call) }
+      if (item.work.losses >= LOSSES_MAX) return deps.effects().poison(alone)
+      return deps.effects().run(alone)
+    },
+    async callOf(item, route) {
+      const { work } = item
+      const known = frozen.get(work.id)
+      frozen.delete(work.id)
+      const members = known ?? (await loadMembers(store.forTenant(work.tenant), work, route, config.vars))
+      if (members.length === 0) {
+        await settler.settle(
+          item,
+          null,
+          skipped({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: 'EMPTY' } }),
+        )
+        return null
+      }
+      const key = keyOfBatch(members)
+      // As the vendor sees it: each generation is a call of its own.
+      const sent = keySentOf({ work, key })
+      return { item, route, key, scope: batchScope(members.map(inBatch), sent, route.each?.as ?? null) }
+    },
+    remember(batch, members) {
+      frozen.set(batch.id, members)
+    },
+  }
+}
+
+function gatherOver(gathering: Gathering, call: InternalCall): NonNullable<Call['instead']> {
+  return (over) => gathering.add(call, over)
+}
+
+/**
+ * The item as a batch of its own: for what the ledger knows of its key, and to find a payload that does not fit before it
+ * spoils the others' call.
+ */
+function asAlone(call: InternalCall): Call {
+  const { item, route, key, scope } = call
+  const { action } = route
+  const sent = keySentOf({ work: item.work, key })
+  const seen = batchScope([{ key: sent, scope }], sent, route.each?.as ?? null)
+  if (action.type === 'http') {
+    // The vendor never saw this key: it remembers nothing under it.
+    const abilities = { ...action.abilities, keyTtlMs: null }
+    const { policy, probe } = action
+    return { ...call, scope: seen, action: { policy, abilities, probe }, request: action.render(seen, sent) }
+  }
+  if (action.type === 'function') action.input(seen)
+  return { ...call, scope: seen, action: INSIDE, request: NO_REQUEST }
+}
+
+const INSIDE: Call['action'] = {
+  policy: { idempotent: false, classify: {} },
+  abilities: { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 },
+  probe: null,
+}
+const NO_REQUEST = { method: '', url: '', headers: {}, body: null }

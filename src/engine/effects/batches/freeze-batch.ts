@@ -1,0 +1,164 @@
+// Freezing: the members, their reserves and the batch itself are one commit, before anything is called. From then on the batch
+// is the item that runs, and its members wait for its end.
+//
+// Invariant: BA5 a batch and its members are there together or not at all.
+
+import { bearWork } from '../../../core/commit/index.ts'
+import type { Ids, Incarnation } from '../../../core/ids/index.ts'
+import type { Route } from '../../../core/route/index.ts'
+import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/work/index.ts'
+import type { Guard, Store, Write } from '../../../ports/store.ts'
+import type { Commits, FirmResult } from '../../commit/index.ts'
+import type { EngineConfig } from '../../config.ts'
+import { type Item, makeItem, type Pool } from '../../leases/index.ts'
+import { SHORT_WAIT_MS } from '../../settlement/index.ts'
+import type { Joined } from '../call.ts'
+import { countersOf, isFresh, leaseGuard, ledgerGuard, newEntry, unreservedGuard } from '../call-outcome.ts'
+import { frozenRow, type Gathered, keyOfBatch, type Member } from './batch-members.ts'
+import type { Freeze } from './gather-batch.ts'
+
+/** Guards of one member: its lease, its key. */
+const GUARDS_EACH = 2
+const NO_LEASE = 'the lease could not be made long enough for the call'
+
+export function makeFreeze(
+  deps: {
+    readonly store: Store
+    readonly commits: Commits
+    readonly ids: Ids
+    readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
+    owner(): Incarnation | null
+    /** The members are known before the batch runs. */
+    remember(batch: WorkRow, members: readonly Member[]): void
+    wake(): void
+  },
+  config: Pick<EngineConfig, 'sendWithinMs'>,
+): Freeze {
+  const { store, commits, ids, pool } = deps
+
+  const begin = (route: Route, batch: NewWork, members: readonly Gathered[], result: FirmResult) => {
+    const [first] = members
+    const owner = deps.owner()
+    const isOurs = result.ok ? result.leased.includes(batch.id) : true
+    if (first === undefined || owner === null || !isOurs) {
+      pool.giveBack(batch.id)
+      return deps.wake()
+    }
+    const moment = {
+      tenant: first.work.tenant,
+      now: result.at,
+      after: (delayMs: number) => result.at + delayMs,
+    }
+    const row = bearWork(moment, batch, 0, owner)
+    deps.remember(
+      row,
+      members.map((member) => ({ ...member, work: frozenRow(member, batch.id) })),
+    )
+    pool.start(startable(owner, row, first, route))
+  }
+
+  /**
+   * The same members were in a batch before that is over, and their effects are not there: whatever its key stands for is not
+   * what they are to do now, so that the call is made under the key's next generation.
+   */
+  const again = async (batch: NewWork, members: readonly Gathered[]): Promise<NewWork> => {
+    const [first] = members
+    if (first === undefined || members.some(isNew)) return batch
+    const reads = store.forTenant(first.work.tenant)
+    const before = await commits.stubbornly(() => reads.ledger(keyOfBatch(members)))
+    return before?.state === 'done' ? { ...batch, generation: before.generation + 1 } : batch
+  }
+
+  return async (call, gathered) => {
+    const rounds = new Map<Gathered, Joined>()
+    const { tenant } = call.item.work
+    let left = gathered
+    for (;;) {
+      const [first] = left
+      const owner = deps.owner()
+      if (first === undefined) break
+      if (owner === null) {
+        for (const member of left) rounds.set(member, { delayMs: SHORT_WAIT_MS, why: NO_LEASE })
+        break
+      }
+      const batch = await again(newBatch(ids, call.route, first.work), left)
+      pool.takeAnyway(batch.id)
+      const result = await commits
+        .firmly(tenant, left.flatMap(guardsOf), [
+          { w: 'work.add', work: batch, lease: owner, delayMs: 0 },
+          ...left.flatMap((member) => writesOf(member, batch, config.sendWithinMs)),
+        ])
+        .catch((error) => {
+          pool.giveBack(batch.id)
+          throw error
+        })
+      const isThere =
+        result.ok ||
+        (result.isRepeat === true &&
+          (await commits.stubbornly(() => store.forTenant(tenant).work(batch.id))) !== null)
+      if (isThere) {
+        begin(call.route, batch, left, result)
+        break
+      }
+      pool.giveBack(batch.id)
+      const refused = left[Math.floor((result.ok ? 0 : result.guard) / GUARDS_EACH)] as Gathered
+      rounds.set(refused, roundOf(result))
+      left = left.filter((member) => member !== refused)
+    }
+    return gathered.map((member) => rounds.get(member) ?? 'finished')
+  }
+}
+
+/** Nothing was ever done under its key: no batch had it in it. */
+function isNew({ item, over }: Gathered): boolean {
+  return over === null && isFresh(item)
+}
+
+/** One that was taken from us is out of our hands; one whose key is known by now is looked at again, alone. */
+function roundOf(result: FirmResult): Joined {
+  if (result.ok || result.guard % GUARDS_EACH === 0) return 'finished'
+  return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
+}
+
+export function newBatch(
+  ids: Ids,
+  route: Route,
+  member: Pick<WorkRow, 'definition' | 'codeHash' | 'eventId'>,
+): NewWork {
+  return {
+    id: ids.work(),
+    kind: 'batch',
+    consumer: route.consumer,
+    definition: member.definition,
+    codeHash: member.codeHash,
+    // It belongs to all of them; a row names one.
+    eventId: member.eventId,
+    expiresInMs: route.expiresInMs,
+    replayOf: null,
+  }
+}
+
+function guardsOf({ item, key, over }: Gathered): readonly Guard[] {
+  return [leaseGuard(item), over === null ? unreservedGuard(key) : ledgerGuard(over)]
+}
+
+function writesOf({ item, key }: Gathered, batch: NewWork, sendWithinMs: number): readonly Write[] {
+  const { class: failure, lastError } = item.work
+  return [
+    {
+      w: 'work.settle',
+      work: item.work.id,
+      to: 'merged',
+      counters: countersOf(item),
+      note: { ...EMPTY_NOTE, key, class: failure, lastError },
+      place: 'keep',
+      into: batch.id,
+    },
+    { w: 'ledger.reserve', entry: newEntry(item, key), sendWithinMs },
+  ]
+}
+
+function startable(owner: Incarnation, row: WorkRow, first: Gathered, route: Route): Item {
+  const { item } = first
+  return makeItem(owner, row, first.event, { payload: item.payload(), header: item.header(), route })
+}

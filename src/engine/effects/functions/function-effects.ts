@@ -1,0 +1,426 @@
+// `ctx.effect`: one thing that a function does to the outside, with a ledger entry of its own. Look, reserve, call, settle,
+// as for a call of a route; only that the function's own code makes the call, and that it goes on afterwards.
+//
+// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
+// evidence. N5 a stale owner writes evidence and nothing else. A run that was stopped begins nothing more.
+
+import { keyForHeader } from '../../../core/action/index.ts'
+import { messageOf } from '../../../core/errors/index.ts'
+import { outcomeOfError } from '../../../core/function/index.ts'
+import {
+  acknowledgedRef,
+  acknowledgedResult,
+  keyOfGeneration,
+  type LedgerEntry,
+} from '../../../core/ledger/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { EffectOptions } from '../../../ports/code.ts'
+import type { Write } from '../../../ports/store.ts'
+import type { Commits, StoreTime } from '../../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { Lease } from '../../leases/index.ts'
+import { lineOf } from '../../observe/index.ts'
+import { openResult, scrubOrNull, sealResult } from '../../secrets/index.ts'
+import { type Decisions, type Obstacle, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
+import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from '../call-outcome.ts'
+import type { Witness } from '../late-acks.ts'
+import { checkEffect, keepResult, readResult, refOfResult } from './function-effect-values.ts'
+import { isDoubt, makeObstacles } from './function-obstacles.ts'
+import type { EffectBody, FunctionRun, OpenEffect } from './function-run.ts'
+
+export interface FunctionEffects {
+  /** Answers what the effect gave, now or earlier. Throws what the function has to let pass. */
+  perform(run: FunctionRun, name: string, body: EffectBody, options: EffectOptions<unknown>): Promise<unknown>
+  /** The time is over: what the function's code still does is no longer waited for, and its outcome is unknown. */
+  abandon(run: FunctionRun, why: string): void
+}
+
+/** What `effect` throws when the run cannot go on. It says nothing new: the engine remembers why. */
+class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+
+/** The ledger says something new, and the effect is looked at again. */
+type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown }
+
+const ROUNDS_MAX = 6
+
+export function makeFunctionEffects(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'seal'> & {
+    readonly commits: Commits
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly decisions: Decisions
+    readonly witness: Witness
+  },
+  config: Pick<EngineConfig, 'sendWithinMs' | 'resultBytesMax'>,
+): FunctionEffects {
+  const { store, clock, log, commits, lease, time, decisions } = deps
+  const obstacles = makeObstacles(deps)
+
+  const perform: FunctionEffects['perform'] = async (run, name, body, options) => {
+    const refusal = run.refusal()
+    if (refusal !== null) throw new StoppedError(refusal)
+    const checked = checkEffect(run, name, body, options)
+    if (!checked.ok) {
+      return stop(run, obstacles.misuse(run, checked.problem))
+    }
+    const { effect } = checked
+    run.begin(effect)
+    askLedger(effect)
+    try {
+      return await inRounds(run, effect, body, options)
+    } finally {
+      effect.ledgerSince = Number.POSITIVE_INFINITY
+      run.finish(effect)
+    }
+  }
+
+  const askLedger = (effect: OpenEffect) => {
+    effect.phase = 'ledger'
+    effect.ledgerSince = clock.monotonic()
+  }
+
+  const inRounds = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    options: EffectOptions<unknown>,
+  ): Promise<unknown> => {
+    const { item } = run.call
+    // In the middle of a run: giving up over a read that failed would lose what the run has done so far.
+    const reads = store.forTenant(item.work.tenant)
+    let entry = isFresh(item) ? null : await commits.stubbornly(() => reads.ledger(effect.key))
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const refusal = run.refusal()
+      if (refusal !== null) throw new StoppedError(refusal)
+      const next = await stepOnce(run, effect, body, options, entry)
+      if ('value' in next) return next.value
+      entry = next.entry
+    }
+    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isDoubt(run, effect, entry))
+  }
+
+  const stepOnce = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    options: EffectOptions<unknown>,
+    entry: LedgerEntry | null,
+  ): Promise<Round> => {
+    if (entry === null) return reserveAndCall(run, effect, body, null)
+    const { work } = run.call.item
+    const step = decisions.decideEffect({
+      entry: withLastSend(entry, effect.abilities.timeoutMs),
+      work: work.id,
+      epoch: work.epoch,
+      consumer: work.consumer,
+      waits: work.waits,
+      generation: work.generation,
+      abilities: effect.abilities,
+      now: time.now(),
+    })
+    switch (step.step) {
+      case 'reserve':
+        return reserveAndCall(run, effect, body, entry)
+      case 'hit':
+        report(run, effect, 'DEDUPE_HIT', null)
+        return { value: resultOf(run, effect, entry) }
+      case 'believe':
+        return believe(run, effect, entry)
+      case 'doubt':
+        return declareDoubt(run, effect, entry)
+      case 'probe':
+        return probe(run, effect, options, entry)
+      case 'wait':
+        return step.for === 'other'
+          ? wait(run, effect, step.delayMs, 'another item holds the key', false)
+          : wait(run, effect, step.delayMs, 'not yet time to ask', true)
+      case 'park':
+        return stop(run, obstacles.park(effect, entry))
+    }
+  }
+
+  const reserveAndCall = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    body: EffectBody,
+    over: LedgerEntry | null,
+  ): Promise<Round> => {
+    const { item, route } = run.call
+    const { work } = item
+    // The first call of an effect is no repetition, however often the function began anew for others.
+    if (over !== null && work.attempts >= route.document.retry.attempts) {
+      return stop(run, obstacles.exhausted(run, effect, over, 'cap_reached'))
+    }
+    if (time.now() >= work.expiresAt) {
+      return stop(run, obstacles.exhausted(run, effect, over, 'expired'))
+    }
+    // Reserve last: everything that could still stop the call has been asked by now.
+    if (!(await lease.covers(item.owner, config.sendWithinMs + run.action.timeoutMs + SETTLE_MARGIN_MS))) {
+      const error = 'the lease could not be made long enough for the function'
+      return wait(run, effect, SHORT_WAIT_MS, error, isDoubt(run, effect, over))
+    }
+    const askedAt = clock.monotonic()
+    const result = await commits.firmly(
+      work.tenant,
+      [leaseGuard(item), over === null ? { g: 'unreserved', key: effect.key } : ledgerGuard(over)],
+      [{ w: 'ledger.reserve', entry: newEntry(item, effect.key), sendWithinMs: config.sendWithinMs }],
+    )
+    if (!result.ok) {
+      if (result.guard === 0) return stale(run, effect)
+      const found = result.found?.f === 'ledger' ? result.found.entry : null
+      // Refused by its own first try, whose answer was lost: nothing was called yet.
+      const isOurs =
+        result.isRepeat === true &&
+        found?.state === 'reserved' &&
+        found.work === work.id &&
+        found.epoch === work.epoch
+      if (!isOurs) return { entry: found }
+    }
+    effect.over = over
+    effect.until = repeatsUntil(effect, over)
+    const isLate =
+      clock.monotonic() - askedAt > config.sendWithinMs ||
+      !lease.holds(item.owner) ||
+      result.at >= work.expiresAt ||
+      (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
+    const refusal = run.refusal()
+    if (isLate || refusal !== null) {
+      // Something else stopped the run meanwhile, or its time is over: the key is free again.
+      await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
+      if (refusal !== null && !run.isLate && !repeatsDoubt(effect)) throw new StoppedError(refusal)
+      const error = 'the reserve took too long; nothing was called'
+      return wait(run, effect, SHORT_WAIT_MS, error, repeatsDoubt(effect))
+    }
+    return call(run, effect, body)
+  }
+
+  const call = async (run: FunctionRun, effect: OpenEffect, body: EffectBody): Promise<Round> => {
+    const { item } = run.call
+    const startedAt = clock.monotonic()
+    effect.phase = 'called'
+    let value: unknown
+    try {
+      value = await body(keySent(run, effect), run.signal)
+    } catch (error) {
+      if (isLeft(effect)) throw error
+      askLedger(effect)
+      await settleThrown(run, effect, error)
+      throw error
+    }
+    const kept = keepResult(value, config.resultBytesMax)
+    if (kept.text === null) {
+      log.warn('function.result-not-kept', {
+        route: run.call.route.document.name,
+        work: item.work.id,
+        effect: effect.name,
+        error: kept.problem,
+      })
+    }
+    const effectRef = scrubOrNull(item.event, refOfResult(value))
+    const result = sealResult(deps.seal, item, effect.key, kept.text)
+    if (isLeft(effect)) {
+      // The item was settled without it: what is known now is evidence, and settles the doubt.
+      run
+        .ended()
+        .then(() => deps.witness.bear(run.call, effect.key, effectRef, result))
+        .catch((error) => log.warn('work.witness-lost', { work: item.work.id, error: messageOf(error) }))
+      throw new StoppedError('the function took too long and was stopped')
+    }
+    askLedger(effect)
+    const done = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
+    const settled = await commits.firmly(
+      item.work.tenant,
+      [leaseGuard(item), reserveGuard(item, effect.key)],
+      [done],
+    )
+    const isDone = settled.ok || (settled.found?.f === 'ledger' && settled.found.entry.state === 'done')
+    if (!isDone) {
+      await deps.witness.bear(run.call, effect.key, effectRef, result)
+      return stale(run, effect)
+    }
+    report(run, effect, 'DONE', Math.round(clock.monotonic() - startedAt))
+    return { value }
+  }
+
+  /**
+   * `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. So does an
+   * error that came from the engine or from another effect of the run, and was let pass: the call may have been made before it.
+   * What a call on a connection came to is the engine's word for that one call.
+   */
+  const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
+    const isPartly = effect.acts > 0 && run.isOfCall(error)
+    const isDoubted = isPartly && !effect.abilities.idempotent
+    if (run.wasHeldBack(error) && !isDoubted) {
+      await settleCalled(run, effect, isPartly)
+      return
+    }
+    const outcome = outcomeOfError(error)
+    if (outcome.kind !== 'failed') return
+    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect) && !isDoubted
+    if (!isNothing) {
+      run.stop(obstacles.doubt(run, effect, outcome.message, outcome.afterMs))
+      report(run, effect, 'UNKNOWN', null)
+      return
+    }
+    run.callsInVain += 1
+    await settleCalled(run, effect, isPartly)
+  }
+
+  /** What made the call fail had no effect. `isPartly`: something before it had one. */
+  const settleCalled = async (run: FunctionRun, effect: OpenEffect, isPartly: boolean): Promise<void> => {
+    const write = isPartly
+      ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
+      : settleNothing(effect, 'not-applied')
+    await settleHeld(run, effect, write)
+    report(run, effect, isPartly ? 'UNKNOWN' : 'RELEASED', null)
+  }
+
+  const declareDoubt = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {
+    report(run, effect, 'UNKNOWN', null)
+    return stop(run, obstacles.crashed(effect, entry))
+  }
+
+  const believe = async (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): Promise<Round> => {
+    const [effectRef, result] = [acknowledgedRef(entry), acknowledgedResult(entry)]
+    const write = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
+    const next = await settleFound(run, effect, entry, write)
+    if (next !== null) return next
+    return { value: resultOf(run, effect, { ...entry, state: 'done', proof: 'acknowledged', result }) }
+  }
+
+  const probe = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    options: EffectOptions<unknown>,
+    entry: LedgerEntry,
+  ): Promise<Round> => {
+    effect.phase = 'probed'
+    let value: unknown
+    try {
+      value = await options.probe?.(keySent(run, effect))
+    } catch (error) {
+      if (isLeft(effect)) throw error
+      askLedger(effect)
+      const delayMs = SHORT_WAIT_MS * 2 ** Math.min(run.call.item.work.waits, 8)
+      return wait(run, effect, delayMs, `the probe gave no answer: ${messageOf(error)}`, true)
+    }
+    if (isLeft(effect)) throw new StoppedError('the function took too long and was stopped')
+    askLedger(effect)
+    if (value === undefined) {
+      const write = settleLedger(effect.key, 'released', 'probe', null, null)
+      const next = await settleFound(run, effect, entry, write)
+      return next ?? { entry: { ...entry, state: 'released', proof: 'probe' } }
+    }
+    const { text } = keepResult(value, config.resultBytesMax)
+    const { item } = run.call
+    const effectRef = scrubOrNull(item.event, refOfResult(value))
+    const result = sealResult(deps.seal, item, effect.key, text)
+    const write = settleLedger(effect.key, 'done', 'probe', effectRef, result)
+    const next = await settleFound(run, effect, entry, write)
+    return next ?? { value }
+  }
+
+  /** null: settled. */
+  const settleFound = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    entry: LedgerEntry,
+    write: Write,
+  ): Promise<Round | null> => {
+    const { item } = run.call
+    const guards = [leaseGuard(item), ledgerGuard(entry)]
+    const result = await commits.firmly(item.work.tenant, guards, [write])
+    if (result.ok) return null
+    if (result.guard === 0) return stale(run, effect)
+    return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
+  }
+
+  /** Of our own reserve, while we hold the item. */
+  const settleHeld = async (run: FunctionRun, effect: OpenEffect, write: Write): Promise<void> => {
+    const { item } = run.call
+    const guards = [leaseGuard(item), reserveGuard(item, effect.key)]
+    const result = await commits.firmly(item.work.tenant, guards, [write])
+    if (!result.ok && result.guard === 0) stale(run, effect)
+  }
+
+  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  const settleNothing = (effect: OpenEffect, proof: 'never-sent' | 'not-applied'): Write =>
+    repeatsDoubt(effect)
+      ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
+      : settleLedger(effect.key, 'released', proof, null, null)
+
+  /** What the ledger keeps of the effect, for the function to go on with. */
+  const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
+    const opened = openResult(deps.seal, entry)
+    const read = opened.ok ? readResult({ ...entry, result: opened.text }) : opened
+    if (read.ok) return read.value
+    return stop(run, obstacles.misuse(run, `effect '${effect.name}' is done, but ${read.problem}`))
+  }
+
+  const wait = (
+    run: FunctionRun,
+    effect: OpenEffect,
+    delayMs: number,
+    error: string,
+    inDoubt: boolean,
+  ): never => stop(run, obstacles.wait(run, effect, delayMs, error, inDoubt))
+
+  const stale = (run: FunctionRun, effect: OpenEffect): never => stop(run, obstacles.stale(effect))
+
+  const stop = (run: FunctionRun, obstacle: Obstacle): never => {
+    run.stop(obstacle)
+    throw new StoppedError(`the run was stopped: ${obstacle.error}`)
+  }
+
+  const abandon: FunctionEffects['abandon'] = (run, why) => {
+    for (const { effect, wasCalled } of run.leave()) {
+      run.stop(wasCalled ? obstacles.doubt(run, effect, why, null) : obstacles.unanswered(effect, why))
+      if (wasCalled) report(run, effect, 'UNKNOWN', null)
+    }
+  }
+
+  const report = (run: FunctionRun, effect: OpenEffect, action: string, durationMs: number | null) => {
+    const { item, route } = run.call
+    log.control(
+      lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, {
+        route: route.document.name,
+        work: item.work.id,
+        definition: item.work.definition,
+        key: effect.key,
+        attempt: run.attempt,
+        durationMs,
+      }),
+    )
+  }
+
+  return { perform, abandon }
+}
+
+function keySent(run: FunctionRun, effect: OpenEffect): string {
+  return keyForHeader(keyOfGeneration(effect.key, run.call.item.work.generation))
+}
+
+function isLeft(effect: OpenEffect): boolean {
+  return effect.phase === 'left'
+}
+
+function repeatsDoubt({ over, abilities }: OpenEffect): boolean {
+  return over?.state === 'unknown' && !abilities.idempotent
+}
+
+/** The key that a repeat relies on must outlive the call. */
+function repeatsUntil({ abilities }: OpenEffect, over: LedgerEntry | null): Instant | null {
+  if (over?.state !== 'unknown' || abilities.idempotent || abilities.keyTtlMs === null) return null
+  return over.createdAt + abilities.keyTtlMs
+}
+
+/**
+ * A function's call begins within the reserve's time, but a heartbeat may prolong it: it may have been made until its
+ * doubt was written down.
+ */
+function withLastSend(entry: LedgerEntry, timeoutMs: number): LedgerEntry {
+  if (entry.state !== 'unknown' || entry.settledAt === null) return entry
+  return { ...entry, sendBy: Math.max(entry.sendBy ?? 0, entry.settledAt - timeoutMs) }
+}

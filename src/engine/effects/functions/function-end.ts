@@ -1,0 +1,242 @@
+// How a run of a function ends when something other than the function decides: a doubt, a key that somebody holds, a lost
+// lease, a time that is over. Everything that is in doubt is written down with the item's next step, in one commit.
+//
+// Invariants: W5 an item whose effect may be there never dies and is never done: it is parked for a person, who is told
+// which effect. What an earlier run left in doubt is found even if this one did not come to it again.
+
+import { type FunctionOutcome, tellFailure } from '../../../core/function/index.ts'
+import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import { type Attempt, EMPTY_NOTE } from '../../../core/work/index.ts'
+import type { Commits, StoreTime } from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+import { lineOf } from '../../observe/index.ts'
+import {
+  again,
+  type Decision,
+  type Decisions,
+  decideNext,
+  makeObstacle,
+  makeWait,
+  type Obstacle,
+  type Settler,
+  SHORT_WAIT_MS,
+} from '../../settlement/index.ts'
+import type { InternalCall } from '../call.ts'
+import { countersOf, isFresh, ledgerGuard, settleLedger } from '../call-outcome.ts'
+import type { FunctionRun } from './function-run.ts'
+
+export interface FunctionEnds {
+  /** Settles the item as the obstacles of the run say. False: there are none, and the function has the last word. */
+  endStopped(run: FunctionRun, outcome: FunctionOutcome): Promise<boolean>
+  /** The item may not run again. False: nothing of it is in doubt, and it may be buried. */
+  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+}
+
+export function makeFunctionEnds(
+  deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
+    readonly time: StoreTime
+    readonly commits: Commits
+    readonly settler: Settler
+    readonly decisions: Decisions
+  },
+): FunctionEnds {
+  const { store, log, time, commits, settler, decisions } = deps
+
+  const endStopped: FunctionEnds['endStopped'] = async (run, outcome) => {
+    const { call } = run
+    const obstacles = [...(run.obstacles ?? [])]
+    if (obstacles.some(({ step }) => step === 'stale')) return true
+    const forgotten = await findForgotten(run, obstacles)
+    if (obstacles.length === 0 && forgotten.length === 0) return false
+    if (outcome.kind === 'failed' && (obstacles.length === 0 || run.isLate)) {
+      obstacles.push(run.isHeldByStore ? heldByStore(call) : failureOf(call, outcome))
+    }
+    const isOver = outcome.kind === 'returned' && obstacles.length === 0
+    for (const entry of forgotten) {
+      const known = [...(run.effects?.values() ?? [])].find(({ key }) => key === entry.key)
+      const isHarmless = known?.abilities.idempotent === true
+      obstacles.push({ ...forgottenOf(entry, isOver ? 'park' : 'again'), inDoubt: !isHarmless })
+    }
+    return settle(call, obstacles, run.callsInVain > 0)
+  }
+
+  const parkDoubt: FunctionEnds['parkDoubt'] = async (call, error) => {
+    const forgotten = await openEntries(call)
+    if (forgotten.length === 0) return false
+    return settle(
+      call,
+      forgotten.map((entry) => ({ ...forgottenOf(entry, 'park'), error })),
+      false,
+    )
+  }
+
+  const settle = async (
+    call: InternalCall,
+    obstacles: readonly Obstacle[],
+    wasCalledInVain: boolean,
+  ): Promise<boolean> => {
+    const { item, route } = call
+    const chosen = decisions.decideStop(obstacles)
+    if (chosen === null) return false
+    const decision = decisionOf(call, chosen, obstacles, wasCalledInVain)
+    const settlement = await settler.settle(item, route, decision)
+    if (settlement.ok) {
+      report(call, decision)
+    } else if (settlement.why === 'guard') {
+      // The ledger has changed meanwhile: the next run looks at it afresh.
+      await settler.settle(
+        item,
+        route,
+        again(SHORT_WAIT_MS, {
+          counters: { ...countersOf(item), waits: item.work.waits + 1 },
+          note: decision.note,
+        }),
+      )
+    }
+    return true
+  }
+
+  /** The store, or the way to it, was slow: that uses up a wait, and no attempt of the function. */
+  const heldByStore = ({ item, key }: InternalCall): Obstacle =>
+    makeWait(key, item.work, time.now(), {
+      delayMs: SHORT_WAIT_MS,
+      error: 'the store did not answer in time; the function was stopped while it waited',
+    })
+
+  const failureOf = (call: InternalCall, outcome: Extract<FunctionOutcome, { kind: 'failed' }>): Obstacle => {
+    const { item, route, key } = call
+    const failureClass = outcome.how === 'terminal' ? 'validation' : 'transient'
+    const step = decideNext(deps, item, route.document.retry, {
+      class: failureClass,
+      retryAfterMs: outcome.afterMs,
+    })
+    return makeObstacle(key, {
+      step: step.step === 'again' ? 'again' : 'dead',
+      delayMs: step.step === 'again' ? step.delayMs : 0,
+      class: failureClass,
+      reason: step.step === 'dead' ? step.reason : 'cap_reached',
+      error: tellFailure(outcome),
+    })
+  }
+
+  /** What no obstacle of this run is about: it was stopped before it came to it, or did not come to it at all. */
+  const findForgotten = async (
+    run: FunctionRun,
+    obstacles: readonly Obstacle[],
+  ): Promise<readonly LedgerEntry[]> => {
+    const told = new Set(obstacles.map(({ key }) => key))
+    return (await openEntries(run.call)).filter(({ key }) => !told.has(key))
+  }
+
+  /** Entries of this very item that are neither done nor released. One that nobody had in hand before has none. */
+  const openEntries = async ({ item }: InternalCall): Promise<readonly LedgerEntry[]> => {
+    if (isFresh(item)) return []
+    const { tenant, id } = item.work
+    return commits.stubbornly(() => store.forTenant(tenant).ledgerOfWork(id))
+  }
+
+  const report = ({ item, route }: InternalCall, decision: Decision) => {
+    const { counters, note } = decision
+    const action =
+      decision.to === 'parked'
+        ? 'PARKED'
+        : decision.to === 'dead'
+          ? 'DEAD_LETTERED'
+          : counters.attempts > item.work.attempts
+            ? 'RETRY'
+            : 'WAIT'
+    log.control(
+      lineOf(decision.to === 'dead' ? 'dead-letter' : 'effect', action, item.event, {
+        route: route.document.name,
+        work: item.work.id,
+        definition: item.work.definition,
+        key: note.key,
+        attempt: counters.attempts,
+        class: note.class,
+        message: note.lastError ?? '',
+      }),
+    )
+  }
+
+  const decisionOf = (
+    call: InternalCall,
+    chosen: Obstacle,
+    obstacles: readonly Obstacle[],
+    wasCalledInVain: boolean,
+  ): Decision => {
+    const { item } = call
+    const isAttempt = wasCalledInVain || obstacles.some(({ counts }) => counts === 'attempt')
+    const { attempts, waits, losses } = item.work
+    const counters = {
+      attempts: attempts + (isAttempt ? 1 : 0),
+      waits: waits + (chosen.step === 'again' && !isAttempt ? 1 : 0),
+      losses,
+    }
+    const { class: failureClass, error } = chosen
+    const attempt: Attempt | null = isAttempt
+      ? {
+          number: counters.attempts,
+          startedAt: time.now(),
+          durationMs: 0,
+          outcome: wordOf(chosen),
+          class: failureClass,
+          httpStatus: null,
+          error,
+        }
+      : null
+    const base = {
+      counters,
+      // The key of the effect, so that a person sees what it is about; a dead letter keeps the item's, for its replay.
+      note: {
+        ...EMPTY_NOTE,
+        key: chosen.step === 'dead' ? call.key : chosen.key,
+        class: failureClass,
+        lastError: error,
+      },
+      guards: obstacles.flatMap(({ guards }) => guards),
+      writes: obstacles.flatMap(({ writes }) => writes),
+      attempt,
+    }
+    switch (chosen.step) {
+      case 'again':
+        return { ...base, to: 'again', delayMs: Math.max(...obstacles.map(({ delayMs }) => delayMs)) }
+      case 'park':
+        return { ...base, to: 'parked' }
+      default:
+        return {
+          ...base,
+          to: 'dead',
+          class: failureClass,
+          reason: chosen.reason,
+          error,
+          step: stepOf(call.key, chosen.key),
+        }
+    }
+  }
+
+  return { endStopped, parkDoubt }
+}
+
+/** The effect that stopped the function, where it was one. */
+function stepOf(own: string, key: string | null): string {
+  return key === null || key === own ? 'function' : `effect ${key.slice(key.lastIndexOf('#') + 1)}`
+}
+
+function wordOf({ step, inDoubt }: Obstacle): Attempt['outcome'] {
+  if (step === 'again') return inDoubt ? 'unknown' : 'again'
+  return step === 'park' ? 'parked' : 'dead'
+}
+
+function forgottenOf(entry: LedgerEntry, step: 'park' | 'again'): Obstacle {
+  const name = entry.key.slice(entry.key.lastIndexOf('#') + 1)
+  const isReserved = entry.state === 'reserved'
+  return makeObstacle(entry.key, {
+    step,
+    counts: isReserved ? 'attempt' : 'nothing',
+    class: 'unknown',
+    error: `the outcome of effect '${name}' is unknown, and the function did not come to it again`,
+    inDoubt: true,
+    guards: [ledgerGuard(entry)],
+    writes: isReserved ? [settleLedger(entry.key, 'unknown', 'crash', null, null)] : [],
+  })
+}

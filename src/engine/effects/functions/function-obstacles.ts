@@ -1,0 +1,131 @@
+// What may stand in the way of one effect of a function, as data: doubts, waits, limits, mistakes. Decisions are the core's;
+// function-effects.ts says when each of them applies.
+
+import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import type { StoreTime } from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+import {
+  type Decisions,
+  decideNext,
+  makeObstacle,
+  makeWait,
+  type Obstacle,
+  SHORT_WAIT_MS,
+} from '../../settlement/index.ts'
+import { ledgerGuard, reserveGuard, settleLedger } from '../call-outcome.ts'
+import type { FunctionRun, OpenEffect } from './function-run.ts'
+
+export interface Obstacles {
+  /** The call may have had its effect; the ledger is told with the item's next step. */
+  doubt(run: FunctionRun, effect: OpenEffect, error: string, retryAfterMs: number | null): Obstacle
+  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at in the next run. */
+  crashed(effect: OpenEffect, entry: LedgerEntry): Obstacle
+  /** The time was over before the probe had answered. */
+  unanswered(effect: OpenEffect, why: string): Obstacle
+  /** Nothing but a person helps. */
+  park(effect: OpenEffect, entry: LedgerEntry): Obstacle
+  /** The call may not be made any more. */
+  exhausted(
+    run: FunctionRun,
+    effect: OpenEffect,
+    entry: LedgerEntry | null,
+    reason: 'cap_reached' | 'expired',
+  ): Obstacle
+  wait(run: FunctionRun, effect: OpenEffect, delayMs: number, error: string, inDoubt: boolean): Obstacle
+  /** The item is somebody else's by now. */
+  stale(effect: OpenEffect): Obstacle
+  /** A mistake in the function's text: retrying cannot mend it. */
+  misuse(run: FunctionRun, problem: string): Obstacle
+}
+
+const EXHAUSTED = {
+  cap_reached: 'all attempts of the retry profile are used up',
+  expired: 'it waited longer than it may',
+} as const
+
+export function makeObstacles(
+  deps: Pick<EngineDeps, 'random'> & { readonly time: StoreTime; readonly decisions: Decisions },
+): Obstacles {
+  const { time } = deps
+  return {
+    doubt(run, effect, error, retryAfterMs) {
+      const { item, route } = run.call
+      const { idempotent, keyTtlMs, probeAfterMs } = effect.abilities
+      const failureClass = idempotent ? 'transient' : 'unknown'
+      const step = decideNext(deps, item, route.document.retry, {
+        class: failureClass,
+        effect: 'maybe',
+        idempotent,
+        canRepeat: keyTtlMs !== null,
+        probeAfterMs,
+        retryAfterMs,
+      })
+      return makeObstacle(effect.key, {
+        step: step.step,
+        delayMs: step.step === 'again' ? step.delayMs : 0,
+        class: failureClass,
+        reason: step.step === 'dead' ? step.reason : 'cap_reached',
+        error: `effect '${effect.name}': ${error}`,
+        inDoubt: !idempotent,
+        guards: [reserveGuard(item, effect.key)],
+        writes: [settleLedger(effect.key, 'unknown', 'no-answer', null, null)],
+      })
+    },
+    crashed: (effect, entry) =>
+      makeObstacle(effect.key, {
+        step: 'again',
+        class: 'unknown',
+        error: `the node stopped while effect '${effect.name}' was under way; it may be there`,
+        inDoubt: !effect.abilities.idempotent,
+        guards: [ledgerGuard(entry)],
+        writes: [settleLedger(effect.key, 'unknown', 'crash', null, null)],
+      }),
+    unanswered: (effect, why) =>
+      makeObstacle(effect.key, {
+        step: 'again',
+        delayMs: SHORT_WAIT_MS,
+        class: 'unknown',
+        error: `effect '${effect.name}': the probe gave no answer: ${why}`,
+        inDoubt: true,
+      }),
+    park: (effect, entry) =>
+      makeObstacle(effect.key, {
+        step: 'park',
+        class: 'unknown',
+        counts: 'nothing',
+        inDoubt: true,
+        error: `the outcome of effect '${effect.name}' is unknown and cannot be asked for`,
+        guards: [ledgerGuard(entry)],
+      }),
+    exhausted(run, effect, entry, reason) {
+      const { work } = run.call.item
+      const inDoubt = isDoubt(run, effect, entry)
+      return makeObstacle(effect.key, {
+        step: inDoubt ? 'park' : 'dead',
+        counts: 'nothing',
+        class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+        reason,
+        error: work.lastError ?? EXHAUSTED[reason],
+        inDoubt,
+        guards: entry === null ? [] : [ledgerGuard(entry)],
+      })
+    },
+    wait: (run, effect, delayMs, error, inDoubt) =>
+      makeWait(effect.key, run.call.item.work, time.now(), {
+        delayMs,
+        error: `effect '${effect.name}': ${error}`,
+        inDoubt,
+      }),
+    stale: (effect) =>
+      makeObstacle(effect.key, {
+        step: 'stale',
+        error: 'the item is no longer in the hands of this node',
+      }),
+    misuse: (run, problem) => makeObstacle(run.key, { step: 'dead', class: 'validation', error: problem }),
+  }
+}
+
+/** An earlier call of this item may have had the effect, and repeating it is not harmless. */
+export function isDoubt(run: FunctionRun, { abilities }: OpenEffect, entry: LedgerEntry | null): boolean {
+  return entry?.state === 'unknown' && entry.work === run.call.item.work.id && !abilities.idempotent
+}

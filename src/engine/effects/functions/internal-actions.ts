@@ -1,0 +1,388 @@
+// Actions that begin inside the process: functions and emitted events. Their ledger entry, their result and what they
+// emitted are one commit with the item's end. What a function does to the outside is `ctx.effect` (function-effects.ts).
+
+import type { EmitAction, FunctionAction } from '../../../core/action/index.ts'
+import { messageOf } from '../../../core/errors/index.ts'
+import type { FailureClass } from '../../../core/failure/index.ts'
+import { failedFunction, findJsonFault, tellFailure } from '../../../core/function/index.ts'
+import { DEFAULT_TENANT, type Ids, type InstanceId } from '../../../core/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../../core/json/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../../core/ledger/index.ts'
+import { EMPTY_NOTE } from '../../../core/work/index.ts'
+import { CodeRefusedError, type FunctionOutcome } from '../../../ports/code.ts'
+import type { Guard, Write } from '../../../ports/store.ts'
+import type { EventPlan, PlanEvent, Planned, StoreTime, UnitOfWork } from '../../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../../config.ts'
+import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../events/index.ts'
+import type { Lease } from '../../leases/index.ts'
+import { lineOf } from '../../observe/index.ts'
+import { scrubOf, sealResult } from '../../secrets/index.ts'
+import { done, SETTLE_MARGIN_MS, type Settlement, type Settler, skipped } from '../../settlement/index.ts'
+import type { InternalCall } from '../call.ts'
+import { countersOf, isFirstRun, isFresh, ledgerGuard, newEntry } from '../call-outcome.ts'
+import type { FunctionConnections } from './connection-caller.ts'
+import type { FunctionEffects } from './function-effects.ts'
+import type { FunctionEnds } from './function-end.ts'
+import { FunctionRun, type FunctionTools } from './function-run.ts'
+
+export interface InternalActions {
+  /** Ends the item if the ledger has its effect already. */
+  endKnown(call: InternalCall): Promise<boolean>
+  /** Parks an item that may not run again, if an effect of its function is in doubt. */
+  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+  runFunction(call: InternalCall, action: FunctionAction): Promise<void>
+  runEmit(call: InternalCall, action: EmitAction): Promise<void>
+  /** Done, with its ledger entry, unless the ledger knows the key. */
+  complete(call: InternalCall, result: string | null, startedAt: number, extra: Extra): Promise<Settlement>
+  /** After `complete`: what stood in the way ends the item too, or puts it back. */
+  settleKnown(call: InternalCall, settlement: Settlement): Promise<void>
+}
+
+/** What a completed action brings besides its ledger entry. */
+export interface Extra {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  /** What else ends with the item; their writes are among `writes`. Left out: nothing does. */
+  readonly plans?: readonly Planned[]
+  /** What it gave. */
+  readonly said?: JsonValue
+  /** The instance that a step began and waits for. */
+  readonly waitsFor?: InstanceId
+}
+
+export interface InternalFailure {
+  readonly class: FailureClass
+  readonly error: string
+  readonly retryAfterMs: number | null
+}
+
+/** What one run may emit: its events are one commit with its end. */
+const EMITTED_MAX = 100
+const EMITTED_LENGTH_MAX = 1_048_576
+
+export function makeInternalActions(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'seal'> & {
+    readonly ids: Ids
+    readonly settler: Settler
+    readonly lease: Lease
+    readonly time: StoreTime
+    readonly effects: FunctionEffects
+    readonly ends: FunctionEnds
+    readonly connections: FunctionConnections
+    readonly plan: PlanEvent
+    readonly unitOfWork: Pick<UnitOfWork, 'settling' | 'release'>
+    fail(call: InternalCall, failure: InternalFailure): Promise<void>
+    hold(call: InternalCall, entry: LedgerEntry): Promise<void>
+  },
+  config: Pick<EngineConfig, 'resultBytesMax'>,
+): InternalActions {
+  const { store, clock, code, log, settler, lease, time, effects, ends } = deps
+
+  /** Done, unless the ledger knows the key: then the first effect stands and this item points to it. */
+  const complete: InternalActions['complete'] = (call, result, startedAt, extra) => {
+    const settle = () => completeFree(call, result, startedAt, extra)
+    return extra.plans === undefined ? settle() : deps.unitOfWork.settling(extra.plans, settle)
+  }
+
+  const completeFree = async (
+    call: InternalCall,
+    result: string | null,
+    startedAt: number,
+    extra: Extra,
+  ): Promise<Settlement> => {
+    const settlement = await completeOver(call, result, startedAt, extra, { g: 'unreserved', key: call.key })
+    if (settlement.ok || settlement.why === 'stale' || settlement.found?.f !== 'ledger') return settlement
+    const { entry } = settlement.found
+    const isFree = entry.state === 'released' || (entry.state === 'done' && isRepetition(call, entry))
+    if (!isFree) return settlement
+    return completeOver(call, result, startedAt, extra, ledgerGuard(entry))
+  }
+
+  const completeOver = async (
+    call: InternalCall,
+    result: string | null,
+    startedAt: number,
+    extra: Extra,
+    free: Guard,
+  ): Promise<Settlement> => {
+    const { item, route, key } = call
+    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
+    const durationMs = Math.round(clock.monotonic() - startedAt)
+    const note = { ...EMPTY_NOTE, key, durationMs }
+    const entry = newEntry(item, key)
+    const first = counters.attempts === 1
+    const settlement = await settler.settle(item, route, {
+      to: 'done',
+      counters,
+      note,
+      guards: [free, ...extra.guards],
+      writes: [
+        { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
+        ...extra.writes,
+      ],
+      ...(extra.said === undefined ? {} : { said: extra.said }),
+      ...(extra.waitsFor === undefined ? {} : { waitsFor: extra.waitsFor }),
+      attempt: first
+        ? null
+        : {
+            number: counters.attempts,
+            startedAt: clock.now() - durationMs,
+            durationMs,
+            outcome: 'done',
+            class: null,
+            httpStatus: null,
+            error: null,
+          },
+    })
+    if (settlement.ok) report(call, 'DONE', counters.attempts, durationMs)
+    return settlement
+  }
+
+  const report = (call: InternalCall, action: string, attempt: number, durationMs: number | null) => {
+    const { item, route, key } = call
+    const facts = {
+      route: route.document.name,
+      work: item.work.id,
+      definition: item.work.definition,
+      key,
+      attempt,
+      durationMs,
+    }
+    log.control(lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, facts))
+  }
+
+  /** What stood in the way of an action inside the process. */
+  const settleKnown = async (call: InternalCall, settlement: Settlement): Promise<void> => {
+    if (settlement.ok || settlement.why === 'stale') return
+    const entry = settlement.found?.f === 'ledger' ? settlement.found.entry : null
+    if (entry !== null && entry.state !== 'done') return deps.hold(call, entry)
+    // Either the ledger has the effect, or an emitted event is known by its dedup key: both are the same effect.
+    const own = entry === null || entry.work === call.item.work.id
+    const effectRef = own ? (entry?.effectRef ?? null) : (entry.effectRef ?? entry.work)
+    const saying = {
+      counters: countersOf(call.item),
+      note: { ...EMPTY_NOTE, key: call.key, effectRef },
+    }
+    const ended = await settler.settle(call.item, call.route, own ? done(saying) : skipped(saying))
+    if (ended.ok) report(call, own ? 'DONE' : 'DEDUPE_HIT', call.item.work.attempts, null)
+  }
+
+  const endKnown: InternalActions['endKnown'] = async (call) => {
+    if (isFresh(call.item)) return false
+    const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
+    if (entry?.state !== 'done' || isRepetition(call, entry)) return false
+    await settleKnown(call, { ok: false, why: 'guard', index: 0, found: { f: 'ledger', entry } })
+    return true
+  }
+
+  const tools: FunctionTools = {
+    clock,
+    log,
+    effect: effects.perform,
+    connection: deps.connections.caller,
+    emit(run, subject, data) {
+      const refusal = run.refusal()
+      if (refusal !== null) throw new Error(refusal)
+      const named = String(subject)
+      const fault =
+        findEmitFault(run.call.item, named)?.error ??
+        findJsonFault(data === undefined ? null : data, 'the data')
+      if (fault !== null) throw terminal(`emit('${named.slice(0, 200)}'): ${fault}`)
+      run.emitted ??= []
+      const text = stringifyJson((data ?? null) as JsonValue)
+      run.emittedLength += text.length
+      if (run.emitted.length >= EMITTED_MAX || run.emittedLength > EMITTED_LENGTH_MAX) {
+        throw terminal(
+          `one run may emit ${EMITTED_MAX} events of ${EMITTED_LENGTH_MAX} bytes together: emit one that others work off`,
+        )
+      }
+      // Read back: the function may change its object before the run is over.
+      run.emitted.push(makeEmitted(named, parseJson(text)))
+    },
+    heartbeat(run, detail) {
+      if (run.refusal() !== null) return
+      const { item, route } = run.call
+      if (detail !== undefined) {
+        const fields = {
+          route: route.document.name,
+          work: item.work.id,
+          detail: scrubOf(item.event)(shown(detail)),
+        }
+        log.info('function.heartbeat', fields)
+      }
+      // Said before it first waited: its time only begins.
+      if (run.deadline === 0) return
+      const saidAt = clock.monotonic()
+      const givenMs = Math.min(run.action.timeoutMs, latestEnd(run) - time.now())
+      // The time is longer only if the node holds the item for as long.
+      void Promise.resolve(lease.covers(item.owner, givenMs + SETTLE_MARGIN_MS)).then((isCovered) => {
+        if (isCovered && !run.isLate) run.deadline = Math.max(run.deadline, saidAt + givenMs)
+      })
+    },
+  }
+
+  /** Looked up where it is run: what was open when the route was applied may be closed by now. */
+  const refuseClosed = async (call: InternalCall, { codeHash, name }: FunctionAction): Promise<boolean> => {
+    const { tenant } = call.item.work
+    let isOpen = false
+    try {
+      isOpen = await code.isOpen(codeHash, name, tenant)
+    } catch (error) {
+      if (error instanceof CodeRefusedError) throw error
+      // Nobody knows yet, and nothing was run.
+      await deps.fail(call, { class: 'transient', error: messageOf(error), retryAfterMs: null })
+      return true
+    }
+    if (isOpen) return false
+    const error = `there is no function \`${name}\` for this tenant any more`
+    if (await ends.parkDoubt(call, error)) return true
+    await deps.fail(call, { class: 'config', error, retryAfterMs: null })
+    return true
+  }
+
+  const runFunction: InternalActions['runFunction'] = async (call, action) => {
+    if (call.item.work.tenant !== DEFAULT_TENANT && (await refuseClosed(call, action))) return
+    const startedAt = clock.monotonic()
+    const run = new FunctionRun(call, action, tools)
+    let outcome: FunctionOutcome
+    try {
+      const ran = code.run(action.codeHash, action.name, action.input(call.scope), run)
+      outcome = ran instanceof Promise || run.open > 0 ? await untilOver(run, ran) : ran
+      run.isOver = true
+      if (run.obstacles !== null || !isFirstRun(call.item)) {
+        if (await ends.endStopped(run, outcome)) return
+      }
+      await endAsSaid(run, outcome, startedAt)
+    } finally {
+      run.end()
+    }
+  }
+
+  const endAsSaid = async (run: FunctionRun, outcome: FunctionOutcome, startedAt: number): Promise<void> => {
+    const { call } = run
+    if (outcome.kind === 'failed') {
+      return deps.fail(call, {
+        class: outcome.how === 'terminal' ? 'validation' : 'transient',
+        error: tellFailure(outcome),
+        retryAfterMs: outcome.afterMs,
+      })
+    }
+    const text = stringifyJson(outcome.value)
+    const result = text.length > config.resultBytesMax ? null : text
+    if (run.emitted === null) {
+      return settleKnown(call, await complete(call, result, startedAt, { ...NOTHING, said: outcome.value }))
+    }
+    const plans = planAllEmitted(call, run.emitted)
+    const settlement = await complete(call, result, startedAt, {
+      guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
+      writes: plans.flatMap(({ writes }) => writes),
+      plans,
+      said: outcome.value,
+    })
+    if (!settlement.ok) await settleKnown(call, settlement)
+  }
+
+  const planAllEmitted = (call: InternalCall, emitted: readonly Emitted[]): readonly EventPlan[] => {
+    const plans: EventPlan[] = []
+    try {
+      for (const [index, one] of emitted.entries())
+        plans.push(planEmitted(deps, call.item, one, `${keySent(call)}#${index}`))
+      return plans
+    } catch (error) {
+      deps.unitOfWork.release(plans)
+      throw error
+    }
+  }
+
+  /** The function has returned and all that it began is over, or its time is; what the store is asked is waited for. */
+  const untilOver = async (
+    run: FunctionRun,
+    ran: FunctionOutcome | Promise<FunctionOutcome>,
+  ): Promise<FunctionOutcome> => {
+    const outcome = await new Promise<FunctionOutcome>((resolve, reject) => {
+      const { timeoutMs } = run.action
+      run.deadline = clock.monotonic() + timeoutMs
+      let cancel: () => void = () => {}
+      const arm = (delayMs: number) => {
+        cancel = clock.after(delayMs, () => {
+          // A heartbeat has moved the end.
+          const leftMs = run.deadline - clock.monotonic()
+          if (leftMs > 0) return arm(leftMs)
+          run.isHeldByStore = run.storeWaitMs(clock.monotonic()) >= timeoutMs / 2
+          run.abort()
+          const why = `it took longer than ${timeoutMs} ms`
+          effects.abandon(run, why)
+          resolve(failedFunction('again', why))
+        })
+      }
+      arm(timeoutMs)
+      const over = async (): Promise<FunctionOutcome> => {
+        const said = await ran
+        if (run.open > 0) await run.idle()
+        return said
+      }
+      over()
+        .finally(() => cancel())
+        .then(resolve, reject)
+    })
+    if (run.open > 0) await run.idle()
+    return outcome
+  }
+
+  const runEmit: InternalActions['runEmit'] = async (call, action) => {
+    const { item, scope } = call
+    const key = keySent(call)
+    const startedAt = clock.monotonic()
+    const { subject, data } = action.render(scope)
+    const fault = findEmitFault(item, subject)
+    if (fault !== null) return deps.fail(call, { ...fault, retryAfterMs: null })
+    const plan = planEmitted(deps, item, makeEmitted(subject, data), key)
+    const settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
+      guards: [{ g: 'dedup', source: plan.event.source, key }],
+      writes: plan.writes,
+      plans: [plan],
+    })
+    if (!settlement.ok) await settleKnown(call, settlement)
+  }
+
+  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
+}
+
+/** The item is to make an effect once more that the ledger has. */
+function isRepetition({ item }: InternalCall, entry: LedgerEntry): boolean {
+  return entry.generation < item.work.generation
+}
+
+function keySent({ item, key }: InternalCall): string {
+  return keyOfGeneration(key, item.work.generation)
+}
+
+const NOTHING: Extra = { guards: [], writes: [] }
+
+/** How far a heartbeat may move the end: the item's own, and no call may outlive the key that it relies on. */
+function latestEnd(run: FunctionRun): number {
+  let latest = run.call.item.work.expiresAt
+  for (const { phase, until } of run.effects?.values() ?? []) {
+    if (phase === 'called' && until !== null) latest = Math.min(latest, until)
+  }
+  return latest
+}
+
+const DETAIL_LENGTH_MAX = 1_000
+
+/** Whatever a function says of itself is shown as far as it can be; a sign of life is none the less. */
+function shown(detail: unknown): string {
+  if (typeof detail === 'string') return detail.slice(0, DETAIL_LENGTH_MAX)
+  try {
+    return (stringifyJson(detail as JsonValue) ?? String(detail)).slice(0, DETAIL_LENGTH_MAX)
+  } catch {
+    return `a ${typeof detail} that cannot be shown`
+  }
+}
+
+/** Known by its mark, as the errors of src/sdk are. */
+function terminal(message: string): Error {
+  return Object.assign(new Error(message), {
+    [Symbol.for('millrace.consequence')]: { how: 'terminal', afterMs: null },
+  })
+}

@@ -1,0 +1,43 @@
+// One request of a call: through the door of its connection where it has one, or as it is; and what it means.
+//
+// Invariant: IX3 a request whose secrets are hidden is not sent.
+
+import { isForShow, type RenderedRequest } from '../../core/action/index.ts'
+import type { CallPolicy, CallVerdict } from '../../core/failure/index.ts'
+import { makeRedact } from '../../core/secret/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { HttpClient } from '../../ports/http-client.ts'
+import type { Decisions } from '../settlement/index.ts'
+import type { InternalCall, SendOptions, Sent } from './call.ts'
+import { factsOf, traced } from './call-outcome.ts'
+import { redactOutcome } from './redacted-exchange.ts'
+import { notSentOutcome } from './request-secrets.ts'
+
+export async function sendFor(
+  call: Pick<InternalCall, 'item' | 'through'>,
+  http: HttpClient,
+  request: RenderedRequest,
+  options: SendOptions,
+): Promise<Sent> {
+  const { item, through } = call
+  if (isForShow(request)) return { outcome: NOT_OPENED, error: null, judge: null }
+  if (through !== undefined) return through.send(request, options)
+  const { hidden = [], onChunk, ...rest } = options
+  const traces = { ...traced({ item, request }), tenant: item.work.tenant }
+  if (hidden.length === 0)
+    return { outcome: await http.send({ ...traces, ...options }), error: null, judge: null }
+  const redact = makeRedact(hidden)
+  const chunks = onChunk === undefined ? {} : { onChunk: (text: string) => onChunk(redact(text)) }
+  const outcome = await http.send({ ...traces, ...rest, ...chunks })
+  return { outcome: redactOutcome(outcome, redact), error: null, judge: null }
+}
+
+const NOT_OPENED = notSentOutcome('the secrets of the request were not read')
+
+export function verdictOf(
+  sent: Sent,
+  policy: CallPolicy,
+  { decisions, now }: { readonly decisions: Pick<Decisions, 'classifyCall'>; readonly now: Instant },
+): CallVerdict {
+  return sent.judge === null ? decisions.classifyCall(factsOf(sent.outcome, now), policy) : sent.judge(policy)
+}

@@ -1,0 +1,134 @@
+// Events that actions emit and sources dispatch: checked, and planned like any event that comes in, so that they are kept,
+// matched and counted alike. They are written with the end of the item that made them or with the event that caused them, or
+// not at all.
+
+import { CANONICAL_HEADER } from '../../core/canonical/index.ts'
+import { hashText } from '../../core/definition/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { parseSubject } from '../../core/subject/index.ts'
+import { DAY } from '../../core/time/index.ts'
+import type { EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Item } from '../leases/index.ts'
+import { sensitiveOfCaused } from '../secrets/index.ts'
+
+export interface Emitted {
+  readonly subject: string
+  readonly data: JsonValue
+  /** The data as it will be kept. */
+  readonly text: string
+}
+
+/** An event that causes itself, directly or around a circle, is stopped after this many steps. */
+const HOPS_MAX = 32
+const HOPS_HEADER = 'millrace-hops'
+/** An emitted event is known by its key for as long as a replay may bring it again. */
+const EMIT_DEDUP_MS = 30 * DAY
+
+/** What keeps an item from emitting under this subject, or null. */
+export function findEmitFault(
+  item: Item,
+  subject: string,
+): { readonly class: 'config' | 'validation'; readonly error: string } | null {
+  const named = parseSubject(subject)
+  if (!named.ok) return { class: 'validation', error: named.problem.message }
+  const error = findHopsFault(item.header())
+  return error === null ? null : { class: 'config', error }
+}
+
+/** What keeps an event with these headers from causing another, or null. */
+export function findHopsFault(header: JsonValue): string | null {
+  if (hopsOf(header) < HOPS_MAX) return null
+  return `an event that causes itself was stopped after ${HOPS_MAX} steps`
+}
+
+export function makeEmitted(subject: string, data: JsonValue): Emitted {
+  return { subject, data, text: stringifyJson(data) }
+}
+
+/** Takes slots for what it matches; they must be settled. */
+export function planEmitted(
+  deps: { readonly ids: Ids; readonly plan: PlanEvent },
+  item: Item,
+  { subject, data, text }: Emitted,
+  dedupKey: string,
+): EventPlan {
+  const { event, work } = item
+  const header = nextHeader(item.header())
+  const draft = draftCaused(deps.ids, event, header, { subject, data, text })
+  return deps.plan({ ...draft, source: work.consumer, dedupKey }, data, header, EMIT_DEDUP_MS)
+}
+
+/** The key of what is made of an event: the same however often it is matched, and in whatever order its rules are written. */
+export function dispatchKey(parent: Pick<NewEvent, 'id'>, name: string): string {
+  return `${parent.id}:${name}`
+}
+
+export interface DispatchedDraft {
+  readonly draft: Omit<NewEvent, 'matched'>
+  readonly payload: JsonValue
+  readonly header: JsonValue
+  readonly dedupForMs: number
+}
+
+/** `consumer`: `source:<name>`. It is the same occurrence under another name. */
+export function draftDispatched(
+  ids: Pick<Ids, 'event'>,
+  parent: Omit<NewEvent, 'matched'>,
+  parentHeader: JsonValue,
+  consumer: string,
+  dispatched: Emitted & { readonly name: string },
+): DispatchedDraft {
+  const header = nextHeader(parentHeader)
+  const draft = draftCaused(ids, parent, header, dispatched)
+  const dedupKey = dispatchKey(parent, dispatched.name)
+  return {
+    draft: { ...draft, source: consumer, occurredAt: parent.occurredAt, dedupKey },
+    payload: dispatched.data,
+    header,
+    dedupForMs: EMIT_DEDUP_MS,
+  }
+}
+
+/** One step further; what follows from a canonical event says so. */
+export function nextHeader(header: JsonValue): Readonly<Record<string, string>> {
+  const hops = { [HOPS_HEADER]: String(hopsOf(header) + 1) }
+  return isRecord(header) && Object.hasOwn(header, CANONICAL_HEADER)
+    ? { ...hops, [CANONICAL_HEADER]: '1' }
+    : hops
+}
+
+function draftCaused(
+  ids: Pick<Ids, 'event'>,
+  parent: Omit<NewEvent, 'matched'>,
+  header: Readonly<Record<string, string>>,
+  { subject, text }: Emitted,
+): Omit<NewEvent, 'matched' | 'source' | 'dedupKey'> {
+  return {
+    id: ids.event(),
+    tenant: parent.tenant,
+    subject,
+    objectType: parent.objectType,
+    objectId: parent.objectId,
+    occurredAt: null,
+    correlationId: parent.correlationId,
+    causationId: parent.id,
+    traceId: parent.traceId,
+    payloadHash: hashText(text),
+    headers: stringifyJson(header),
+    data: text,
+    raw: null,
+    sensitive: sensitiveOfCaused(parent, text),
+  }
+}
+
+function isRecord(value: JsonValue): value is Readonly<Record<string, JsonValue>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumeral(value)
+}
+
+function hopsOf(header: JsonValue): number {
+  if (!isRecord(header)) return 0
+  const hops = Number(header[HOPS_HEADER] ?? 0)
+  return Number.isInteger(hops) && hops > 0 ? hops : 0
+}

@@ -1,0 +1,14 @@
+// Makes the events that actions emit and that the engine publishes about itself.
+
+export { canonicalEvent, canonicalKey } from './canonical-events.ts'
+export {
+  type DispatchedDraft,
+  dispatchKey,
+  draftDispatched,
+  type Emitted,
+  findEmitFault,
+  findHopsFault,
+  makeEmitted,
+  nextHeader,
+  planEmitted,
+} from './emitted-events.ts'

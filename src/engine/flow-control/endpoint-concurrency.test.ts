@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { makeWindows } from './endpoint-concurrency.ts'
+
+const CONSUMER = 'subscription:crm'
+const ROUTE = { consumer: CONSUMER, hash: 'h', document: {} } as Route
+
+function makeWorld() {
+  let now = 1_000
+  const rooms: number[] = []
+  const windows = makeWindows({
+    time: { now: () => now, heard: () => {} },
+    random: { unit: () => 0.5 },
+    wake: () => {},
+    room: (delayMs) => rooms.push(delayMs),
+  })
+  const end = () => windows.end(DEFAULT_TENANT, CONSUMER)
+  const room = () => windows.room(DEFAULT_TENANT, ROUTE)
+  const fill = () => {
+    for (let { max } = room(); max > 0; max -= 1) windows.begin(DEFAULT_TENANT, CONSUMER)
+    windows.took(DEFAULT_TENANT, CONSUMER, false)
+  }
+  return {
+    windows,
+    rooms,
+    end,
+    room,
+    fill,
+    grow: () => {
+      const ended = { startedAt: now, sign: 'well', retryAfterMs: null } as const
+      for (let n = 0; n < 4; n += 1) windows.told(DEFAULT_TENANT, CONSUMER, ended)
+    },
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+test('[DY20] a small window is filled again at once, and one that nothing waits for tells nobody', () => {
+  const world = makeWorld()
+  expect(world.room()).toEqual({ max: 4, until: null })
+  world.fill()
+  world.end()
+  expect([world.room(), world.rooms]).toEqual([{ max: 1, until: null }, [0]])
+  world.windows.took(DEFAULT_TENANT, CONSUMER, true)
+  world.end()
+  expect([world.room(), world.rooms]).toEqual([{ max: 2, until: null }, [0]])
+})
+
+test('[DY20] a large window is filled when a quarter of it is free, or after a moment', () => {
+  const world = makeWorld()
+  world.grow()
+  world.fill()
+  expect(world.room()).toEqual({ max: 0, until: null })
+  for (let n = 0; n < 15; n += 1) world.end()
+  expect(world.room()).toEqual({ max: 0, until: 1_005 })
+  world.end()
+  expect(world.room()).toEqual({ max: 16, until: null })
+  expect(world.rooms).toEqual([...Array.from({ length: 15 }, () => 5), 0])
+  world.fill()
+  world.pass(100)
+  world.end()
+  expect(world.room()).toEqual({ max: 0, until: 1_105 })
+  world.pass(5)
+  expect(world.room()).toEqual({ max: 1, until: null })
+})

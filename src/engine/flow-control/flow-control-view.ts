@@ -1,0 +1,84 @@
+// What people see of the pace of routes, and the one thing that they may do about it.
+
+import { AppError } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Pace, RoutePace } from './flow-control.ts'
+
+export interface PaceView extends RoutePace {
+  readonly route: string
+  readonly status: Route['status']
+  readonly priority: 'high' | 'normal' | 'low'
+  readonly drainProfile: string | null
+}
+
+/** Each stops at `cappedAt`. */
+export interface PaceCounts {
+  readonly ready: number
+  readonly waiting: number
+  readonly leased: number
+  readonly cappedAt: number
+}
+
+export interface PaceActions {
+  /** As this node knows it, by name. */
+  list(tenant: TenantId): readonly PaceView[]
+  /** Throws AppError `not_found`. */
+  one(tenant: TenantId, name: string): Promise<PaceView & { readonly work: PaceCounts }>
+  /** Throws AppError `not_found`, or `conflict` when it is closed. */
+  closeCircuit(
+    tenant: TenantId,
+    name: string,
+    word: { readonly by: string; readonly reason: string },
+  ): Promise<PaceView>
+}
+
+const COUNTED_MAX = 200
+
+export function makePaceActions(deps: {
+  readonly store: Store
+  readonly log: Log
+  readonly registry: Registry
+  readonly pace: Pace
+}): PaceActions {
+  const { store, log, registry, pace } = deps
+
+  const find = (tenant: TenantId, name: string): Route => {
+    const route = registry.route(tenant, `route:${name}`)
+    if (route === null) throw new AppError('not_found', `there is no route \`${name}\` in force`)
+    return route
+  }
+
+  const view = (tenant: TenantId, route: Route): PaceView => ({
+    route: route.document.name,
+    status: route.status,
+    priority: route.document.priority ?? 'normal',
+    drainProfile: route.document.drain?.profile ?? null,
+    ...pace.view(tenant, route),
+  })
+
+  return {
+    list: (tenant) =>
+      registry
+        .routes(tenant)
+        .map((route) => view(tenant, route))
+        .sort((a, b) => (a.route < b.route ? -1 : 1)),
+    async one(tenant, name) {
+      const route = find(tenant, name)
+      const [open] = await store.forTenant(tenant).openCounts([route.consumer], COUNTED_MAX)
+      const { ready = 0, waiting = 0, leased = 0 } = open ?? {}
+      return { ...view(tenant, route), work: { ready, waiting, leased, cappedAt: COUNTED_MAX } }
+    },
+    async closeCircuit(tenant, name, { by, reason }) {
+      const route = find(tenant, name)
+      if (!(await pace.closeCircuit(tenant, route))) {
+        throw new AppError('conflict', `the circuit of \`${name}\` is closed`)
+      }
+      log.info('circuit.closed', { tenant, route: name, by, reason })
+      return view(tenant, route)
+    },
+  }
+}

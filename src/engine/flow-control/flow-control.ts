@@ -1,0 +1,421 @@
+// When work may run: what the claim loop may take now, what a birth may, and what is asked right before a call. It puts circuits,
+// closed hosts, rates, drains and limits together; the decisions are the core's.
+//
+// Invariants: PA4 what may not run is neither claimed nor born leased, and costs no write. PA7 a token that was taken is used by a
+// call or given back. PA14 a limit is counted by the store; what this node knows of it only saves a question.
+
+import type { Circuit } from '../../core/circuit/index.ts'
+import type { Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { StoredRecord } from '../../ports/store.ts'
+import type { Followed } from '../../ports/wakes.ts'
+import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { connectionOf, type Registry } from '../definitions/index.ts'
+import type { Pace as CallPace } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
+import { makeCircuits } from './circuits.ts'
+import { makeHosts } from './closed-hosts.ts'
+import type { Entrance } from './connection-gate.ts'
+import { fixedHostOf, holdOf, nameOf } from './consumer-names.ts'
+import { makeDrains } from './drains.ts'
+import { makeWindows, type Windows } from './endpoint-concurrency.ts'
+import type { Token } from './node-permits.ts'
+import { makeRates } from './route-rates.ts'
+import { CONNECTION_BUCKETS } from './shared-connection-buckets.ts'
+import type { Draws } from './shared-permits.ts'
+
+export type Offer =
+  /** So many may be claimed; `limit`: while no more than that are leased anywhere. */
+  | { readonly is: 'open'; readonly max: number; readonly limit?: number }
+  /** Something must be written down first, if anything is due at all. */
+  | { readonly is: 'ask' }
+  /** null: until one of its own items is over. */
+  | { readonly is: 'closed'; readonly untilAt: Instant | null }
+
+export interface RoutePace {
+  readonly circuit: Circuit
+  readonly rate: { readonly perMinute: number; readonly burst: number; readonly tokens: number } | null
+  readonly host: { readonly name: string; readonly closedUntil: Instant | null } | null
+  readonly drain: { readonly nextAt: Instant; readonly left: number } | null
+  readonly limit: { readonly limit: number; readonly running: number } | null
+}
+
+export interface Pace extends CallPace {
+  offer(tenant: TenantId, consumer: string): Offer
+  /** After `ask`, when something is due. Answers whether it may be claimed by now. */
+  begin(tenant: TenantId, consumer: string, owner: Incarnation): Promise<boolean>
+  /** After `ask`, when nothing is due. */
+  skip(tenant: TenantId, consumer: string): void
+  /** `isDry`: all that was due was claimed. */
+  took(tenant: TenantId, consumer: string, count: number, isDry: boolean): void
+  /** Before it runs. */
+  claimed(item: Item): void
+  /** It is out of our hands. Answers whether its consumer may be offered more by that. */
+  finished(item: Item): boolean
+  /** Whether an item may be born in our hands. */
+  bears(tenant: TenantId, route: Route): boolean
+  /** Learns what is written down of a tenant. */
+  learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
+  view(tenant: TenantId, route: Route): RoutePace
+  closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
+  /** An item that is about to be born in our hands. */
+  born(tenant: TenantId, route: Route): void
+  /** It was not. */
+  unborn(tenant: TenantId, route: Route | null): void
+  /** The call of a delivery is over: its endpoint can take the next one. */
+  called(item: Item): void
+  /** Of the endpoints of subscriptions. */
+  readonly windows: Windows
+}
+
+/** What an item took when it was claimed. */
+interface Ticket {
+  readonly route: Route
+  /** Claimed: it counts for the limit and the cycle of its route. */
+  readonly isCounted: boolean
+  token: Token | null
+  isCalled: boolean
+}
+
+const NO_TICKET = { token: null, isCalled: false }
+const FREE: Offer = { is: 'open', max: Number.POSITIVE_INFINITY }
+const RECORDS_PAGE = 200
+/** Of a step whose connection is closed, where nobody says until when; and at most, for it may open before. */
+const STEP_WAIT_MS = 5_000
+const STEP_WAIT_MS_MAX = 30_000
+
+export function makePace(
+  deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
+    readonly registry: Registry
+    readonly time: StoreTime
+    readonly ids: Ids
+    readonly commits: Commits
+    readonly decisions: Decisions
+    /** Of connections that routes and steps name. */
+    readonly entrance: Entrance
+    /** Tokens of all nodes; null: this one is alone. */
+    readonly draws: Draws | null
+    /** The same, as far as it is written down. */
+    learnConnections(tenant: TenantId): Promise<void>
+    plan: PlanEvent
+    readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
+    wake(delayMs?: number): void
+    /** An endpoint can take more. */
+    room(delayMs: number): void
+  },
+): Pace {
+  const { store, registry, time, entrance } = deps
+  const circuits = makeCircuits(deps)
+  const hosts = makeHosts(deps)
+  const rates = makeRates(deps)
+  const drains = makeDrains(deps)
+  const windows = makeWindows(deps)
+  const tickets = new Map<string, Ticket>()
+  /** Of routes with a limit. */
+  const running = new Map<string, number>()
+  /** Who asked a host that is not open. */
+  const entered = new Map<string, string>()
+  /** Deliveries whose call is over, while what came of it is written down. */
+  const called = new Set<string>()
+
+  const offer: Pace['offer'] = (tenant, consumer) => {
+    const route = registry.route(tenant, consumer)
+    if (route === null) return FREE
+    const gate = circuits.gate(tenant, consumer)
+    if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
+    let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
+    const named = connectionOf(route.document.do)
+    const door = named === null ? null : entrance.offer(tenant, named)
+    if (door?.is === 'closed') return { is: 'closed', untilAt: door.untilAt }
+    if (door?.is === 'open') max = Math.min(max, door.max)
+    if (route.of?.kind === 'delivery') {
+      const room = windows.room(tenant, route)
+      if (room.max === 0) return { is: 'closed', untilAt: room.until }
+      max = room.max
+    }
+    if (!hosts.isQuiet()) {
+      const host = fixedHostOf(route)
+      const allows = host === null ? 'all' : hosts.allows(tenant, host)
+      if (allows === 'none')
+        return { is: 'closed', untilAt: host === null ? null : hosts.opensAt(tenant, host) }
+      if (allows === 'one') max = 1
+    }
+    const { rateLimit, drain, batch } = route.document
+    let mustDraw = false
+    if (rateLimit !== undefined) {
+      const room = rates.room(tenant, consumer, rateLimit)
+      const untilAt = room > 0 ? null : rates.nextAt(tenant, consumer, rateLimit)
+      if (untilAt !== null) return { is: 'closed', untilAt }
+      if (room === 0) mustDraw = true
+      max = Math.min(max, room * (batch?.size ?? 1))
+    }
+    const limit = limitOf(route)
+    if (limit !== null) {
+      const left = limit - (running.get(nameOf(tenant, consumer)) ?? 0)
+      if (left <= 0) return { is: 'closed', untilAt: null }
+      max = Math.min(max, left)
+    }
+    if (drain !== undefined) {
+      const step = drains.step(tenant, route)
+      if (step.do === 'wait') return { is: 'closed', untilAt: step.forCycle ? null : step.untilAt }
+      if (step.do === 'begin') return { is: 'ask' }
+      max = Math.min(max, step.max)
+    }
+    if (mustDraw || gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
+    const fence = limit ?? drain?.events
+    return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
+  }
+
+  const takeToken = (item: Item, route: Route, ticket: Ticket) => {
+    const { rateLimit } = route.document
+    if (rateLimit === undefined) return
+    ticket.token = rates.take(item.work.tenant, item.work.consumer, rateLimit)
+  }
+
+  const drawFor = async (tenant: TenantId, route: Route) => {
+    const { rateLimit, batch } = route.document
+    if (rateLimit === undefined || rates.room(tenant, route.consumer, rateLimit) > 0) return
+    if (rates.nextAt(tenant, route.consumer, rateLimit) !== null) return
+    // A batch makes its call when it is full or its time is up.
+    await rates.draw(tenant, route.consumer, rateLimit, batch?.maxWaitMs ?? 0)
+  }
+
+  const readAll = async (
+    tenant: TenantId,
+    kind: 'circuit' | 'bucket' | 'rate',
+    prefix = '',
+  ): Promise<readonly StoredRecord[]> => {
+    const found: StoredRecord[] = []
+    let cursor: string | null = null
+    do {
+      const page = await store.forTenant(tenant).records({ kind, prefix, cursor, limit: RECORDS_PAGE })
+      found.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return found
+  }
+
+  const mayCall: Pace['mayCall'] = (item, route, host) => {
+    const { tenant, consumer } = item.work
+    if (!circuits.isQuiet()) {
+      circuits.claimed(item)
+      const isFree = circuits.gate(tenant, consumer).is === 'closed' || circuits.isTry(item)
+      if (!isFree) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
+    }
+    const { rateLimit } = route.document
+    const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
+    const needsToken = rateLimit !== undefined && lacksToken(ticket)
+    if (needsToken && rates.room(tenant, consumer, rateLimit) === 0) {
+      const nextAt = rates.nextAt(tenant, consumer, rateLimit)
+      const delayMs = nextAt === null ? SHORT_WAIT_MS : Math.max(1, nextAt - time.now())
+      return { delayMs, why: 'the rate of its route is used up' }
+    }
+    if (host !== null && !hosts.isQuiet()) {
+      const name = host.toLowerCase()
+      if (!hosts.enter(item, name)) {
+        // Where the host is known beforehand nobody claims it until then.
+        const opensAt = hosts.opensAt(tenant, name)
+        const delayMs = Math.max(SHORT_WAIT_MS, (opensAt ?? 0) - time.now())
+        return { delayMs, why: `${name} asked to be left alone for a while` }
+      }
+      entered.set(holdOf(item), name)
+    }
+    const closed = enterConnection(item, route)
+    if (closed !== null) {
+      leaveHost(item)
+      return closed
+    }
+    if (needsToken) {
+      const own: Ticket = ticket ?? { ...NO_TICKET, route, isCounted: false }
+      own.isCalled = false
+      takeToken(item, route, own)
+      tickets.set(holdOf(item), own)
+    }
+    return null
+  }
+
+  const enterConnection: (
+    item: Item,
+    route: Route,
+  ) => { readonly delayMs: number; readonly why: string } | null = (item, route) => {
+    const named = connectionOf(route.document.do)
+    const closed = named === null ? null : entrance.enter(item.work.tenant, named, holdOf(item))
+    if (closed === null) return null
+    // Nobody claims the work of a route until then; of a workflow nobody knows what its steps will be.
+    const isKnown = item.work.kind === 'route' || item.work.kind === 'batch'
+    const untilMs = closed.untilAt === null ? STEP_WAIT_MS : closed.untilAt - time.now()
+    const delayMs = isKnown ? SHORT_WAIT_MS : Math.min(Math.max(SHORT_WAIT_MS, untilMs), STEP_WAIT_MS_MAX)
+    return { delayMs, why: closed.why }
+  }
+
+  const leaveHost = (item: Item) => {
+    if (entered.size === 0) return
+    const host = entered.get(holdOf(item))
+    if (host === undefined) return
+    entered.delete(holdOf(item))
+    hosts.leave(item, host)
+  }
+
+  return {
+    offer,
+    async begin(tenant, consumer, owner) {
+      const route = registry.route(tenant, consumer)
+      if (route === null) return true
+      if (route.document.drain !== undefined && drains.step(tenant, route).do === 'begin') {
+        if (!(await drains.begin(tenant, route, owner))) return false
+      }
+      if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
+      const named = connectionOf(route.document.do)
+      if (named !== null && entrance.offer(tenant, named).is === 'ask') await entrance.begin(tenant, named)
+      if (deps.draws !== null) await drawFor(tenant, route)
+      return offer(tenant, consumer).is === 'open'
+    },
+    skip(tenant, consumer) {
+      const route = registry.route(tenant, consumer)
+      if (route !== null && drains.step(tenant, route).do === 'begin') drains.skip(tenant, route)
+    },
+    took(tenant, consumer, count, isDry) {
+      const route = registry.route(tenant, consumer)
+      if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
+      if (route?.of?.kind === 'delivery') windows.took(tenant, consumer, isDry)
+    },
+    claimed(item) {
+      const { tenant, consumer, kind } = item.work
+      if (kind === 'delivery') windows.begin(tenant, consumer)
+      if (!circuits.isQuiet()) circuits.claimed(item)
+      const route = kind === 'intake' ? null : registry.route(tenant, consumer)
+      if (route === null) return
+      const { rateLimit, drain, batch } = route.document
+      const limit = limitOf(route)
+      if (rateLimit === undefined && drain === undefined && limit === null) return
+      const ticket: Ticket = { ...NO_TICKET, route, isCounted: true }
+      tickets.set(holdOf(item), ticket)
+      // Of a batch the call itself takes one, and not each of its members.
+      if (batch === undefined) takeToken(item, route, ticket)
+      const name = nameOf(tenant, consumer)
+      if (limit !== null) running.set(name, (running.get(name) ?? 0) + 1)
+    },
+    finished(item) {
+      const { tenant, consumer } = item.work
+      leaveHost(item)
+      entrance.finished(holdOf(item))
+      circuits.finished(item)
+      if (item.work.kind === 'delivery' && !called.delete(holdOf(item))) windows.end(tenant, consumer)
+      const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
+      if (ticket === undefined) return false
+      tickets.delete(holdOf(item))
+      const { rateLimit, drain } = ticket.route.document
+      let isFreed = false
+      if (rateLimit !== undefined && ticket.token !== null && !ticket.isCalled) {
+        rates.giveBack(tenant, consumer, rateLimit, ticket.token)
+        isFreed = true
+      }
+      if (!ticket.isCounted) return isFreed
+      const name = nameOf(tenant, consumer)
+      const count = running.get(name)
+      if (count !== undefined) {
+        if (count <= 1) running.delete(name)
+        else running.set(name, count - 1)
+        isFreed = true
+      }
+      if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
+      return isFreed
+    },
+    called(item) {
+      called.add(holdOf(item))
+      windows.end(item.work.tenant, item.work.consumer)
+    },
+    windows,
+    born(tenant, route) {
+      if (route.of?.kind === 'delivery') windows.begin(tenant, route.consumer)
+    },
+    unborn(tenant, route) {
+      if (route?.of?.kind === 'delivery') windows.end(tenant, route.consumer)
+    },
+    bears(tenant, route) {
+      if (route.of?.kind === 'delivery') return windows.bears(tenant, route)
+      const named = connectionOf(route.document.do)
+      if (named !== null && !entrance.bears(tenant, named)) return false
+      if (circuits.isQuiet() && hosts.isQuiet()) return true
+      if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
+      const host = fixedHostOf(route)
+      return host === null || hosts.allows(tenant, host) === 'all'
+    },
+    prepare(item, route) {
+      if (deps.draws === null) return null
+      const { tenant } = item.work
+      const named = connectionOf(route.document.do)
+      const entering = named === null ? null : entrance.prepare(tenant, named)
+      const { rateLimit } = route.document
+      const isRated = rateLimit !== undefined && lacksToken(tickets.get(holdOf(item)))
+      const drawing = isRated ? drawFor(tenant, route) : null
+      return entering === null && drawing === null ? null : prepared(entering, drawing)
+    },
+    mayCall,
+    unused(item) {
+      leaveHost(item)
+      entrance.leave(holdOf(item))
+    },
+    told({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
+      const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
+      if (ticket !== undefined) ticket.isCalled = true
+      if (host !== null) {
+        const name = host.toLowerCase()
+        entered.delete(holdOf(item))
+        if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
+        else hosts.answered(item, name)
+      }
+      if (isSeenTo === true) return entrance.used(holdOf(item))
+      const failureClass = told === 'done' ? null : told
+      const named = connectionOf(route.document.do)
+      if (named !== null) entrance.told(item.work.tenant, named.connection, holdOf(item), failureClass)
+      // What it calls is not the route's own: its connection counts, unless the route says how it counts itself.
+      if (named === null || route.document.circuit !== undefined) circuits.told(item, route, failureClass)
+    },
+    async learn(tenant, kinds) {
+      const isAsked = (kind: Followed) => kinds === null || kinds.has(kind)
+      const mark = circuits.mark()
+      if (isAsked('circuit')) circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
+      if (isAsked('bucket')) hosts.adopt(tenant, await readAll(tenant, 'bucket'))
+      if (deps.draws !== null && isAsked('rate'))
+        deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
+      // A connection whose credential is another may have to be tested.
+      if (isAsked('connection') || isAsked('credential')) await deps.learnConnections(tenant)
+    },
+    view(tenant, route) {
+      const { rateLimit } = route.document
+      const host = fixedHostOf(route)
+      const limit = limitOf(route)
+      const tokens = rateLimit === undefined ? 0 : rates.left(tenant, route.consumer, rateLimit)
+      return {
+        circuit: circuits.view(tenant, route.consumer),
+        rate:
+          rateLimit === undefined ? null : { perMinute: rateLimit.perMinute, burst: rateLimit.burst, tokens },
+        host: host === null ? null : { name: host, closedUntil: hosts.closedUntil(tenant, host) },
+        drain: drains.view(tenant, route),
+        limit: limit === null ? null : { limit, running: running.get(nameOf(tenant, route.consumer)) ?? 0 },
+      }
+    },
+    closeCircuit: (tenant, route) => circuits.reset(tenant, route),
+  }
+}
+
+async function prepared(...parts: readonly (Promise<void> | null)[]): Promise<void> {
+  for (const part of parts) await part
+}
+
+/** Each call takes one. */
+function lacksToken(ticket: Ticket | undefined): boolean {
+  return ticket === undefined || ticket.token === null || ticket.isCalled
+}
+
+/** Of items that are leased at once; null: none, or one per value, which is a lane's affair. */
+function limitOf({ document }: Route): number | null {
+  const { concurrency, batch } = document
+  if (concurrency === undefined || concurrency.by !== undefined) return null
+  // A batch holds its members until it is full.
+  return concurrency.limit * (batch?.size ?? 1)
+}

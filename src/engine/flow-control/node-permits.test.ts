@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { makeHand, type Token } from './node-permits.ts'
+
+const token = (from: number, until: number, tries: string | null = null): Token => ({ from, until, tries })
+const many = (count: number, from: number, until: number) =>
+  Array.from({ length: count }, () => token(from, until))
+
+test('[PA19] a token is used no sooner than it comes, once, and not after it was lost', () => {
+  const hand = makeHand()
+  hand.add([...many(2, 10, 60), token(20, 70)])
+  expect([hand.usable(5), hand.use(5), hand.count()]).toEqual([0, null, 3])
+  expect([hand.usable(10), hand.use(10), hand.use(10), hand.use(10)]).toEqual([
+    2,
+    token(10, 60),
+    token(10, 60),
+    null,
+  ])
+  expect([hand.dropLost(69), hand.dropLost(70), hand.count(), hand.use(70)]).toEqual([0, 1, 0, null])
+})
+
+test('[PA19] one that was offered stays offered when the time that is known goes back', () => {
+  const hand = makeHand()
+  hand.add([token(10, 60), token(30, 80)])
+  expect(hand.usable(10)).toBe(1)
+  expect([hand.usable(8), hand.use(8), hand.use(8)]).toEqual([1, token(10, 60), null])
+})
+
+test('[PA18] those that come soon after the next are waited for together', () => {
+  const hand = makeHand()
+  hand.add([token(100, 200), token(130, 230), token(151, 251)])
+  expect([hand.nextAt(50, 50), hand.nextAt(100, 50)]).toEqual([130, null])
+})
+
+test('[RB2] of a closed bucket only its try is kept', () => {
+  const hand = makeHand()
+  hand.add([token(0, 50, 'a')])
+  hand.giveBack(token(0, 40))
+  hand.keepTry('a')
+  expect([hand.count(), hand.use(0)]).toEqual([1, token(0, 50, 'a')])
+  hand.add([token(0, 50, 'a'), token(5, 55)])
+  hand.keepTry(null)
+  expect([hand.count(), hand.usable(10), hand.use(10)]).toEqual([0, 0, null])
+})
+
+test('[PA19] whatever is drawn, used, given back and lost, none is there twice and none is lost early', () => {
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('draw' as const), count: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ do: fc.constant('use' as const) }),
+    fc.record({ do: fc.constant('give-back' as const), which: fc.nat(5) }),
+    fc.record({ do: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 30 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const hand = makeHand()
+      let now = 0
+      let model: Token[] = []
+      const held: Token[] = []
+      for (const one of steps) {
+        hand.dropLost(now)
+        model = model.filter(({ until }) => until > now)
+        if (one.do === 'draw' && model.length === 0) {
+          const drawn = Array.from({ length: one.count }, (_, n) => token(now + 7 * n, now + 7 * n + 50))
+          hand.add(drawn)
+          model = drawn
+        }
+        if (one.do === 'use') {
+          const used = hand.use(now)
+          expect(used === null).toBe(!model.some(({ from }) => from <= now))
+          if (used !== null) {
+            held.push(used)
+            const place = model.findIndex(({ from, until }) => from === used.from && until === used.until)
+            expect(place).toBeGreaterThanOrEqual(0)
+            model.splice(place, 1)
+          }
+        }
+        const [back] = one.do === 'give-back' ? held.splice(one.which, 1) : []
+        if (back !== undefined && back.until > now) {
+          hand.giveBack(back)
+          model.push(back)
+        }
+        if (one.do === 'pass') now += one.ms
+        hand.dropLost(now)
+        model = model.filter(({ until }) => until > now)
+        expect(hand.count()).toBe(model.length)
+        expect(hand.usable(now)).toBe(model.filter(({ from }) => from <= now).length)
+      }
+    }),
+  )
+})
+
+test('the use of a token costs the same however many are in the hand', () => {
+  const hand = makeHand()
+  const drawn = Array.from({ length: 100_000 }, (_, n) => token(Math.floor(n / 100), 10_000))
+  hand.add(drawn)
+  const startedAt = performance.now()
+  let used = 0
+  while (hand.usable(5_000) > 0 && hand.use(5_000) !== null) used += 1
+  expect(used).toBe(drawn.length)
+  // By copies of the hand it takes minutes.
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})

@@ -1,0 +1,124 @@
+// The rate buckets of connections where nodes share a store: each bucket is a record that all of them draw from, and what one of them
+// learns of the other side's limits holds for all (RB5).
+
+import type { TenantId } from '../../core/ids/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { StoreTime } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import type { Account } from '../definitions/index.ts'
+import { type Buckets, bucketsOf, namedBuckets, policyOf } from './connection-buckets.ts'
+import type { Token } from './node-permits.ts'
+import type { BucketName, Draws } from './shared-permits.ts'
+
+/** How the names of their records begin. */
+export const CONNECTION_BUCKETS = 'connection/'
+
+/** The tokens that one hold took. */
+interface Held {
+  readonly name: BucketName
+  readonly token: Token
+}
+
+/** Holds that never say how they ended (probes, looks) are forgotten beyond this. */
+const HELD_MAX = 10_000
+
+export function makeSharedBuckets(
+  deps: Pick<EngineDeps, 'log' | 'random'> & {
+    readonly time: StoreTime
+    readonly draws: Draws
+    wake(delayMs?: number): void
+  },
+): Buckets {
+  const { time, random, log, draws } = deps
+  const held = new Map<string, readonly Held[]>()
+
+  const nameOf = (tenant: TenantId, account: Account, bucket: string): BucketName => ({
+    tenant,
+    key: `${CONNECTION_BUCKETS}${account.name}/${bucket}`,
+  })
+
+  const emptyOnes = (tenant: TenantId, account: Account, names: readonly string[]) =>
+    bucketsOf(names).flatMap((bucket) => {
+      const name = nameOf(tenant, account, bucket)
+      const policy = policyOf(account, bucket)
+      return draws.room(name, policy) > 0 ? [] : [{ name, policy }]
+    })
+
+  return {
+    room(tenant, account, names) {
+      let max = Number.POSITIVE_INFINITY
+      let opensAt: Instant | null = null
+      let mustDraw = false
+      for (const bucket of bucketsOf(names)) {
+        const name = nameOf(tenant, account, bucket)
+        const policy = policyOf(account, bucket)
+        const room = draws.room(name, policy)
+        max = Math.min(max, room)
+        if (room > 0) continue
+        const waitsUntil = draws.waitsUntil(name, policy)
+        if (waitsUntil === null) mustDraw = true
+        else opensAt = Math.max(opensAt ?? 0, waitsUntil)
+      }
+      // While one of them is known to be empty nothing is drawn from the others.
+      return { max, opensAt, mustDraw: mustDraw && opensAt === null }
+    },
+    draw(tenant, account, names) {
+      const empty = emptyOnes(tenant, account, names)
+      if (empty.length === 0 || empty.some(({ name, policy }) => draws.waitsUntil(name, policy) !== null))
+        return null
+      return (async () => {
+        for (const { name, policy } of empty) await draws.draw(name, policy, { isAhead: true })
+      })()
+    },
+    enter(tenant, account, names, by) {
+      const taken: Held[] = []
+      for (const bucket of bucketsOf(names)) {
+        const name = nameOf(tenant, account, bucket)
+        const policy = policyOf(account, bucket)
+        const token = draws.use(name, policy)
+        if (token === null) draws.owe(name, policy)
+        else taken.push({ name, token })
+      }
+      if (taken.length === 0) return
+      held.set(by, taken)
+      if (held.size > HELD_MAX) for (const eldest of held.keys()) return void held.delete(eldest)
+    },
+    leave(_tenant, _account, _names, by) {
+      for (const { name, token } of held.get(by) ?? []) draws.giveBack(name, token)
+      held.delete(by)
+      deps.wake()
+    },
+    told(tenant, account, names, { by, isLimited, limits }) {
+      const now = time.now()
+      const taken = held.get(by) ?? []
+      held.delete(by)
+      for (const bucket of bucketsOf(names)) {
+        const name = nameOf(tenant, account, bucket)
+        const policy = policyOf(account, bucket)
+        const tries = taken.find((one) => one.name.key === name.key)?.token.tries ?? ''
+        const before = draws.closedUntil(name)
+        draws.told(name, policy, { at: now, by: tries, isLimited, limits, jitter: random.unit() })
+        const until = draws.closedUntil(name)
+        const fields = { tenant, connection: account.name, bucket }
+        if (isLimited && before === null && until !== null) {
+          log.info('bucket.closed', { ...fields, forMs: until - now })
+          deps.wake(Math.max(0, until - now))
+        }
+        if (!isLimited && tries !== '') log.info('bucket.opened', fields)
+      }
+    },
+    view(tenant, account) {
+      return namedBuckets(account).flatMap((bucket) => {
+        const policy = policyOf(account, bucket)
+        if (policy === null) return []
+        const name = nameOf(tenant, account, bucket)
+        const closedUntil = draws.closedUntil(name)
+        const left = closedUntil === null ? draws.left(name, policy) : 0
+        const opensAt = closedUntil ?? (left > 0 ? null : draws.waitsUntil(name, policy))
+        return [
+          { name: bucket, perMinute: policy.perMinute, burst: policy.burst, left, closedUntil: opensAt },
+        ]
+      })
+    },
+  }
+}

@@ -1,0 +1,410 @@
+// Tokens of buckets that all nodes share: drawn out of the bucket's record by guarded commits, a few at a time, and kept in this node's
+// hands until they are used or lost. The rules are the core's (src/core/rate/shared.ts).
+//
+// Invariants: PA19 a token is used once, no sooner than it comes, and not after it was lost. PA21 while a bucket is known to be empty
+// nobody asks the store for it.
+
+import type { Bucket } from '../../core/definition/index.ts'
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import {
+  type BucketAnswer,
+  chargeTokens,
+  drawMax,
+  drawTokens,
+  isLimiting,
+  NEW_SHARED,
+  type SharedBucket,
+  sharedLeft,
+  shyness,
+  tellShared,
+} from '../../core/rate/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { StoredRecord } from '../../ports/store.ts'
+import { type Commits, retrying, type StoreTime } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import { type Hand, makeHand, type Token } from './node-permits.ts'
+import { makePaced } from './throttle.ts'
+
+export interface BucketName {
+  readonly tenant: TenantId
+  readonly key: string
+}
+
+export interface Draws {
+  /** How many may be used now; no end where nothing limits it. */
+  room(name: BucketName, policy: Bucket | null): number
+  /** When nothing is there: until when it is no use to ask; null: ask now. */
+  waitsUntil(name: BucketName, policy: Bucket | null): Instant | null
+  /** Asks the store; `room` and `waitsUntil` know more then. Never throws. */
+  draw(name: BucketName, policy: Bucket | null, options?: DrawOptions): Promise<void>
+  /** The last exchange with the store failed: what is not known may be there. */
+  isAway(name: BucketName): boolean
+  now(): Instant
+  /** null: none is there, or none is needed. */
+  use(name: BucketName, policy: Bucket | null): Token | null
+  giveBack(name: BucketName, token: Token): void
+  /** A call was made that could not ask: it is counted all the same. */
+  owe(name: BucketName, policy: Bucket | null): void
+  /** `by`: as the token that it was made with names the try; otherwise empty. */
+  told(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
+  /** A token that comes some time, however far ahead; answers how long that is. */
+  book(name: BucketName, policy: Bucket): Promise<number>
+  /** What is there, in our hands or not, as far as this node knows. */
+  left(name: BucketName, policy: Bucket): number
+  /** Until when the other side asked to be left alone; null: it does not. */
+  closedUntil(name: BucketName): Instant | null
+  /** What others wrote. */
+  learn(tenant: TenantId, records: readonly StoredRecord[]): void
+}
+
+export interface DrawOptions {
+  /** A bucket that nobody drew from begins full, and not with a single token. */
+  readonly isFull?: boolean
+  /** Tokens that come soon are of use too. */
+  readonly isAhead?: boolean
+  /** How much longer than usual a token may lie. */
+  readonly longerMs?: number
+}
+
+interface Known extends BucketName {
+  bucket: SharedBucket
+  /** Of its record; null: it has to be read. */
+  version: number | null
+  readonly hand: Hand
+  /** How many the next draw takes. */
+  size: number
+  waitUntil: Instant
+  owed: number
+  tells: readonly Told[]
+  /** Writes down what the other side has left. */
+  readonly tellLeft: () => void
+  drawnAt: Instant
+  /** Who waits to hear when its token comes. */
+  bookings: readonly ((delayMs: number) => void)[]
+  /** Who waits to draw. */
+  asking: number
+  isAway: boolean
+  /** The exchange with the store that is under way. */
+  active: Promise<void> | null
+}
+
+/** An answer that is not in the record yet. */
+interface Told {
+  readonly policy: Bucket | null
+  readonly answer: BucketAnswer
+}
+
+interface Exchange {
+  readonly policy: Bucket | null
+  readonly wanted: number
+  readonly aheadMs: number
+  readonly longerMs: number
+  readonly isFull: boolean
+}
+
+const PLAIN = { aheadMs: 0, longerMs: 0, isFull: false }
+
+/** What is not used by then is lost. */
+const HOLD_MS = 5_000
+/** Tokens are drawn so long before they come: the time that races cost is then nobody's loss. */
+const AHEAD_MS = 500
+/** Who drew lately leaves the next to others for so long, and all ask at different moments. Both together are less than `AHEAD_MS`. */
+const YIELD_MS = 250
+const SPREAD_MS = 100
+/** Tokens that come within so short a time are used together. */
+const GATHER_MS = 50
+/** How another's try went is looked for so often. */
+const TRIED_MS = 1_000
+const FAILED_MS = 1_000
+const SOON_MS = 1_000
+/** After so many lost races the node waits a random time, so that nodes that share a bucket stop asking at once. */
+const RACES_MAX = 8
+/** What the other side has left beyond this is nobody's worry yet, and not written down. */
+const FAR = 1_000
+/** What it has left is written down no more often than this; a refusal is at once. */
+const LEFT_EVERY_MS = 250
+
+export function makeDraws(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'random'> & {
+    readonly time: StoreTime
+    readonly commits: Commits
+    wake(delayMs?: number): void
+    /** The other side refused, or no longer does: for other nodes. */
+    changed(tenant: TenantId): void
+  },
+  config: Pick<EngineConfig, 'node'>,
+): Draws {
+  const { store, clock, log, random, time, commits } = deps
+  const all = new Map<string, Known>()
+  let tries = 0
+
+  const find = ({ tenant, key }: BucketName): Known => {
+    const id = `${tenant}/${key}`
+    const known = all.get(id)
+    if (known !== undefined) return known
+    const made: Known = {
+      tenant,
+      key,
+      bucket: NEW_SHARED,
+      version: null,
+      hand: makeHand(),
+      size: 1,
+      waitUntil: 0,
+      owed: 0,
+      tells: [],
+      tellLeft: makePaced(clock, LEFT_EVERY_MS, () => flush(made, made.tells.at(-1)?.policy ?? null)),
+      drawnAt: 0,
+      bookings: [],
+      asking: 0,
+      isAway: false,
+      active: null,
+    }
+    all.set(id, made)
+    return made
+  }
+
+  /** Of a closed bucket only its try is of use. */
+  const heedClosed = ({ hand, bucket }: Known) => {
+    if (bucket.closed !== null) hand.keepTry(bucket.closed.triedBy)
+  }
+
+  /** What is of use; a token may have come back, or be drawn, while the other side refused. */
+  const handOf = (known: Known): Hand => {
+    const { hand } = known
+    heedClosed(known)
+    // Those that were drawn for nothing make the next draw smaller.
+    if (hand.dropLost(time.now()) > 0) known.size = Math.max(1, Math.floor(known.size / 2))
+    return hand
+  }
+
+  /** What the other side said holds here at once, whatever the store says: it may not know yet. Only a try ends by its commit. */
+  const take = (known: Known, version: number, bucket: SharedBucket) => {
+    known.version = version
+    known.bucket = known.tells.reduce(
+      (told, { policy, answer }) => (isLasting(answer) ? tellShared(told, policy, answer) : told),
+      bucket,
+    )
+    heedClosed(known)
+  }
+
+  const adopt = (known: Known, version: number, body: string) =>
+    take(known, version, { ...NEW_SHARED, ...(JSON.parse(body) as Partial<SharedBucket>) })
+
+  const read = async (known: Known) => {
+    const found = await store.forTenant(known.tenant).record('rate', known.key)
+    if (found === null) take(known, 0, NEW_SHARED)
+    else adopt(known, found.version, found.body)
+  }
+
+  /** Writes what there is to write, and takes tokens out: none if there are none, or if others were quicker again and again. */
+  const exchange = (
+    known: Known,
+    { policy, wanted, aheadMs, longerMs, isFull }: Exchange,
+  ): Promise<readonly Token[]> => {
+    let isRead = false
+    const exchangeOnce = async (retry: () => Promise<readonly Token[]>): Promise<readonly Token[]> => {
+      if (known.version === null) {
+        await read(known)
+        isRead = true
+      }
+      const now = time.now()
+      const { tells, owed } = known
+      const isNew = known.version === 0 && isFull && policy !== null
+      const before = isNew ? { ...known.bucket, tokens: { count: policy.burst, at: now } } : known.bucket
+      let bucket = chargeTokens(before, policy, now, owed)
+      for (const { answer } of tells) bucket = tellShared(bucket, policy, answer)
+      tries += 1
+      const tryBy = `${config.node} ${tries}`
+      // Whose turn it is may ask first; what is there already is anybody's.
+      const ownMs = Math.max(0, aheadMs - shyMs(bucket))
+      const drawn =
+        wanted === 0
+          ? null
+          : drawTokens(bucket, policy, { now, wanted, aheadMs: ownMs, by: config.node, tryBy })
+      if (drawn?.is === 'tried' && !isRead) {
+        known.version = null
+        return retry()
+      }
+      if (drawn?.is === 'empty') known.waitUntil = drawn.nextAt
+      if (drawn?.is === 'tried') known.waitUntil = Math.min(drawn.until, now + TRIED_MS)
+      if (drawn?.is !== 'drawn' && owed === 0 && tells.length === 0) return []
+      const next = drawn?.is === 'drawn' ? drawn.bucket : bucket
+      const version: number = known.version ?? 0
+      // Until the answer is there nobody knows what is written.
+      known.version = null
+      const result = await commits.once(
+        known.tenant,
+        [{ g: 'version', of: 'rate', key: known.key, version }],
+        [
+          {
+            w: 'record.put',
+            kind: 'rate',
+            key: known.key,
+            version: version + 1,
+            body: JSON.stringify(next),
+          },
+        ],
+      )
+      time.heard(result.at)
+      if (!result.ok) return retry()
+      known.owed -= owed
+      known.tells = known.tells.slice(tells.length)
+      take(known, version + 1, next)
+      if (drawn?.is !== 'drawn') return []
+      known.waitUntil = 0
+      const named = drawn.isTry ? tryBy : null
+      return drawn.from.map((from) => ({ from, until: from + HOLD_MS + longerMs, tries: named }))
+    }
+    return retrying(RACES_MAX, exchangeOnce, () => {
+      known.waitUntil = time.now() + Math.round(SPREAD_MS * random.unit())
+      return []
+    })
+  }
+
+  const shyMs = (bucket: SharedBucket): number =>
+    Math.round(YIELD_MS * shyness(bucket, config.node) + SPREAD_MS * random.unit())
+
+  /** One at a time per bucket. */
+  const inTurn = async (known: Known, work: () => Promise<void>): Promise<void> => {
+    while (known.active !== null) await known.active
+    const mine = work()
+      .then(() => {
+        known.isAway = false
+      })
+      .catch((error: unknown) => {
+        known.version = null
+        known.isAway = true
+        known.waitUntil = time.now() + FAILED_MS
+        log.warn('rate.not-drawn', { tenant: known.tenant, bucket: known.key, error: messageOf(error) })
+      })
+      .finally(() => {
+        known.active = null
+      })
+    known.active = mine
+    return mine
+  }
+
+  /** Sooner or later: what could not be written now is written with the next draw. */
+  const flush = (known: Known, policy: Bucket | null) => {
+    void inTurn(known, async () => {
+      if (known.owed === 0 && known.tells.length === 0) return
+      const isNews = known.tells.some(({ answer }) => answer.isLimited || answer.by !== '')
+      await exchange(known, { ...PLAIN, policy, wanted: 0 })
+      if (isNews) deps.changed(known.tenant)
+      const until = known.bucket.closed?.closedUntil ?? null
+      deps.wake(until === null ? 0 : Math.max(0, until - time.now()))
+    })
+  }
+
+  /** All that wait, in one commit where nobody else is quicker; an event must not be let go because the store was away. */
+  const keepBookings = async (known: Known, policy: Bucket) => {
+    while (known.bookings.length > 0) {
+      const wanted = known.bookings.length
+      const tokens = await commits.stubbornly(() =>
+        exchange(known, { ...PLAIN, policy, wanted, aheadMs: Number.POSITIVE_INFINITY }),
+      )
+      const ready = known.bookings.slice(0, tokens.length)
+      known.bookings = known.bookings.slice(tokens.length)
+      ready.forEach((resolve, index) => {
+        resolve(Math.max(0, (tokens[index]?.from ?? 0) - time.now()))
+      })
+    }
+  }
+
+  return {
+    room(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return Number.POSITIVE_INFINITY
+      return handOf(known).usable(time.now())
+    },
+    waitsUntil(name, policy) {
+      const known = find(name)
+      const now = time.now()
+      const comesAt = handOf(known).nextAt(now, GATHER_MS)
+      if (comesAt !== null) return comesAt
+      const { closed } = known.bucket
+      if (closed !== null && now < closed.closedUntil) return closed.closedUntil
+      if (!isLimiting(known.bucket, policy, now)) return null
+      return now < known.waitUntil ? known.waitUntil : null
+    },
+    async draw(name, policy, { isFull = false, isAhead = false, longerMs = 0 } = {}) {
+      const known = find(name)
+      known.asking += 1
+      await inTurn(known, async () => {
+        if (handOf(known).count() > 0) return
+        const most = drawMax(policy)
+        const now = time.now()
+        // Who comes back so soon can use more at once.
+        if (now - known.drawnAt < SOON_MS) known.size = Math.min(most, known.size * 2)
+        known.drawnAt = now
+        const wanted = Math.min(most, Math.max(known.asking, known.size))
+        const aheadMs = isAhead ? AHEAD_MS : 0
+        known.hand.add(await exchange(known, { policy, wanted, aheadMs, longerMs, isFull }))
+      })
+      known.asking -= 1
+    },
+    isAway: (name) => find(name).isAway,
+    now: () => time.now(),
+    use(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return null
+      return handOf(known).use(time.now())
+    },
+    giveBack(name, token) {
+      find(name).hand.giveBack(token)
+    },
+    owe(name, policy) {
+      const known = find(name)
+      if (!isLimiting(known.bucket, policy, time.now())) return
+      known.owed += 1
+      flush(known, policy)
+    },
+    told(name, policy, answer) {
+      const known = find(name)
+      const { isLimited, limits, by } = answer
+      const isNews = isLimited || by !== ''
+      const isNear = limits !== null && limits.remaining !== null && limits.remaining <= FAR
+      if (!isNews && !isNear) return
+      const next = tellShared(known.bucket, policy, answer)
+      if (!isNews && isSaid(known.bucket, next, time.now())) return
+      known.tells = [...known.tells, { policy, answer }]
+      if (isLasting(answer)) known.bucket = next
+      heedClosed(known)
+      if (isNews) flush(known, policy)
+      else known.tellLeft()
+    },
+    book(name, policy) {
+      const known = find(name)
+      return new Promise((resolve) => {
+        known.bookings = [...known.bookings, resolve]
+        void inTurn(known, () => keepBookings(known, policy))
+      })
+    },
+    left(name, policy) {
+      const known = find(name)
+      return sharedLeft(known.bucket, policy, time.now()) + handOf(known).count()
+    },
+    closedUntil(name) {
+      const { closed } = find(name).bucket
+      return closed !== null && time.now() < closed.closedUntil ? closed.closedUntil : null
+    },
+    learn(tenant, records) {
+      for (const { key, version, body } of records) {
+        const known = find({ tenant, key })
+        if (known.active === null && version > (known.version ?? -1)) adopt(known, version, body)
+      }
+    },
+  }
+}
+
+/** Not the end of a try: others have to hear of that by the record. */
+function isLasting({ isLimited, by }: BucketAnswer): boolean {
+  return isLimited || by === ''
+}
+
+/** Nothing in it is less than what is known. */
+function isSaid(before: SharedBucket, after: SharedBucket, now: Instant): boolean {
+  const known = before.windows.filter(({ resetAt }) => now < resetAt)
+  return JSON.stringify(known) === JSON.stringify(after.windows)
+}

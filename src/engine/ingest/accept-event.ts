@@ -1,0 +1,169 @@
+// Keeps an event that has a name: plans what follows from it, commits all of it together, and tells whether it was there before.
+//
+// Invariants: N1 nobody is answered before the commit is durable. A duplicate is answered with the first event's id, whichever
+// node or group of commits it is in.
+
+import { AppError } from '../../core/errors/index.ts'
+import type { EventId } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { Source } from '../../core/source/index.ts'
+import { type CommitResult, type Guard, StoreError, type Write } from '../../ports/store.ts'
+import type { Commits, Draft, Planned, UnitOfWork } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { lineOf } from '../observe/index.ts'
+import {
+  type Acceptance,
+  type Begun,
+  type Door,
+  type PlanDeps,
+  planAcceptance,
+  planUnread,
+} from '../planning/index.ts'
+import type { Duplicates } from './duplicate-counts.ts'
+
+export interface KeepRequest {
+  readonly source: Source
+  readonly draft: Draft
+  readonly payload: JsonValue
+  readonly header: Readonly<Record<string, string>>
+  /** Why it could not be read: it is kept as a dead letter. Left out: it was. */
+  readonly unread?: string
+  /** By the monotonic clock, for the log. */
+  readonly startedAt: number
+  /** What else the event needs, and what else is written with it. */
+  readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
+}
+
+export interface Kept {
+  readonly eventId: EventId
+  readonly duplicate: boolean
+}
+
+export interface Acceptor {
+  /**
+   * Throws AppError `store_unavailable`, or `source_unusable`, where nothing was kept. `refused`: one of the guards beside did not hold. Nothing was
+   * kept then, unless a first try whose answer was lost did it: look at what the guard is about.
+   */
+  keep(request: KeepRequest): Promise<Kept | 'refused'>
+}
+
+export function makeAcceptor(
+  deps: Pick<EngineDeps, 'clock' | 'log' | 'store'> & {
+    readonly commits: Commits
+    readonly planning: PlanDeps
+    readonly duplicates: Pick<Duplicates, 'note'>
+    readonly door: Door
+    /** Whether another node may take what this one cannot. */
+    readonly isShared: boolean
+    readonly unitOfWork: Pick<UnitOfWork, 'end' | 'release'>
+  },
+): Acceptor {
+  const { clock, log, commits, planning, door, unitOfWork } = deps
+
+  /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
+  const commit = async (
+    { event, writes }: Pick<Acceptance, 'event' | 'writes'>,
+    beside: KeepRequest['beside'],
+    begun: Begun | null,
+  ): Promise<CommitResult> => {
+    const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
+    // What stands beside is looked at first: one who comes too late there has not repeated the event. What begins with it is
+    // looked at last: a duplicate is told as one, whoever has its keys.
+    const own = begun === null ? [dedup] : [dedup, ...begun.guards]
+    const guards = beside === undefined ? own : [...beside.guards, ...own]
+    const all = beside === undefined ? writes : [...writes, ...beside.writes]
+    try {
+      return await commits.once(event.tenant, guards, all)
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error
+      if (error.applied === 'indeterminate') return repeat(event, guards, all, guards.indexOf(dedup))
+      throw new AppError('store_unavailable', undefined, { cause: error })
+    }
+  }
+
+  /**
+   * The first try may have been applied. Its dedup guard says so only until the window of the source ends, which may be while the
+   * store is away: after that the commit fails because its event is there, and the event itself is the answer.
+   */
+  const repeat = async (
+    event: Acceptance['event'],
+    guards: readonly Guard[],
+    writes: readonly Write[],
+    dedup: number,
+  ): Promise<CommitResult> => {
+    try {
+      return await commits.firmly(event.tenant, guards, writes)
+    } catch (error) {
+      const kept = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      if (kept === null) throw error
+      return { ok: false, at: kept.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
+    }
+  }
+
+  /** `held`: what is to be ended by what it answers. Where it throws, it was. */
+  const attempt = async (
+    acceptance: Acceptance,
+    beside: KeepRequest['beside'],
+    held: Planned[],
+  ): Promise<CommitResult> => {
+    const hold = (...now: readonly Planned[]) => held.splice(0, held.length, ...now)
+    try {
+      const [first] = acceptance.plans
+      if (first?.begins === undefined) return await commit(acceptance, beside, null)
+      const begun = await door.begin(first)
+      hold(begun.plan, ...begun.cases)
+      const result = await commit(begun.plan, beside, begun)
+      if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return result
+      // Another instance has its key: its trigger decides, as a job of its own.
+      hold(begun.plan)
+      unitOfWork.release(begun.cases)
+      const items = door.asItems(begun)
+      hold(items)
+      return await commit(items, beside, null)
+    } catch (error) {
+      unitOfWork.release(held)
+      throw error
+    }
+  }
+
+  return {
+    async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
+      // Another node knows who wants it. Where there is none it is kept, and waits for a version that does.
+      if (deps.isShared && planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
+      const { dedup, sensitive } = source.document
+      const { windowMs } = dedup
+      const draft = sensitive === undefined ? named : { ...named, sensitive }
+      const acceptance =
+        unread === undefined
+          ? planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+          : planUnread(planning, source, draft, unread, windowMs)
+      const { event, letter } = acceptance
+      const held: Planned[] = [...acceptance.plans]
+      const result = await attempt(acceptance, beside, held)
+      const first = storedBy(event, result)
+      const isKept = first === event.id
+      unitOfWork.end(held, isKept, result)
+      if (first === null) return 'refused'
+      if (!isKept) deps.duplicates.note(event.tenant, first)
+      const durationMs = Math.round(clock.monotonic() - startedAt)
+      log.control(
+        isKept
+          ? lineOf('ingest', acceptance.action, event, { durationMs })
+          : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
+      )
+      if (isKept && letter !== null) {
+        const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+        log.control(
+          lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
+        )
+      }
+      return { eventId: first, duplicate: !isKept }
+    },
+  }
+}
+
+/** The event that is stored under its key; null: none. A commit whose first attempt was applied is refused by its own event. */
+function storedBy(event: Acceptance['event'], result: CommitResult): EventId | null {
+  if (result.ok) return event.id
+  return result.found?.f === 'event' ? result.found.id : null
+}

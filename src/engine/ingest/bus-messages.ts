@@ -1,0 +1,101 @@
+// From a message of the bus to its event: the same acceptance as that of a request, and an acknowledgement after the commit.
+//
+// Invariants: BU58 a message is `kept` only when the store has its event, or had it before. BU60 one that cannot be read becomes
+// an event with a dead letter. Whatever goes wrong, it is brought again.
+
+import { AppError, assert, messageOf } from '../../core/errors/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import { againAfterMs, readMessage } from '../../core/inlet/index.ts'
+import { stringifyJson } from '../../core/json/index.ts'
+import type { Source } from '../../core/source/index.ts'
+import type { Handled, IncomingMessage } from '../../ports/bus.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import { refusalLine } from '../observe/index.ts'
+import type { Acceptor } from './accept-event.ts'
+import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
+import type { TenantBacklog } from './tenant-backlog.ts'
+
+/** What a message needs to come in by. */
+export interface Way {
+  readonly tenant: TenantId
+  /** As it is in force now; null: nobody takes the message in. */
+  source(): Source | null
+  /** Waits until its rate allows one more; false: it was closed meanwhile. */
+  turn(): Promise<boolean>
+}
+
+export interface Messages {
+  /** Never rejects. */
+  handle(way: Way, message: IncomingMessage): Promise<Handled>
+}
+
+const KEPT: Handled = { is: 'kept' }
+
+export function makeMessages(
+  deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
+    readonly ids: Ids
+    readonly acceptor: Acceptor
+    readonly keptHeaders: KeptHeaders
+    readonly backlog: Pick<TenantBacklog, 'hasRoom'>
+    isOpen(): boolean
+  },
+  config: Pick<EngineConfig, 'acceptsMax'>,
+): Messages {
+  const { clock, random, log, ids, acceptor } = deps
+
+  const keep = async (tenant: TenantId, source: Source, message: IncomingMessage, startedAt: number) => {
+    const { names, header, body, payloadHash, problem, marks } = readMessage(source, tenant, message)
+    const correlationId = ids.uuid()
+    const kept = { ...deps.keptHeaders.of(tenant, header, source), ...marks }
+    const accepted = await acceptor.keep({
+      source,
+      draft: {
+        id: ids.event(),
+        tenant,
+        source: source.document.name,
+        ...names,
+        correlationId,
+        causationId: null,
+        traceId: traceIdOf(header) ?? correlationId.replaceAll('-', ''),
+        payloadHash,
+        headers: stringifyJson(kept),
+        data: body.data,
+        raw: body.raw,
+        sensitive: [],
+      },
+      payload: body.payload,
+      header: kept,
+      startedAt,
+      ...(problem === null ? {} : { unread: problem }),
+    })
+    assert(accepted !== 'refused', 'nothing but its key keeps an event out')
+  }
+
+  let underWay = 0
+  return {
+    async handle(way, message) {
+      const again = (): Handled => ({ is: 'again', afterMs: againAfterMs(message.deliveries, random.unit()) })
+      const startedAt = clock.monotonic()
+      underWay += 1
+      try {
+        if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(way.tenant))
+          return again()
+        if (!(await way.turn())) return again()
+        const source = way.source()
+        if (source === null) return again()
+        await keep(way.tenant, source, message, startedAt)
+        return KEPT
+      } catch (error) {
+        const source = way.source()?.document.name ?? ''
+        if (error instanceof AppError) {
+          log.control(refusalLine(way.tenant, source, error, Math.round(clock.monotonic() - startedAt)))
+        } else {
+          log.error('source.message-failed', { tenant: way.tenant, source, error: messageOf(error) })
+        }
+        return again()
+      } finally {
+        underWay -= 1
+      }
+    },
+  }
+}

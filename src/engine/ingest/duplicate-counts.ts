@@ -1,0 +1,107 @@
+// Duplicates, counted on the event that came first. A sender that repeats itself gets its answer at once: the count gathers in
+// memory, one number per event, and is written a little later, many events in one commit.
+//
+// What is not written yet when a process dies is lost: the number says that something came again and about how often, and no
+// decision rests on it.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { EventId, TenantId } from '../../core/ids/index.ts'
+import { SECOND } from '../../core/time/index.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Log } from '../../ports/log.ts'
+import { type Store, StoreError } from '../../ports/store.ts'
+
+export interface Duplicates {
+  note(tenant: TenantId, event: EventId): void
+  /** Writes what has gathered; what the store did not take stays for the next time. */
+  flush(): Promise<void>
+  stop(): void
+}
+
+const FLUSH_AFTER_MS = SECOND
+/** Events in one commit: as many as a group of accepts writes. */
+const WRITES_MAX = 100
+/** Different events that may wait; of more, nothing is counted until these are written. */
+const GATHERED_MAX = 20_000
+
+export function makeDuplicates(deps: {
+  readonly store: Pick<Store, 'commit'>
+  readonly clock: Clock
+  readonly log: Log
+}): Duplicates {
+  const { store, clock, log } = deps
+  let gathered = new Map<TenantId, Map<EventId, number>>()
+  let size = 0
+  let missed = 0
+  let cancel: (() => void) | null = null
+  let isStopped = false
+  let flushing: Promise<void> = Promise.resolve()
+
+  const schedule = () => {
+    if (!isStopped) cancel ??= clock.after(FLUSH_AFTER_MS, () => void flush())
+  }
+
+  const add = (tenant: TenantId, event: EventId, count: number) => {
+    let counts = gathered.get(tenant)
+    if (counts === undefined) {
+      counts = new Map()
+      gathered.set(tenant, counts)
+    }
+    const before = counts.get(event)
+    if (before === undefined) {
+      if (size >= GATHERED_MAX) {
+        missed += count
+        return
+      }
+      size += 1
+    }
+    counts.set(event, (before ?? 0) + count)
+  }
+
+  const write = async (tenant: TenantId, counts: readonly (readonly [EventId, number])[]) => {
+    const writes = counts.map(([event, count]) => ({ w: 'event.repeat', event, count }) as const)
+    try {
+      await store.commit({ tenant, guards: [], writes })
+    } catch (error) {
+      log.warn('duplicates.not-written', { tenant, events: counts.length, error: messageOf(error) })
+      // What may have been counted is not counted twice.
+      if (error instanceof StoreError && error.applied === 'indeterminate') return
+      for (const [event, count] of counts) add(tenant, event, count)
+      schedule()
+    }
+  }
+
+  const flushNow = async () => {
+    const all = gathered
+    gathered = new Map()
+    size = 0
+    if (missed > 0) log.warn('duplicates.not-counted', { count: missed })
+    missed = 0
+    for (const [tenant, counts] of all) {
+      const entries = [...counts]
+      for (let at = 0; at < entries.length; at += WRITES_MAX) {
+        await write(tenant, entries.slice(at, at + WRITES_MAX))
+      }
+    }
+  }
+
+  const flush = () => {
+    cancel?.()
+    cancel = null
+    flushing = flushing.then(flushNow)
+    return flushing
+  }
+
+  return {
+    note(tenant, event) {
+      add(tenant, event, 1)
+      schedule()
+    },
+    flush,
+    stop() {
+      isStopped = true
+      cancel?.()
+      cancel = null
+    },
+  }
+}

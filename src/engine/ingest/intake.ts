@@ -1,0 +1,163 @@
+// The way in: admit, name, deduplicate, match, and keep, in one commit; then the answer.
+//
+// Invariants: N1 nobody is answered before the commit is durable. A refusal changes nothing. A duplicate is answered with
+// the first event's id, whichever node or group of commits it is in.
+
+import { hashText } from '../../core/definition/index.ts'
+import { AppError, assert } from '../../core/errors/index.ts'
+import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
+import type { EventId, Ids, TenantId } from '../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { routeScope } from '../../core/route/index.ts'
+import type { Answer, Source } from '../../core/source/index.ts'
+import type { Draft } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import { handshakeLine } from '../observe/index.ts'
+import type { Acceptor } from './accept-event.ts'
+import type { Admission, Announced, IntakeRequest } from './admission.ts'
+import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
+import type { RefusalLines } from './rejection-log.ts'
+import type { Rejections } from './rejections.ts'
+
+export interface Accepted {
+  readonly eventId: EventId
+  readonly duplicate: boolean
+  /** What the source answers instead of the usual acknowledgement. */
+  readonly answer?: Answer
+}
+
+/** `handshake`: a question of the vendor's, answered; nothing was kept. */
+export type Received = Accepted | { readonly handshake: Answer }
+
+export interface Intake {
+  /**
+   * How many bytes of a body the source of a request takes. Asked before the body is read: throws AppError where the request would
+   * be refused whatever its body is.
+   */
+  bodyBytesMax(request: Announced): number
+  /** Throws AppError on refusal. */
+  receive(request: IntakeRequest): Promise<Received>
+  /** The same for requests that are events. */
+  accept(request: IntakeRequest): Promise<Accepted>
+  /** One that was refused before it came here. */
+  refused(request: Announced, error: AppError): void
+}
+
+export function makeIntake(
+  deps: Pick<EngineDeps, 'clock' | 'log'> & {
+    readonly ids: Ids
+    readonly admission: Admission
+    readonly keptHeaders: KeptHeaders
+    readonly acceptor: Acceptor
+    readonly rejections: Pick<Rejections, 'note'>
+    readonly refusalLines: Pick<RefusalLines, 'tell'>
+    isOpen(): boolean
+  },
+  config: Pick<EngineConfig, 'acceptsMax'>,
+): Intake {
+  const { clock, log, ids, acceptor, admission, rejections } = deps
+  const name = (
+    source: Source,
+    request: IntakeRequest,
+    header: Readonly<Record<string, string>>,
+    payload: JsonValue,
+    hash: string,
+  ) => {
+    try {
+      const named = source.name({ header, payload, tenant: request.tenant, payloadHash: hash })
+      if (!named.ok) throw new AppError('unnamed_event', named.problem)
+      return named.names
+    } catch (error) {
+      if (error instanceof ExpressionError) throw new AppError('unnamed_event', describe(error))
+      throw error
+    }
+  }
+
+  const take = async (request: IntakeRequest, startedAt: number): Promise<Received> => {
+    if (!deps.isOpen()) throw new AppError('shutting_down')
+    const admitted = await admission.admit(request)
+    if ('handshake' in admitted) {
+      const { handshake } = admitted
+      const durationMs = Math.round(clock.monotonic() - startedAt)
+      log.control(handshakeLine(request.tenant, request.source, handshake.status, durationMs))
+      return { handshake }
+    }
+    const { source, header, body, bytes } = admitted
+    const { payload } = body
+    const payloadHash = hashText(bytes)
+    const names = name(source, request, header, payload, payloadHash)
+    const correlationId = ids.uuid()
+    const kept = deps.keptHeaders.of(request.tenant, header, source)
+    const draft: Draft = {
+      id: ids.event(),
+      tenant: request.tenant as TenantId,
+      source: source.document.name,
+      subject: names.subject,
+      objectType: names.objectType,
+      objectId: names.objectId,
+      occurredAt: names.occurredAt,
+      correlationId,
+      causationId: null,
+      traceId: traceIdOf(header) ?? correlationId.replaceAll('-', ''),
+      dedupKey: names.dedupKey,
+      payloadHash,
+      headers: stringifyJson(kept),
+      data: body.data,
+      raw: body.raw,
+      sensitive: [],
+    }
+    const accepted = await acceptor.keep({ source, draft, payload, header: kept, startedAt })
+    assert(accepted !== 'refused', 'nothing but its key keeps an event out')
+    const { respond } = source.guards
+    if (respond === null) return accepted
+    const scope = routeScope({ ...draft, id: accepted.eventId }, payload, kept, {})
+    return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
+  }
+
+  /** The event is kept, whatever becomes of the answer. */
+  const answerBy = (source: Source, tenant: string, make: () => Answer): { readonly answer?: Answer } => {
+    try {
+      return { answer: make() }
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error
+      log.warn('source.respond-failed', { tenant, source: source.document.name, error: describe(error) })
+      return {}
+    }
+  }
+
+  const refuse = (request: Announced, error: AppError, durationMs: number) => {
+    const { tenant, source, address = '' } = request
+    deps.refusalLines.tell(request, error, durationMs)
+    // After the answer: what is known of the tenant must not show in how long it takes.
+    clock.defer(() => rejections.note({ tenant, source, address }, error))
+  }
+
+  let waiting = 0
+  const receive = async (request: IntakeRequest): Promise<Received> => {
+    const startedAt = clock.monotonic()
+    waiting += 1
+    try {
+      if (waiting > config.acceptsMax) throw new AppError('overloaded')
+      return await take(request, startedAt)
+    } catch (error) {
+      if (error instanceof AppError) refuse(request, error, Math.round(clock.monotonic() - startedAt))
+      throw error
+    } finally {
+      waiting -= 1
+    }
+  }
+
+  return {
+    bodyBytesMax(request) {
+      if (!deps.isOpen()) throw new AppError('shutting_down')
+      return admission.find(request).document.limits.bodyBytes
+    },
+    receive,
+    async accept(request) {
+      const received = await receive(request)
+      assert('eventId' in received, 'who sends an event asks no question')
+      return received
+    },
+    refused: (request, error) => refuse(request, error, 0),
+  }
+}

@@ -1,0 +1,67 @@
+// The log lines of refused requests, bounded: of each source and reason the first few between two flushes are written whole, and of the
+// rest one line says how many there were. A flood costs the log as little as the store.
+
+import type { AppError } from '../../core/errors/index.ts'
+import type { Log } from '../../ports/log.ts'
+import { refusalLine } from '../observe/index.ts'
+
+export interface RefusalLines {
+  tell(
+    request: { readonly tenant: string; readonly source: string },
+    error: AppError,
+    durationMs: number,
+  ): void
+  /** Says how many were left out, and begins again. */
+  flush(): void
+}
+
+/** Of one source and reason, between two flushes. */
+export const LINES_MAX = 10
+/** Sources times reasons; of what is beyond, nothing is written whole. */
+const KINDS_MAX = 1_000
+
+interface Kind {
+  readonly tenant: string | null
+  readonly source: string | null
+  readonly code: string
+  count: number
+}
+
+export function makeRefusalLines({ log }: { readonly log: Pick<Log, 'control' | 'warn'> }): RefusalLines {
+  let kinds = new Map<string, Kind>()
+  let beyond = 0
+
+  const kindOf = ({ tenant, source }: { tenant: string; source: string }, code: string): Kind | null => {
+    // The names that strangers make up are one kind.
+    const isNamed = code !== 'unknown_source'
+    const id = isNamed ? JSON.stringify([tenant, source, code]) : code
+    const known = kinds.get(id)
+    if (known !== undefined) return known
+    if (kinds.size >= KINDS_MAX) return null
+    const fresh: Kind = { tenant: isNamed ? tenant : null, source: isNamed ? source : null, code, count: 0 }
+    kinds.set(id, fresh)
+    return fresh
+  }
+
+  return {
+    tell(request, error, durationMs) {
+      const kind = kindOf(request, error.code)
+      if (kind === null) {
+        beyond += 1
+        return
+      }
+      kind.count += 1
+      if (kind.count <= LINES_MAX) log.control(refusalLine(request.tenant, request.source, error, durationMs))
+    },
+    flush() {
+      for (const { tenant, source, code, count } of kinds.values()) {
+        if (count > LINES_MAX)
+          log.warn('ingest.refused-more', { tenant, source, code, count: count - LINES_MAX })
+      }
+      if (beyond > 0)
+        log.warn('ingest.refused-more', { tenant: null, source: null, code: null, count: beyond })
+      kinds = new Map()
+      beyond = 0
+    },
+  }
+}

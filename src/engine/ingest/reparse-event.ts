@@ -1,0 +1,91 @@
+// An event that could not be read when it came, and is to be matched: it is read again by its source as it is now, and what comes
+// of it is an event of its own, in the commit that ends the item.
+
+import type { Ids } from '../../core/ids/index.ts'
+import { readAgain } from '../../core/inlet/index.ts'
+import { stringifyJson } from '../../core/json/index.ts'
+import type { Source } from '../../core/source/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Draft } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { countersOf } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import { lineOf } from '../observe/index.ts'
+import { type PlanDeps, planAcceptance } from '../planning/index.ts'
+import { type Bury, done, type Settler } from '../settlement/index.ts'
+
+type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
+
+export interface UnreadItems {
+  /** Throws StoreError. */
+  run(item: Item, source: Source | null): Promise<void>
+}
+
+export function makeUnreadItems(
+  deps: Pick<EngineDeps, 'log'> & {
+    readonly planning: PlanDeps
+    readonly settler: Settler
+    readonly bury: Bury
+  },
+): UnreadItems {
+  const { log, planning, settler, bury } = deps
+
+  const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>
+    settler.settle(
+      item,
+      null,
+      done({
+        counters: { ...countersOf(item), attempts: item.work.attempts + 1 },
+        note: EMPTY_NOTE,
+        ...more,
+      }),
+    )
+
+  const keep = async (item: Item, source: Source, read: Read): Promise<void> => {
+    const draft = draftOf(planning.ids, item, source, read)
+    const { windowMs } = source.document.dedup
+    const acceptance = planAcceptance(planning, source, draft, read.body.payload, read.header, windowMs)
+    const { event, writes, plans } = acceptance
+    const guards = [{ g: 'dedup', source: event.source, key: event.dedupKey } as const]
+    const settlement = await settle(item, { guards, writes, plans })
+    if (settlement.ok) {
+      log.control(lineOf('ingest', acceptance.action, event, { work: item.work.id }))
+      return
+    }
+    // Somebody has published it again meanwhile, or it was replayed before: it is there, and that is all that was wanted.
+    if (settlement.why === 'guard') await settle(item, { guards: [], writes: [] })
+  }
+
+  return {
+    async run(item, source) {
+      if (source === null)
+        return bury(
+          item,
+          'config',
+          'definition_missing',
+          'its source is not defined any more: nobody can read it',
+        )
+      const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
+      if (read?.ok !== true) return bury(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
+      return keep(item, source, read)
+    },
+  }
+}
+
+function draftOf(ids: Ids, { event }: Item, source: Source, read: Read): Draft {
+  const { names, header, body, payloadHash } = read
+  return {
+    id: ids.event(),
+    tenant: event.tenant,
+    source: event.source,
+    ...names,
+    correlationId: event.correlationId,
+    causationId: event.id,
+    traceId: event.traceId,
+    payloadHash,
+    headers: stringifyJson(header),
+    data: body.data,
+    raw: body.raw,
+    sensitive: [...new Set([...event.sensitive, ...(source.document.sensitive ?? [])])],
+  }
+}

@@ -1,0 +1,432 @@
+// Schedules: looks when the next slot of anything that goes by the clock is due, and lets it fire: a source its event, a workflow its
+// trigger (src/engine/workflows/scheduled-triggers.ts), a timetable that an action made its event (src/engine/ingest/timetables.ts).
+//
+// Every node looks. That a slot is over is a record of the schedule, written in the commit that keeps the slot's event and
+// guarded by its version, so that of several nodes, and of a node and its crashed predecessor, one fires. What is due, missed
+// or passed over is decided in src/core/schedule, by the store's time.
+
+import { type DefinitionStatus, hashText } from '../../core/definition/index.ts'
+import { AppError, messageOf } from '../../core/errors/index.ts'
+import { ExpressionError } from '../../core/expression/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import { isNumber, type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import {
+  compileCron,
+  decideSchedule,
+  type MissedPolicy,
+  type ScheduleRecord,
+  type ScheduleStep,
+  type Slots,
+} from '../../core/schedule/index.ts'
+import type { EventNames, Source } from '../../core/source/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import { type Guard, type Store, StoreError, type Write } from '../../ports/store.ts'
+import type { Commits, StoreTime } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Acceptor } from './accept-event.ts'
+
+export interface ScheduleState {
+  /** null while it does not fire. */
+  readonly nextFireAt: Instant | null
+  readonly lastFiredAt: Instant | null
+}
+
+export interface Schedules {
+  start(): void
+  /** Definitions changed. */
+  wake(tenant: TenantId): void
+  /** Something else changed that goes by the clock. */
+  look(): void
+  /** Settles when the look under way is over. */
+  stop(): Promise<void>
+  /** null: the source has no schedule, or is not there. */
+  state(tenant: TenantId, name: string): Promise<ScheduleState | null>
+}
+
+export interface KeptSchedule {
+  readonly record: ScheduleRecord | null
+  /** 0: there is none. */
+  readonly version: number
+}
+
+export interface BesideEvent {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+/** Something that goes by the clock. */
+export interface Timed {
+  /** Its own among all of its tenant; also how the log calls it. */
+  readonly name: string
+  readonly schedule: { readonly cron: string; readonly zone: string; readonly missed: MissedPolicy }
+  readonly status: DefinitionStatus
+  /** Another one: what is known of it is looked up anew. */
+  readonly identity: unknown
+  /** Whether it is still so, once what other nodes did is known. */
+  isCurrent(): boolean
+  read(): Promise<KeptSchedule>
+  /** What says in the commit of a slot that it is over. */
+  beside(version: number, record: ScheduleRecord): BesideEvent
+  /** One commit with what stands beside; `refused`: another node was first. `nothing`: the slot has or gets no event. */
+  fire(slot: Instant, missed: number, beside: BesideEvent): Promise<'fired' | 'refused' | 'nothing'>
+}
+
+/** Until `nextAt` there is nothing to do by this definition, unless the clock goes back: finding slots takes time. */
+interface Known extends KeptSchedule {
+  readonly identity: unknown
+  readonly lookedAt: Instant
+  readonly nextAt: Instant
+}
+
+/** The backstop, should a timer and a clock differ. */
+const LOOK_MS_MAX = 60_000
+const AGAIN_MS = 1_000
+/** A backlog goes piece by piece, so that the other schedules have their turn. */
+const STEPS_MAX = 50
+const PAGE = 100
+
+const TOLD = {
+  began: 'schedule.began',
+  clock_back: 'schedule.clock-back',
+  skipped: 'schedule.skipped',
+  capped: 'schedule.capped',
+} as const
+
+export function makeSchedules(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
+    readonly time: StoreTime
+    readonly ids: Ids
+    readonly registry: Registry
+    readonly commits: Commits
+    readonly acceptor: Acceptor
+    /** Looks whether another node changed the definitions of a tenant. */
+    refresh(tenant: TenantId): Promise<void>
+    /** Beside sources. `isGone`: whether a record of this name is of nothing any more; null: it is none of theirs. */
+    readonly others: readonly {
+      list(tenant: TenantId): Promise<readonly Timed[]>
+      isGone?(tenant: TenantId, name: string): boolean | null
+    }[]
+  },
+): Schedules {
+  const { store, clock, log, time, ids, registry, commits, acceptor } = deps
+  const known = new Map<string, Known>()
+  /** Tenants in which schedules may have been removed. */
+  const toSweep = new Set<TenantId>()
+  let isStarted = false
+  let isStopped = false
+  let isAgain = false
+  let active: Promise<void> | null = null
+  let cancel: () => void = () => {}
+
+  const read = (tenant: TenantId, name: string): Promise<KeptSchedule> => readSchedule(store, tenant, name)
+
+  /** Only the record; false: another node was first. */
+  const move = async (tenant: TenantId, timed: Timed, version: number, record: ScheduleRecord) => {
+    const { guards, writes } = timed.beside(version, record)
+    return (await commits.once(tenant, guards, writes)).ok
+  }
+
+  /** `nothing` also where the slot has its event already, from before the schedule was removed and came back. */
+  const fireSource = async (
+    tenant: TenantId,
+    source: Source,
+    slot: Instant,
+    missed: number,
+    beside: BesideEvent,
+  ): ReturnType<Timed['fire']> => {
+    const { name } = source.document
+    const payload = payloadOf(source, slot, missed)
+    const data = stringifyJson(payload)
+    const payloadHash = hashText(data)
+    const named = nameOf(source, tenant, payload, payloadHash)
+    if ('problem' in named) {
+      log.error('schedule.unnamed', { tenant, source: name, error: named.problem })
+      return 'nothing'
+    }
+    const correlationId = ids.uuid()
+    const kept = await acceptor.keep({
+      source,
+      draft: {
+        id: ids.event(),
+        tenant,
+        source: name,
+        subject: named.subject,
+        objectType: named.objectType,
+        objectId: named.objectId,
+        occurredAt: slot,
+        correlationId,
+        causationId: null,
+        traceId: correlationId.replaceAll('-', ''),
+        dedupKey: iso(slot),
+        payloadHash,
+        headers: '{}',
+        data,
+        raw: null,
+        sensitive: [],
+      },
+      payload,
+      header: {},
+      startedAt: clock.monotonic(),
+      beside,
+    })
+    if (kept === 'refused') return 'refused'
+    return kept.duplicate ? 'nothing' : 'fired'
+  }
+
+  const timedSource = (tenant: TenantId, source: Source): Timed | null => {
+    const { name, schedule } = source.document
+    if (schedule === undefined) return null
+    return {
+      name,
+      schedule,
+      status: source.status,
+      identity: source,
+      isCurrent: () => registry.source(tenant, name) === source,
+      read: () => read(tenant, name),
+      beside: (version, record) => besideSchedule(name, version, record),
+      fire: (slot, missed, beside) => fireSource(tenant, source, slot, missed, beside),
+    }
+  }
+
+  /** Does what is due; answers when to look again. */
+  const look = async (tenant: TenantId, timed: Timed): Promise<Instant> => {
+    const { name, schedule, identity, status } = timed
+    const slots = slotsOf(schedule.cron, schedule.zone)
+    if (slots === null) return Number.POSITIVE_INFINITY
+    const id = `${tenant}/${name}`
+    const found = known.get(id)
+    const before = found?.identity === identity ? found : undefined
+    if (before !== undefined && before.lookedAt <= time.now() && time.now() < before.nextAt)
+      return before.nextAt
+    let kept: KeptSchedule = before ?? (await timed.read())
+    // Until it is written nobody knows.
+    known.delete(id)
+    const now = time.now()
+    const { steps, told } = decideSchedule(kept.record, schedule, status, slots, now)
+    if (steps.length > 0) {
+      // Nothing is done by a definition that another node has changed or paused meanwhile.
+      await deps.refresh(tenant)
+      if (!timed.isCurrent()) return now
+      if (registry.isBeyondUs(tenant)) return Number.POSITIVE_INFINITY
+    }
+    if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
+    for (const step of steps.slice(0, STEPS_MAX)) {
+      if (isStopped) return Number.POSITIVE_INFINITY
+      if (!(await take(tenant, timed, kept.version, step))) return now
+      kept = { record: step.record, version: kept.version + 1 }
+    }
+    const after = Math.max(now, kept.record?.through ?? now)
+    const nextSlot = status === 'active' ? slots.next(after) : null
+    const nextAt = steps.length > STEPS_MAX ? now : (nextSlot ?? Number.POSITIVE_INFINITY)
+    known.set(id, { ...kept, identity, lookedAt: now, nextAt })
+    return nextAt
+  }
+
+  /** False: another node was first. */
+  const take = async (
+    tenant: TenantId,
+    timed: Timed,
+    version: number,
+    { slot, missed, record }: ScheduleStep,
+  ): Promise<boolean> => {
+    if (slot === null) return move(tenant, timed, version, record)
+    const fired = await timed.fire(slot, missed, timed.beside(version, record))
+    return fired === 'nothing' ? move(tenant, timed, version, record) : fired === 'fired'
+  }
+
+  /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
+  const sweep = async (tenant: TenantId) => {
+    // What this version cannot read is not gone.
+    if (registry.hasUnusable(tenant)) return
+    const found: { readonly key: string; readonly version: number }[] = []
+    let cursor: string | null = null
+    do {
+      const page = await store.forTenant(tenant).records({ kind: 'schedule', cursor, limit: PAGE })
+      found.push(...page.items)
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    const isGone = (name: string) => {
+      for (const { isGone: ask } of deps.others) {
+        const said = ask?.(tenant, name) ?? null
+        if (said !== null) return said
+      }
+      return registry.source(tenant, name)?.document.schedule === undefined
+    }
+    if (!found.some(({ key }) => isGone(key))) return
+    // What another node defined before it wrote its record is known after this.
+    await deps.refresh(tenant)
+    for (const { key, version } of found) {
+      if (!isGone(key)) continue
+      await commits.once(
+        tenant,
+        [{ g: 'version', of: 'schedule', key, version }],
+        [{ w: 'record.delete', kind: 'schedule', key }],
+      )
+      known.delete(`${tenant}/${key}`)
+    }
+  }
+
+  /** Answers how long to sleep. */
+  const lookAtAll = async (): Promise<number> => {
+    let nextAt = Number.POSITIVE_INFINITY
+    let isFailed = false
+    const attempt = async (tenant: TenantId, source: string | null, ask: () => Promise<void>) => {
+      try {
+        await ask()
+      } catch (error) {
+        if (!(error instanceof StoreError) && !(error instanceof AppError)) throw error
+        isFailed = true
+        log.warn('schedule.failed', { tenant, source, error: messageOf(error) })
+      }
+    }
+    for (const tenant of registry.tenants()) {
+      if (toSweep.has(tenant)) {
+        await attempt(tenant, null, async () => {
+          await sweep(tenant)
+          toSweep.delete(tenant)
+        })
+      }
+      // A node that knows who wants its events lets them fire.
+      if (registry.isBeyondUs(tenant)) continue
+      const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
+      for (const { list } of deps.others) {
+        await attempt(tenant, null, async () => {
+          all.push(...(await list(tenant)))
+        })
+      }
+      for (const timed of all) {
+        if (isStopped) return LOOK_MS_MAX
+        await attempt(tenant, timed.name, async () => {
+          nextAt = Math.min(nextAt, await look(tenant, timed))
+        })
+      }
+    }
+    const sleepMs = Math.min(LOOK_MS_MAX, Math.max(0, nextAt - time.now()))
+    return isFailed ? Math.min(AGAIN_MS, sleepMs) : sleepMs
+  }
+
+  const sleep = (delayMs: number) => {
+    cancel()
+    if (!isStopped) cancel = clock.after(delayMs, kick)
+  }
+
+  const kick = () => {
+    if (!isStarted || isStopped) return
+    if (active !== null) {
+      isAgain = true
+      return
+    }
+    active = lookAtAll()
+      .catch((error: unknown) => {
+        log.error('schedule.broken', { error: messageOf(error) })
+        return AGAIN_MS
+      })
+      .then((delayMs) => {
+        active = null
+        const isNow = isAgain
+        isAgain = false
+        sleep(isNow ? 0 : delayMs)
+      })
+  }
+
+  return {
+    start() {
+      isStarted = true
+      for (const tenant of registry.tenants()) toSweep.add(tenant)
+      kick()
+    },
+    wake(tenant) {
+      toSweep.add(tenant)
+      kick()
+    },
+    look: kick,
+    async stop() {
+      isStopped = true
+      cancel()
+      await active
+    },
+    async state(tenant, name) {
+      const source = registry.source(tenant, name)
+      const schedule = source?.document.schedule
+      const slots = schedule === undefined ? null : slotsOf(schedule.cron, schedule.zone)
+      if (source === null || schedule === undefined || slots === null) return null
+      const { record } = await read(tenant, name)
+      const isCurrent = record?.cron === schedule.cron && record.zone === schedule.zone
+      const through = record !== null && isCurrent ? record.through : time.now()
+      return {
+        nextFireAt: source.status === 'active' ? slots.next(Math.max(time.now(), through)) : null,
+        lastFiredAt: record?.lastSlot ?? null,
+      }
+    },
+  }
+}
+
+export async function readSchedule(
+  store: Pick<Store, 'forTenant'>,
+  tenant: TenantId,
+  name: string,
+): Promise<KeptSchedule> {
+  const found = await store.forTenant(tenant).record('schedule', name)
+  return found === null
+    ? { record: null, version: 0 }
+    : { record: JSON.parse(found.body) as ScheduleRecord, version: found.version }
+}
+
+export function besideSchedule(name: string, version: number, record: ScheduleRecord): BesideEvent {
+  const body = stringifyJson({ ...record })
+  return {
+    guards: [{ g: 'version', of: 'schedule', key: name, version }],
+    writes: [{ w: 'record.put', kind: 'schedule', key: name, version: version + 1, body }],
+  }
+}
+
+/** The slot, and what the definition says beside it; the words of the slot itself come last. */
+function payloadOf({ document }: Source, slot: Instant, missed: number): JsonValue {
+  const { name, schedule } = document
+  const written = schedule?.data ?? null
+  const isObject =
+    typeof written === 'object' && written !== null && !Array.isArray(written) && !isNumber(written)
+  return {
+    ...(isObject ? (written as Readonly<Record<string, JsonValue>>) : written !== null && { data: written }),
+    name,
+    slot: iso(slot),
+    zone: schedule?.zone ?? 'UTC',
+    ...(missed > 0 && { missed }),
+  }
+}
+
+function nameOf(
+  source: Source,
+  tenant: TenantId,
+  payload: JsonValue,
+  payloadHash: string,
+): EventNames | { readonly problem: string } {
+  try {
+    const named = source.name({ header: {}, payload, tenant, payloadHash })
+    return named.ok ? named.names : { problem: named.problem }
+  } catch (error) {
+    if (error instanceof ExpressionError) return { problem: messageOf(error) }
+    throw error
+  }
+}
+
+export function iso(at: Instant): string {
+  return new Date(at).toISOString()
+}
+
+const CACHED_MAX = 1_000
+/** By what they are compiled of: to compile one takes a hundred times as long as to ask it for the next slot. */
+const compiledSlots = new Map<string, Slots | null>()
+
+/** null: it cannot be read, which a check would have said. */
+function slotsOf(cron: string, zone: string): Slots | null {
+  const id = `${cron} ${zone}`
+  const found = compiledSlots.get(id)
+  if (found !== undefined) return found
+  const compiled = compileCron(cron, zone)
+  const slots = compiled.ok ? compiled.slots : null
+  if (compiledSlots.size >= CACHED_MAX) compiledSlots.clear()
+  compiledSlots.set(id, slots)
+  return slots
+}

@@ -1,0 +1,46 @@
+// A work item in this node's hands, with what it needs to run.
+
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { Incarnation } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+
+export interface Item {
+  readonly owner: Incarnation
+  readonly work: WorkRow
+  readonly event: StoredEvent
+  /** The definition it began with, where this node has it at hand. */
+  readonly route: Route | null
+  /** Parsed when first asked for; the accepting node has it already. */
+  payload(): JsonValue
+  header(): JsonValue
+  /** The dead letter that it replays, as it was when it began to run: whoever ends it guards its version. */
+  readonly letter?: DeadLetter
+}
+
+export function makeItem(
+  owner: Incarnation,
+  work: WorkRow,
+  event: StoredEvent,
+  known?: { readonly payload: JsonValue; readonly header: JsonValue; readonly route: Route | null },
+): Item {
+  let payload = known?.payload
+  let header = known?.header
+  return {
+    owner,
+    work,
+    event,
+    route: known?.route ?? null,
+    payload: () => {
+      if (payload === undefined) payload = parsePayload(event.data)
+      return payload
+    },
+    header: () => {
+      if (header === undefined) header = parsePayload(event.headers)
+      return header
+    },
+  }
+}

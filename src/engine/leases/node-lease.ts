@@ -1,0 +1,193 @@
+// The node's life in the store: joining, one heartbeat for all its work, giving back what the dead left.
+//
+// Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
+// asked. E2 once fenced, an incarnation is never used again: the node joins anew. ND15 not at once where another has its name.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { Incarnation } from '../../core/ids/index.ts'
+import type { StoreTime } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+
+export interface Lease {
+  /** Joins, fences the node's predecessor and gives its work back. */
+  start(): Promise<void>
+  /** null while there is no life left by our own clock. */
+  owner(): Incarnation | null
+  /** Whether that life is ours still: it may have been left, or lost, while somebody waited for an answer. */
+  holds(owner: Incarnation): boolean
+  /** True when the life outlasts `ms` more, after a heartbeat if one was needed; at once where none is. */
+  covers(owner: Incarnation, ms: number): boolean | Promise<boolean>
+  stop(): void
+  /** Ends the life in the store, and gives what it holds to others at once. From now on there is no owner. */
+  leave(): Promise<void>
+}
+
+const RECLAIM_BATCH = 256
+/** Fenced with life left, twice within so long: only one that joins under the same name does that. */
+const TAKEN_WITHIN_MS = 60_000
+/** And so long after the last time it is still taken. */
+const TAKEN_FOR_MS = 600_000
+const WAIT_FIRST_MS = 5_000
+const WAIT_LAST_MS = 60_000
+const RECLAIM_EVERY_BEATS = 2
+
+export function makeLease(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & { readonly time: StoreTime },
+  config: Pick<EngineConfig, 'node' | 'leaseMs'>,
+  onReclaimed: () => void,
+): Lease {
+  const { store, clock, log, time } = deps
+  const beatMs = Math.floor(config.leaseMs / 3)
+  let incarnation: Incarnation | null = null
+  let deadline = 0
+  let beats = 0
+  let stopped = false
+  let cancel: () => void = () => {}
+  let beating: Promise<void> | null = null
+  let lastFencedAt = Number.NEGATIVE_INFINITY
+  let waitMs = 0
+  let joinAt = Number.NEGATIVE_INFINITY
+
+  /** Joining at once would fence the other, which would fence us: neither would get anything done. */
+  const leaveName = (now: number) => {
+    const isTaken = now - lastFencedAt < (waitMs === 0 ? TAKEN_WITHIN_MS : TAKEN_FOR_MS)
+    lastFencedAt = now
+    waitMs = isTaken ? Math.min(WAIT_LAST_MS, waitMs === 0 ? WAIT_FIRST_MS : 2 * waitMs) : 0
+    if (!isTaken) return
+    joinAt = now + waitMs
+    const todo = 'give each process that shares the store its own name: MILLRACE_NODE'
+    log.error('node.name-taken', { node: config.node, waitMs, todo })
+  }
+
+  const join = async () => {
+    const asked = clock.monotonic()
+    const joined = await store.join(config.node, config.leaseMs)
+    time.heard(joined.now)
+    incarnation = joined.owner
+    deadline = asked + config.leaseMs
+    log.info('node.joined', { node: config.node, incarnation: joined.owner })
+  }
+
+  const reclaim = async () => {
+    for (;;) {
+      const given = await store.reclaim(RECLAIM_BATCH)
+      if (given.length > 0) {
+        log.warn('work.reclaimed', { items: given.length })
+        onReclaimed()
+      }
+      if (given.length < RECLAIM_BATCH || stopped) return
+    }
+  }
+
+  const joinOrWait = async () => {
+    if (clock.monotonic() < joinAt) return
+    await join()
+    await reclaim()
+  }
+
+  /** One question at a time: of two that pass each other, the one with the shorter life could win. */
+  let turn: Promise<void> = Promise.resolve()
+  const inTurn = (ask: () => Promise<void>): Promise<void> => {
+    const answered = turn.then(ask)
+    turn = answered.catch(() => {})
+    return answered
+  }
+
+  const renew = async (owner: Incarnation, atLeastMs: number) => {
+    if (incarnation !== owner) return
+    const asked = clock.monotonic()
+    // The store sets the life anew: a heartbeat must not shorten what a long call was promised.
+    const ttlMs = Math.max(atLeastMs, Math.ceil(deadline - asked))
+    const renewed = await store.renew(owner, ttlMs)
+    if (renewed !== 'fenced') time.heard(renewed.now)
+    if (incarnation !== owner) return
+    if (renewed === 'fenced') {
+      if (stopped) return
+      log.warn('node.fenced', { node: config.node, incarnation: owner })
+      incarnation = null
+      // Whoever was stopped with the question in its hands lost its life by that, and to nobody.
+      const now = clock.monotonic()
+      if (now < deadline) leaveName(now)
+      await joinOrWait()
+    } else {
+      deadline = asked + ttlMs
+    }
+  }
+
+  /** A call that outlasts the ordinary life gets a longer one, for as long as it may run. */
+  const prolong = async (owner: Incarnation, ms: number): Promise<boolean> => {
+    try {
+      await inTurn(async () => {
+        // Whoever was before us in the queue may have asked for enough.
+        if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
+      })
+    } catch {
+      return false
+    }
+    return incarnation === owner && deadline - clock.monotonic() > ms
+  }
+
+  const joinOrRenew = async () => {
+    if (stopped) return
+    if (incarnation === null) await joinOrWait()
+    else await renew(incarnation, config.leaseMs)
+  }
+
+  const beat = async () => {
+    try {
+      await inTurn(joinOrRenew)
+      beats += 1
+      if (beats % RECLAIM_EVERY_BEATS === 0) await reclaim()
+    } catch (error) {
+      log.warn('node.heartbeat-failed', { error: messageOf(error) })
+    }
+  }
+
+  const loop = () => {
+    if (stopped) return
+    cancel = clock.after(beatMs, () => {
+      beating = beat().finally(() => {
+        beating = null
+        loop()
+      })
+    })
+  }
+
+  return {
+    async start() {
+      await join()
+      await reclaim()
+      loop()
+    },
+    owner: () => (incarnation !== null && clock.monotonic() < deadline ? incarnation : null),
+    holds: (owner) => incarnation === owner && clock.monotonic() < deadline,
+    covers(owner, ms) {
+      if (incarnation !== owner) return false
+      return deadline - clock.monotonic() > ms || prolong(owner, ms)
+    },
+    stop() {
+      stopped = true
+      cancel()
+      void beating
+    },
+    async leave() {
+      stopped = true
+      cancel()
+      const owner = incarnation
+      incarnation = null
+      // A heartbeat under way may be joining anew: its life would stay.
+      await turn
+      const last = incarnation ?? owner
+      incarnation = null
+      if (last === null) return
+      try {
+        const given = await store.leave(last)
+        log.info('node.left', { node: config.node, incarnation: last, items: given.length })
+        if (given.length > 0) onReclaimed()
+      } catch (error) {
+        // Others take it up when its time is over.
+        log.warn('node.not-left', { node: config.node, incarnation: last, error: messageOf(error) })
+      }
+    },
+  }
+}

@@ -1,0 +1,219 @@
+// What is watched at one node is told by all: a node with watchers says so for a while, and the others send it what their commits change,
+// gathered. While nobody watches anywhere, nothing is told and nothing is gathered.
+//
+// Invariants: FD14 what was heard is told to nobody again, and to watchers of its own tenant only. FD15 a message has a bound; what does
+// not fit is told as a gap. FD17 after wake-ups were away, watchers read anew.
+
+import { messageOf } from '../../core/errors/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
+import type { EngineDeps } from '../config.ts'
+import { CHANGE_TYPES, type Change, changeName, type Feed, type Watcher } from './change-feed.ts'
+
+export interface NodesFeed {
+  /** Tells what any node's commits change. */
+  watch: Feed['watch']
+  start(): void
+  stop(): void
+}
+
+/** Somebody watches: told so often, and believed for twice as long. */
+const WATCHING_MS = 15_000
+const RENEW_MS = 7_500
+/** What a node believes at most of another's word. */
+const BELIEVED_MS_MAX = 60_000
+const GATHER_MS = 100
+/** Of one tenant, gathered at once; more is a gap. */
+const CHANGES_MAX = 500
+const MESSAGES_MAX = 4
+/** After wake-ups were away: so long others have to hear that somebody watches, before the watchers read anew. */
+const SETTLE_MS = 500
+/** When the store did not name its tenants. */
+const GAPS_AGAIN_MS = 1_000
+
+export function makeNodesFeed(
+  deps: Pick<EngineDeps, 'clock' | 'wakes' | 'log'> & {
+    /** Of this node's own commits. */
+    readonly feed: Pick<Feed, 'watch'>
+    /** All of the store: a tenant without definitions has watchers too. */
+    tenants(): Promise<readonly TenantId[]>
+  },
+): NodesFeed {
+  const { clock, wakes, feed } = deps
+  let watchers: readonly Watcher[] = []
+  let cancelRenewal = () => {}
+  let unlisten = () => {}
+  let isStopped = false
+
+  let cancelLost = () => {}
+  let cancelGaps = () => {}
+
+  let untell: (() => void) | null = null
+  /** What this node changed meanwhile was told to nobody, and whoever watches may not know yet. */
+  let hasMissed = false
+  let cancelEnd = () => {}
+  let isGathering = false
+  /** Something of any tenant may have changed: each gets a gap. */
+  let isAllLost = false
+  const gathered = new Map<TenantId, Map<string, Change> | 'lost'>()
+
+  const renew = () => {
+    if (isStopped || watchers.length === 0) return
+    wakes.tell({ wake: 'watching', forMs: WATCHING_MS })
+    cancelRenewal = clock.after(RENEW_MS, renew)
+  }
+
+  const flush = () => {
+    isGathering = false
+    for (const [tenant, changes] of gathered)
+      for (const body of bodiesOf(changes)) wakes.tell({ wake: 'changes', tenant, body })
+    gathered.clear()
+    if (isAllLost) void tellGaps()
+  }
+
+  const tellGaps = async () => {
+    isAllLost = false
+    try {
+      for (const tenant of await deps.tenants()) {
+        if (isStopped) return
+        wakes.tell({ wake: 'changes', tenant, body: null })
+      }
+    } catch (error) {
+      deps.log.warn('feed.gaps-not-published', { error: messageOf(error) })
+      isAllLost = true
+      if (!isStopped) cancelGaps = clock.after(GAPS_AGAIN_MS, () => isAllLost && gather())
+    }
+  }
+
+  const gather = () => {
+    if (isGathering) return
+    isGathering = true
+    clock.after(GATHER_MS, flush)
+  }
+
+  const teller: Watcher = {
+    changed(tenant, change) {
+      const known = gathered.get(tenant)
+      if (known === 'lost') return
+      const changes = known ?? new Map<string, Change>()
+      const name = changeName(change)
+      // Of a row that changed several times only the last is worth telling.
+      changes.delete(name)
+      changes.set(name, change)
+      gathered.set(tenant, changes.size > CHANGES_MAX ? 'lost' : changes)
+      gather()
+    },
+    lost(tenant) {
+      if (tenant === undefined) isAllLost = true
+      else gathered.set(tenant, 'lost')
+      gather()
+    },
+  }
+
+  const endTelling = () => {
+    cancelEnd()
+    untell?.()
+    untell = null
+  }
+
+  const tellFor = (forMs: number) => {
+    untell ??= feed.watch(teller)
+    if (hasMissed) teller.lost()
+    hasMissed = false
+    cancelEnd()
+    cancelEnd = clock.after(Math.min(forMs, BELIEVED_MS_MAX), endTelling)
+  }
+
+  const show = (tenant: TenantId, body: string | null) => {
+    const changes = body === null ? null : readChanges(body)
+    for (const watcher of watchers) {
+      if (changes === null) watcher.lost(tenant)
+      else for (const change of changes) watcher.changed(tenant, change)
+    }
+  }
+
+  /** Neither others nor this node knew of each other's changes, nor perhaps that somebody watches. */
+  const heal = () => {
+    cancelRenewal()
+    renew()
+    cancelLost()
+    cancelLost = clock.after(SETTLE_MS, () => {
+      for (const watcher of watchers) watcher.lost()
+    })
+    if (untell === null) hasMissed = true
+    else teller.lost()
+  }
+
+  const hear = (wake: Wake) => {
+    if (wake.wake === 'watching') tellFor(wake.forMs)
+    else if (wake.wake === 'changes') show(wake.tenant, wake.body)
+    else if (wake.wake === 'missed') heal()
+  }
+
+  return {
+    watch(watcher) {
+      const unwatch = feed.watch(watcher)
+      watchers = [...watchers, watcher]
+      if (watchers.length === 1) renew()
+      return () => {
+        unwatch()
+        watchers = watchers.filter((other) => other !== watcher)
+        if (watchers.length === 0) cancelRenewal()
+      }
+    },
+    start() {
+      unlisten = wakes.listen((wake) => {
+        if (!isStopped) hear(wake)
+      })
+    },
+    stop() {
+      isStopped = true
+      unlisten()
+      cancelRenewal()
+      cancelLost()
+      cancelGaps()
+      endTelling()
+    },
+  }
+}
+
+function bodiesOf(changes: ReadonlyMap<string, Change> | 'lost'): readonly (string | null)[] {
+  if (changes === 'lost') return [null]
+  const bodies: string[] = []
+  let body = ''
+  for (const change of changes.values()) {
+    const text = JSON.stringify(change)
+    const longer = body === '' ? text : `${body},${text}`
+    if (bytesOf(longer) + BRACKETS <= WAKE_BYTES_MAX) {
+      body = longer
+      continue
+    }
+    if (body !== '') bodies.push(`[${body}]`)
+    body = text
+    if (bytesOf(text) + BRACKETS > WAKE_BYTES_MAX || bodies.length >= MESSAGES_MAX) return [null]
+  }
+  return [...bodies, `[${body}]`]
+}
+
+const BRACKETS = 2
+const encoder = new TextEncoder()
+
+function bytesOf(text: string): number {
+  return encoder.encode(text).byteLength
+}
+
+/** null: it cannot be read, and is as good as lost. What only a newer version knows is passed over. */
+function readChanges(body: string): readonly Change[] | null {
+  let read: unknown
+  try {
+    read = JSON.parse(body)
+  } catch {
+    return null
+  }
+  return Array.isArray(read) ? read.filter(isChange) : null
+}
+
+function isChange(value: unknown): value is Change {
+  const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : null
+  return CHANGE_TYPES.some((known) => known === type)
+}

@@ -1,0 +1,113 @@
+// The event that somebody wants to look at: one that was accepted, or one given in place.
+
+import { hashText } from '../../core/definition/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Envelope } from '../../core/event/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { EventId, TenantId } from '../../core/ids/index.ts'
+import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { routeScope, type Vars } from '../../core/route/index.ts'
+import { parsePayload, redact, redactHeader } from '../../core/sensitive/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Registry } from '../definitions/index.ts'
+import { type Reader, tellSensitiveRead } from '../secrets/index.ts'
+
+export interface GivenEvent {
+  readonly subject: string
+  readonly source?: string
+  readonly data: JsonValue
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface LookedAt {
+  readonly event: Envelope
+  /** Paths of the event that are not for everybody. */
+  readonly sensitive: readonly string[]
+  readonly scope: Scope
+  /** What the reader may see of it: the same object where that is everything. */
+  readonly shown: Scope
+  /** null: it was given in place. */
+  readonly id: EventId | null
+}
+
+const GIVEN_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
+const GIVEN_SOURCE = 'try'
+
+export async function lookAt(
+  deps: {
+    readonly store: Store
+    readonly registry: Registry
+    readonly vars: Vars
+    readonly log: Pick<Log, 'info'>
+  },
+  tenant: TenantId,
+  asked: EventId | GivenEvent,
+  reader: Reader,
+): Promise<LookedAt> {
+  if (typeof asked !== 'string') return lookAtGiven(deps, tenant, asked)
+  const event = await deps.store.forTenant(tenant).event(asked)
+  if (event === null) throw new AppError('not_found', `there is no event ${asked}`)
+  try {
+    const [payload, header] = [parsePayload(event.data), parseJson(event.headers)]
+    const scope = routeScope(event, payload, header, deps.vars)
+    const { sensitive, id } = event
+    if (sensitive.length === 0) return { event, sensitive, scope, shown: scope, id }
+    if (reader.seesSensitive) {
+      tellSensitiveRead(deps.log, event, reader)
+      return { event, sensitive, scope, shown: scope, id }
+    }
+    const shown = routeScope(event, redact(payload, sensitive), redactHeader(header, sensitive), deps.vars)
+    return { event, sensitive, scope, shown, id }
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new AppError('conflict', `the event’s payload cannot be read: ${error.message}`)
+  }
+}
+
+function lookAtGiven(
+  deps: { readonly registry: Registry; readonly vars: Vars },
+  tenant: TenantId,
+  given: GivenEvent,
+): LookedAt {
+  const header = Object.fromEntries(
+    Object.entries(given.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  const payloadHash = hashText(stringifyJson(given.data))
+  const names = namesOf(deps.registry, tenant, given, header, payloadHash)
+  const event: Envelope = {
+    id: GIVEN_ID,
+    tenant,
+    source: given.source ?? GIVEN_SOURCE,
+    subject: given.subject,
+    objectType: names?.objectType ?? null,
+    objectId: names?.objectId ?? null,
+    occurredAt: names?.occurredAt ?? null,
+    correlationId: GIVEN_ID.slice(4),
+    causationId: null,
+    traceId: '0'.repeat(32),
+    dedupKey: names?.dedupKey ?? payloadHash,
+    payloadHash,
+  }
+  const scope = routeScope(event, given.data, header, deps.vars)
+  return { event, sensitive: [], scope, shown: scope, id: null }
+}
+
+/** What the source would call it; null when there is no such source, or it could not. */
+function namesOf(
+  registry: Registry,
+  tenant: TenantId,
+  given: GivenEvent,
+  header: Readonly<Record<string, string>>,
+  payloadHash: string,
+) {
+  const source = given.source === undefined ? null : registry.source(tenant, given.source)
+  if (source === null) return null
+  try {
+    const named = source.name({ header, payload: given.data, tenant, payloadHash })
+    return named.ok ? named.names : null
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}

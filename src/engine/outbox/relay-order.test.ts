@@ -1,0 +1,76 @@
+// What a look has read when the bus comes back.
+
+import { expect, test } from 'vitest'
+import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
+import type { BusStatus } from '../../ports/bus.ts'
+import type { Commit } from '../../ports/store.ts'
+import { makeRelay } from './relay.ts'
+import { ALWAYS } from './relay-lease.ts'
+
+const row = (position: number, subject: string) => ({
+  ...{ position, tenant: 'default', id: `r${position}`, subject, about: 'token', event: null },
+  ...{ body: '{}', createdAt: 0 },
+})
+
+test('[BU33] a bus that comes back in the middle of a look does not get what is behind before what was passed by', async () => {
+  let rows = [row(1, 'default.full'), row(2, 'default.other')]
+  let isFull = true
+  let watcher: (status: Pick<BusStatus, 'isConnected'>) => void = () => {}
+  let onRead = () => {}
+  const published: string[] = []
+  const timers: (() => void)[] = []
+  const store = {
+    system: () => ({
+      async outbox(_: number, after = 0) {
+        const found = rows.filter(({ position }) => position > after)
+        onRead()
+        return { rows: found, events: [] }
+      },
+      outboxEldest: async () => ({ at: null, heldBy: null }),
+    }),
+    forTenant: () => ({ record: async () => null }),
+    async commit({ writes }: Commit) {
+      for (const write of writes)
+        if (write.w === 'outbox.delete') rows = rows.filter((one) => !write.positions.includes(one.position))
+      return { ok: true, at: 0, leased: [] }
+    },
+  }
+  const bus = {
+    status: () => ({ isConnected: true, tokensBirth: null }),
+    watch(heard: typeof watcher) {
+      watcher = heard
+      return () => {}
+    },
+    publish: async (messages: readonly { subject: string; id: string }[]) =>
+      messages.map(({ subject, id }) => {
+        const isTaken = !isFull || !subject.endsWith('full')
+        if (isTaken) published.push(id)
+        return isTaken
+      }),
+  }
+  const clock = {
+    monotonic: () => 0,
+    after(_: number, callback: () => void) {
+      timers.push(callback)
+      return () => void (timers.includes(callback) && timers.splice(timers.indexOf(callback), 1))
+    },
+  }
+  const deps = { store, bus, clock, log: makeMemoryLog(), time: { now: () => 0 }, turn: ALWAYS }
+  const relay = makeRelay(deps as never, { pollMs: 1_000, busPrefix: 'm' })
+  const look = async () => {
+    timers.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  relay.start()
+  await look()
+  expect(published).toEqual(['r2'])
+  rows.push(row(3, 'default.full'))
+  onRead = () => {
+    onRead = () => {}
+    isFull = false
+    watcher({ isConnected: false })
+    watcher({ isConnected: true })
+  }
+  for (let turn = 0; turn < 4; turn += 1) await look()
+  expect(published).toEqual(['r2', 'r1', 'r3'])
+})

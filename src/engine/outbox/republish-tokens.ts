@@ -1,0 +1,149 @@
+// Tells the bus anew where the tokens of active instances are: when its stream of them is another one than the one that was told all of
+// it, and from time to time, because the bus forgets what it was told long ago, and with it that tokens left.
+//
+// What is told goes by the outbox, under the revision of its instance, so that nothing that moved meanwhile is told behind its move.
+// Which stream was told, and when, is in a record: another node goes by it.
+
+import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/ids/index.ts'
+import type { InstanceRow } from '../../core/instance/index.ts'
+import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { Bus } from '../../ports/bus.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreTime } from '../commit/index.ts'
+
+export interface Retelling {
+  /** Puts a few of them into the outbox, if they are to be told. Answers whether there are more. */
+  some(): Promise<boolean>
+  /** Another node relays: what is known here is not kept. */
+  forget(): void
+}
+
+interface Told {
+  readonly birth: string
+  readonly at: Instant
+}
+
+interface Walk {
+  readonly birth: string
+  readonly at: Instant
+  /** Those that are left, the first of them from the cursor on. */
+  readonly tenants: TenantId[]
+  cursor: string | null
+  tokens: number
+}
+
+const KEY = 'tokens'
+/** Few enough that what happens meanwhile is not held up behind them. */
+const PAGE = 100
+/** An instance that moves all the time is told by its moves; what it has besides is tried so often. */
+const TRIES = 20
+
+export function makeRetelling(deps: {
+  readonly store: Store
+  readonly bus: Pick<Bus, 'status'>
+  readonly log: Log
+  readonly time: StoreTime
+}): Retelling {
+  const { store, bus, log, time } = deps
+  let known: { readonly version: number; readonly told: Told | null } | null = null
+  let walk: Walk | null = null
+
+  const read = async () => {
+    const found = await store.forTenant(DEFAULT_TENANT).record('relay', KEY)
+    return { version: found?.version ?? 0, told: found === null ? null : parseTold(found.body) }
+  }
+
+  const add = async (tenant: TenantId, instances: readonly InstanceRow[], round: Walk): Promise<boolean> => {
+    const rows = instances.flatMap((one) => retellTokens(tenant, one, `${round.at}`))
+    if (rows.length === 0) return true
+    const { ok } = await store.commit({
+      tenant,
+      guards: instances.map(({ id, revision }) => ({
+        ...{ g: 'version', of: 'instance', key: id, version: revision },
+      })),
+      writes: [{ w: 'outbox.add', rows }],
+    })
+    if (ok) round.tokens += rows.length
+    return ok
+  }
+
+  /** One of them moved meanwhile: each is told by itself, as it is by now. */
+  const addOne = async (tenant: TenantId, id: InstanceId, round: Walk): Promise<void> => {
+    for (let tried = 0; tried < TRIES; tried += 1) {
+      const instance = await store.forTenant(tenant).instance(id)
+      if (instance === null || (await add(tenant, [instance], round))) return
+    }
+    log.warn('relay.not-retold', { tenant, instance: id })
+  }
+
+  const goOn = async (tenant: TenantId, round: Walk): Promise<void> => {
+    const page = await store
+      .forTenant(tenant)
+      .instances({ state: 'active', cursor: round.cursor, limit: PAGE })
+    if (!(await add(tenant, page.items, round)))
+      for (const { id } of page.items) await addOne(tenant, id, round)
+    round.cursor = page.nextCursor
+    if (page.nextCursor === null) round.tenants.shift()
+  }
+
+  const end = async ({ birth, at, tokens }: Walk, version: number): Promise<void> => {
+    const told: Told = { birth, at }
+    await store.commit({
+      tenant: DEFAULT_TENANT,
+      guards: [{ g: 'version', of: 'relay', key: KEY, version }],
+      writes: [
+        {
+          w: 'record.put',
+          kind: 'relay',
+          key: KEY,
+          version: version + 1,
+          body: JSON.stringify(told),
+        },
+      ],
+    })
+    // Where another node was quicker its record counts.
+    known = await read()
+    if (tokens > 0) log.info('relay.retold', { tokens })
+  }
+
+  return {
+    async some() {
+      const { tokensBirth: birth } = bus.status()
+      if (birth === null) return false
+      known ??= await read()
+      if (walk?.birth !== birth) {
+        const { told } = known
+        if (told?.birth === birth && time.now() - told.at < TOKENS_TOLD_EVERY_MS) return false
+        const tenants = [...(await store.system('definitions').tenants())]
+        walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0 }
+      }
+      const [tenant] = walk.tenants
+      if (tenant !== undefined) {
+        await goOn(tenant, walk)
+        return true
+      }
+      const ended = walk
+      walk = null
+      await end(ended, known.version)
+      return false
+    },
+    forget() {
+      known = null
+      walk = null
+    },
+  }
+}
+
+function parseTold(body: string): Told | null {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  const { birth, at } = value as Record<string, unknown>
+  return typeof birth === 'string' && typeof at === 'number' ? { birth, at } : null
+}

@@ -1,0 +1,115 @@
+// What is committed when a source's event is accepted: the event with the work and the dispatched events that follow; or the
+// event with an intake item that waits while the source is paused, or that is dead at once because nothing can be made of it.
+//
+// Invariant: IN1 whatever follows from an event at the door is in the commit that keeps it.
+
+import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import type { Source } from '../../core/source/index.ts'
+import type { Write } from '../../ports/store.ts'
+import type { Draft, EventPlan } from '../commit/index.ts'
+import { draftDispatched } from '../events/index.ts'
+import { storableError } from '../settlement/index.ts'
+import { intakeConsumer, newIntake, type Refusal, refuse } from './intake-job.ts'
+import { matchEvent } from './matching.ts'
+import { failedAtDoor, type MayBegin, type PlanDeps, planEvent, planWork } from './plan.ts'
+
+export interface Acceptance {
+  readonly event: NewEvent
+  readonly writes: readonly Write[]
+  /** Of the event and of those that it dispatched; their births must be settled. */
+  readonly plans: readonly EventPlan[]
+  /** `KEPT`: its source is paused. `QUARANTINED`: it is a dead letter. */
+  readonly action: 'ACCEPTED' | 'UNMATCHED' | 'KEPT' | 'QUARANTINED'
+  readonly letter: NewDeadLetter | null
+}
+
+/** Says how the payload differs from its schema; senders cannot say it. */
+const MISMATCH_HEADER = 'millrace-mismatch'
+
+export function planAcceptance(
+  deps: PlanDeps,
+  source: Source,
+  draft: Draft,
+  payload: JsonValue,
+  header: Readonly<Record<string, string>>,
+  dedupForMs: number,
+  mayBegin?: MayBegin,
+): Acceptance {
+  const { document } = source
+  const { catalog } = document
+  const isPlain =
+    source.dispatch === null && document.unmatched === undefined && source.mismatch === undefined
+  // The way of nearly all events: nothing stands between them and their routes.
+  if (isPlain && source.status === 'active') {
+    const plan = planEvent(deps, draft, payload, header, dedupForMs, mayBegin)
+    const { event, writes, letter } = plan
+    return {
+      event,
+      writes,
+      plans: [plan],
+      action: letter !== null ? 'QUARANTINED' : event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
+      // Told with its plan.
+      letter: null,
+    }
+  }
+  const tag = catalog?.mismatch === 'tag' ? (source.mismatch?.(draft.subject, payload) ?? null) : null
+  const kept = tag === null ? header : { ...header, [MISMATCH_HEADER]: storableError(draft, tag) }
+  const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(kept) }
+  if (source.status === 'paused' || deps.registry.isBeyondUs(draft.tenant))
+    return keep(deps.ids, source, tagged, dedupForMs)
+  const matching = matchEvent(deps, source, tagged, payload, kept)
+  if (!matching.ok) return quarantine(deps, source, tagged, dedupForMs, matching)
+  const { routes, dispatched } = matching
+  const event: NewEvent = { ...tagged, matched: routes.length + dispatched.length }
+  const plans = [
+    planWork(deps, { event, stored: null, payload, header: kept, dedupForMs }, routes, null),
+    ...dispatched.map((one) => {
+      const child = draftDispatched(deps.ids, event, kept, intakeConsumer(event), one)
+      return planEvent(deps, child.draft, child.payload, child.header, child.dedupForMs)
+    }),
+  ]
+  const action = event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED'
+  return { event, writes: plans.flatMap(({ writes }) => writes), plans, action, letter: null }
+}
+
+function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Acceptance {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const work = newIntake(ids, event, source.hash)
+  const writes: readonly Write[] = [
+    { w: 'event.append', event, dedupForMs },
+    { w: 'work.add', work, lease: null, delayMs: 0 },
+  ]
+  return { event, writes, plans: [], action: 'KEPT', letter: null }
+}
+
+/** An event of which nothing can be made, whatever is defined. */
+export function planUnread(
+  deps: PlanDeps,
+  source: Source,
+  draft: Draft,
+  problem: string,
+  dedupForMs: number,
+): Acceptance {
+  return quarantine(deps, source, draft, dedupForMs, refuse('poison', 'unparseable', problem))
+}
+
+function quarantine(
+  deps: PlanDeps,
+  source: Source,
+  draft: Draft,
+  dedupForMs: number,
+  refusal: Refusal,
+): Acceptance {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const { writes, letter, beside } = failedAtDoor(deps, event, source.hash, refusal)
+  return {
+    event,
+    writes: [{ w: 'event.append', event, dedupForMs }, ...writes],
+    plans: beside,
+    action: 'QUARANTINED',
+    letter,
+  }
+}

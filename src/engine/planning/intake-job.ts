@@ -1,0 +1,80 @@
+// The intake item: the work that an event itself is, while it waits to be matched, is matched again, or cannot be matched.
+
+import type { DeadLetterReason, NewDeadLetter } from '../../core/dead-letter/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import { DAY } from '../../core/time/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../../core/work/index.ts'
+import type { Write } from '../../ports/store.ts'
+import { newLetter, storableError } from '../settlement/index.ts'
+
+/** Why nothing can be made of an event. */
+export interface Refusal {
+  readonly ok: false
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  readonly error: string
+}
+
+export function refuse(failureClass: FailureClass, reason: DeadLetterReason, error: string): Refusal {
+  return { ok: false, class: failureClass, reason, error }
+}
+
+/** A kept event waits for as long as its source is paused: this is only a bound that nobody meets. */
+const INTAKE_EXPIRES_IN_MS = 3_650 * DAY
+
+export function newIntake(
+  ids: Ids,
+  event: Pick<NewEvent, 'id' | 'source'>,
+  definition: string,
+  replayOf: NewWork['replayOf'] = null,
+): NewWork {
+  return {
+    id: ids.work(),
+    kind: 'intake',
+    consumer: intakeConsumer(event),
+    definition,
+    codeHash: null,
+    eventId: event.id,
+    expiresInMs: INTAKE_EXPIRES_IN_MS,
+    replayOf,
+  }
+}
+
+/** An item that is dead at once, with its letter: written with the event that it is about, or after it. */
+export function refusedWork(
+  ids: Ids,
+  event: NewEvent,
+  definition: string,
+  refusal: Refusal,
+): {
+  readonly work: NewWork
+  readonly writes: readonly Write[]
+  readonly letter: NewDeadLetter
+} {
+  const work = newIntake(ids, event, definition)
+  const error = storableError(event, refusal.error)
+  const counters = { attempts: 0, waits: 0, losses: 0 }
+  const note = { ...EMPTY_NOTE, class: refusal.class, lastError: error }
+  const letter = newLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
+  return {
+    work,
+    writes: [
+      { w: 'work.add', work, lease: null, delayMs: 0 },
+      { w: 'work.settle', work: work.id, to: 'dead', counters, note },
+      { w: 'deadLetter.put', row: letter },
+    ],
+    letter,
+  }
+}
+
+/** The source that received it from outside; null: it was made inside. */
+export function receiverOf({ source }: Pick<NewEvent, 'source'>): string | null {
+  return source.includes(':') ? null : source
+}
+
+/** Whose slot the intake of an event takes: its source's, also where it was dispatched; else one named after who made it. */
+export function intakeConsumer({ source }: Pick<NewEvent, 'source'>): string {
+  return source.startsWith('source:') ? source : `source:${source}`
+}

@@ -1,0 +1,24 @@
+// What the log is told of a plan once it is committed, beside the event itself: what nobody will run.
+
+import type { Log } from '../../ports/log.ts'
+import type { EventPlan } from '../commit/index.ts'
+import { lineOf } from '../observe/index.ts'
+
+export function tellPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: EventPlan): void {
+  for (const { work, route } of disabled) {
+    const message = 'the route is disabled; replay the event once it is active'
+    log.control(
+      lineOf('ingest', 'DISABLED', event, {
+        route: route?.document.name ?? null,
+        work: work.id,
+        definition: work.definition,
+        message,
+      }),
+    )
+  }
+  if (letter === null) return
+  const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+  log.control(
+    lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
+  )
+}

@@ -1,0 +1,440 @@
+// From an event to the writes that accept it: the event itself and the work of every route and every trigger of a workflow that
+// wants it, one item each or one per element, in its lane.
+//
+// Invariant: FO10 only routes whose pattern fits are asked, and a route pays for nothing that it does not say.
+//
+// Used for what comes in, for what actions emit and for what is matched later, so that all are kept, matched and counted alike.
+
+import { isCanonicalSource } from '../../core/canonical/index.ts'
+import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
+import type { Envelope, NewEvent, StoredEvent } from '../../core/event/index.ts'
+import { ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { EventId, Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { isTestEvent } from '../../core/subscription/index.ts'
+import { DAY, type Instant } from '../../core/time/index.ts'
+import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../../core/work/index.ts'
+import type { Code } from '../../ports/code.ts'
+import type { Write } from '../../ports/store.ts'
+import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Pool } from '../leases/index.ts'
+import { hidingScope, isHiding } from '../secrets/index.ts'
+import { failAtTheDoor } from '../settlement/index.ts'
+import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
+
+const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
+
+export interface PlanDeps {
+  readonly registry: Registry
+  readonly pool: Pool
+  /** Whether work of the route may run at once: neither it nor whom it calls is paused by failures or refusals. */
+  bears(tenant: TenantId, route: Route): boolean
+  /** It is about to be born in our hands. */
+  born(tenant: TenantId, route: Route): void
+  readonly code: Pick<Code, 'has'>
+  /** Whether this node runs work of the consumer at all. */
+  runs(consumer: string): boolean
+  readonly ids: Ids
+  readonly vars: Vars
+  owner(): Incarnation | null
+}
+
+/** Whether the item of a trigger is left to whoever asked, who may begin its case in the same commit. */
+export type MayBegin = (tenant: TenantId, route: Route) => boolean
+
+export function planEvent(
+  deps: PlanDeps,
+  draft: Draft,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+  begins?: MayBegin,
+): EventPlan {
+  if (deps.registry.isBeyondUs(draft.tenant) && !isTestEvent(draft))
+    return planLater(deps.ids, draft, payload, header, dedupForMs)
+  const found = findRoutes(deps, draft, payload, header)
+  if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
+  const event: NewEvent = { ...draft, matched: found.routes.length || unwanted(draft) }
+  return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
+}
+
+/** What comes or is made here while only a newer version knows who wants it: that one matches it. */
+function planLater(
+  ids: Ids,
+  draft: Draft,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+): EventPlan {
+  const event: NewEvent = { ...draft, matched: 1 }
+  const writes: readonly Write[] = [
+    { w: 'event.append', event, dedupForMs },
+    { w: 'work.add', work: newIntake(ids, event, ''), lease: null, delayMs: 0 },
+  ]
+  const none = { births: [], owner: null, letter: null, disabled: [] }
+  return { event, stored: null, payload, header, writes, adds: 1, ...none }
+}
+
+/** What this system tells is for whoever wants it: with nobody it is not shown as unmatched. */
+function unwanted({ source }: Draft): number {
+  return isCanonicalSource(source) ? 1 : 0
+}
+
+/** What is matched: what routes see of an event, and which of it is not for everybody. */
+export type Matchable = Envelope & Pick<NewEvent, 'sensitive'>
+
+/** The routes in force that want it and may run, in the order written; or why none of them may. */
+export function findRoutes(
+  deps: Pick<PlanDeps, 'registry' | 'vars'>,
+  event: Matchable,
+  payload: JsonValue,
+  header: JsonValue,
+): { readonly ok: true; readonly routes: readonly Route[] } | Refusal {
+  // What tests an endpoint was for it alone, and is so when somebody lets it be matched again.
+  if (isTestEvent(event)) return { ok: true, routes: [] }
+  const candidates = deps.registry.candidates(event.tenant, event.subject)
+  if (candidates.length === 0) return { ok: true, routes: candidates }
+  const others = isCanonicalSource(event.source) ? withoutOwn(candidates, payload) : candidates
+  const scope = routeScope(event, payload, header, deps.vars)
+  const isHiding = event.sensitive.length > 0 && others.some(({ of }) => of?.kind === 'delivery')
+  const seen = isHiding ? deliverySight(deps.registry, event, scope) : null
+  const chosen = chooseRoutes(wanting(others, scope, seen))
+  if (chosen.ok) return chosen
+  const error = `a route that says \`fanOut: one\` is not the only one that wants it: ${chosen.names.join(', ')}`
+  return refuse('config', 'ambiguous_routes', error)
+}
+
+/** An event of which nothing can be made, with the letter that says why. */
+export function planRefused(
+  deps: PlanDeps,
+  about: Pick<EventPlan, 'stored' | 'payload' | 'header'> & {
+    readonly draft: Draft
+    readonly dedupForMs: number
+  },
+  refusal: Refusal,
+): EventPlan {
+  const { draft, stored, payload, header, dedupForMs } = about
+  const event: NewEvent = { ...draft, matched: 1 }
+  const name = receiverOf(event)
+  const source = name === null ? null : deps.registry.source(event.tenant, name)
+  const refused = failedAtDoor(deps, event, source?.hash ?? '', refusal)
+  const append: readonly Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
+  const { letter, beside } = refused
+  const writes = [...append, ...refused.writes]
+  return {
+    event,
+    stored,
+    payload,
+    header,
+    writes,
+    adds: 0,
+    births: [],
+    owner: null,
+    letter,
+    disabled: [],
+    beside,
+  }
+}
+
+/** Its item is dead at once: with its letter, its failure, and what tells of it. `beside`: plans to be settled. */
+export function failedAtDoor(
+  deps: PlanDeps,
+  event: NewEvent,
+  definition: string,
+  refusal: Refusal,
+): {
+  readonly writes: readonly Write[]
+  readonly letter: NewDeadLetter
+  readonly beside: readonly EventPlan[]
+} {
+  const { work, letter, writes } = refusedWork(deps.ids, event, definition, refusal)
+  const plan: PlanEvent = (...args) => planEvent(deps, ...args)
+  const failed = failAtTheDoor({ ids: deps.ids, plan }, event.tenant, work, event, letter)
+  return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
+}
+
+/** Appends the event if it is new. `replayOf`: its routes have had work of it before. */
+export function planWork(
+  deps: PlanDeps,
+  about: Pick<EventPlan, 'event' | 'stored' | 'payload' | 'header'> & { readonly dedupForMs: number },
+  routes: readonly Route[],
+  replayOf: EventId | null,
+  mayBegin?: MayBegin,
+): EventPlan {
+  const { event, stored, payload, header, dedupForMs } = about
+  const writes: Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
+  const births: Birth[] = []
+  const disabled: Birth[] = []
+  const owner = routes.length === 0 ? null : deps.owner()
+  let begins: Beginning[] | null = null
+  let adds = 0
+  for (const route of routes) {
+    if (route.status === 'disabled') {
+      const work = newWork(deps.ids, route, event, replayOf)
+      const note = { ...EMPTY_NOTE, lastError: 'DISABLED' }
+      writes.push({ w: 'work.add', work, lease: null, delayMs: 0 })
+      writes.push({ w: 'work.settle', work: work.id, to: 'skipped', counters: NO_COUNTERS, note })
+      disabled.push({ work, route })
+      continue
+    }
+    const isPlain = route.each === null && route.lane === null
+    if (isPlain && route.of?.kind === 'trigger' && mayBegin?.(event.tenant, route) === true) {
+      // Two cases of one workflow may want the same key: the second is begun by its item.
+      begins ??= []
+      if (!begins.some((one) => one.route.consumer === route.consumer)) {
+        begins.push({ work: newWork(deps.ids, route, event, replayOf), route })
+        continue
+      }
+    }
+    const made = isPlain
+      ? [newWork(deps.ids, route, event, replayOf)]
+      : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
+    for (const work of made) {
+      const born = isBorn(deps, event, route, work, owner)
+      writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
+      if (born) births.push({ work, route })
+      adds += 1
+    }
+  }
+  const plan = { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
+  return begins === null ? plan : { ...plan, begins }
+}
+
+/** Ahead of whatever waits: due before it, where it cannot run at once. */
+const AHEAD_MS = 30 * DAY
+
+/** An event for one route alone, whatever else would match it: it runs at once if it can, in no lane, and goes ahead of what waits. */
+export function planAlone(
+  deps: PlanDeps,
+  route: Route,
+  event: NewEvent,
+  payload: JsonValue,
+  header: JsonValue,
+  dedupForMs: number,
+): EventPlan {
+  const only: Route = { ...route, isImmediate: true, lane: null, each: null }
+  const plan = planWork(deps, { event, stored: null, payload, header, dedupForMs }, [only], null)
+  const writes = plan.writes.map(
+    (write): Write =>
+      write.w === 'work.add' && write.lease === null ? { ...write, delayMs: -AHEAD_MS } : write,
+  )
+  return { ...plan, writes }
+}
+
+/** Takes its slot, where this node can run it at once. */
+function isBorn(
+  deps: PlanDeps,
+  { tenant }: NewEvent,
+  route: Route,
+  { id, codeHash }: NewWork,
+  owner: Incarnation | null,
+): boolean {
+  // What this node cannot run is left to one that can.
+  const isHere = codeHash === null || deps.code.has(codeHash)
+  const isOurs = isHere && deps.runs(route.consumer)
+  const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
+  const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
+  if (isBorn && route.of !== undefined) deps.born(tenant, route)
+  return isBorn
+}
+
+/** Those that begin no case in its commit are items like all others. */
+export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Beginning[]): EventPlan {
+  const { begins: _begins, ...left } = plan
+  const writes = [...plan.writes]
+  const births = [...plan.births]
+  for (const { work, route } of items) {
+    const born = isBorn(deps, plan.event, route, work, plan.owner)
+    writes.push({ w: 'work.add', work, lease: born ? plan.owner : null, delayMs: 0 })
+    if (born) births.push({ work, route })
+  }
+  return { ...left, writes, births, adds: plan.adds + items.length }
+}
+
+/** Whether one of them alone wants it, as at the door. That its patterns fit is for the caller to know. */
+export function isWanted(
+  deps: Pick<PlanDeps, 'registry' | 'vars'>,
+  route: Route,
+  event: Matchable,
+  payload: JsonValue,
+  header: JsonValue,
+): boolean {
+  const left = isCanonicalSource(event.source) ? withoutOwn([route], payload) : [route]
+  const scope = routeScope(event, payload, header, deps.vars)
+  const seen = event.sensitive.length > 0 ? deliverySight(deps.registry, event, scope) : null
+  return wanting(left, scope, seen).length > 0
+}
+
+/**
+ * What this system tells of a subscription is not for the subscription itself: one that listens to everything would be told of
+ * what it was told, for ever.
+ */
+function withoutOwn(candidates: readonly Route[], payload: JsonValue): readonly Route[] {
+  const about = (payload as { readonly consumer?: JsonValue } | null)?.consumer
+  const isOwn = ({ of, consumer }: Route) => of?.kind === 'delivery' && consumer === about
+  return candidates.some(isOwn) ? candidates.filter((route) => !isOwn(route)) : candidates
+}
+
+/** What each subscription sees of an event with sensitive parts. */
+function deliverySight(registry: Registry, event: Matchable, scope: Scope): (route: Route) => Scope {
+  const hiding = hidingScope(event, scope)
+  return ({ of }) => {
+    if (of?.kind !== 'delivery') return scope
+    const subscription = registry.subscription(event.tenant, of.subscription)
+    return isHiding(event, subscription?.document ?? null) ? hiding : scope
+  }
+}
+
+function wanting(
+  candidates: readonly Route[],
+  scope: Scope,
+  seen: ((route: Route) => Scope) | null,
+): readonly Route[] {
+  return candidates.filter((route) => {
+    try {
+      return route.wants(seen === null ? scope : seen(route))
+    } catch (error) {
+      // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen. So do deliveries (DY30).
+      if (error instanceof ExpressionError) return true
+      throw error
+    }
+  })
+}
+
+/**
+ * One item, or one per element. Where the list cannot be gone through, one item stands for it: it runs, fails, and is seen. It
+ * is the same with a lane that has no key.
+ */
+export function newItems(
+  ids: Ids,
+  route: Route,
+  event: Pick<NewEvent, 'id'>,
+  scope: Scope,
+  replayOf: NewWork['replayOf'],
+): readonly NewWork[] {
+  const count = route.each === null ? null : countOf(route.each, scope)
+  if (count === null) return [inLane(route, scope, newWork(ids, route, event, replayOf))]
+  return Array.from({ length: count }, (_, element) =>
+    inLane(route, scope, { ...newWork(ids, route, event, replayOf), element }),
+  )
+}
+
+/** How many items a list makes; null: one stands for all of it. */
+function countOf(each: NonNullable<Route['each']>, scope: Scope): number | null {
+  try {
+    const count = each.count(scope)
+    return count === 0 || count > each.max ? null : count
+  } catch (error) {
+    if (error instanceof ExpressionError) return null
+    throw error
+  }
+}
+
+/** `scope`: of its event. */
+export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
+  if (route.lane === null) return work
+  const { element = null } = work
+  // One that stands for a whole list is about none of its elements.
+  if (route.each !== null && element === null) return work
+  try {
+    return { ...work, lane: route.lane.of(itemScope(route, scope, element)) }
+  } catch (error) {
+    if (error instanceof ExpressionError) return work
+    throw error
+  }
+}
+
+/** What is debounced waits for others first, but for the replay of a dead letter, which somebody asked for. */
+export function delayOf({ lane }: Route, work: NewWork): number {
+  const isGathered = work.lane !== undefined && letterOf(work) === null
+  return isGathered && lane?.debounce != null ? lane.debounce.windowMs : 0
+}
+
+export function newWork(
+  ids: Ids,
+  route: Route,
+  event: Pick<NewEvent, 'id'>,
+  replayOf: NewWork['replayOf'] = null,
+): NewWork {
+  const work: NewWork = {
+    id: ids.work(),
+    kind: 'route',
+    consumer: route.consumer,
+    definition: route.hash,
+    codeHash: route.action.type === 'function' ? route.action.codeHash : null,
+    eventId: event.id,
+    expiresInMs: route.expiresInMs,
+    replayOf,
+  }
+  const { of } = route
+  if (of === undefined) return work
+  return of.kind === 'delivery' ? { ...work, kind: 'delivery' } : { ...work, kind: of.kind, step: of.part }
+}
+
+// The next two are written out field by field: they are made for every event, and spreading is several times dearer.
+
+/** The row of an item born leased, as the store has written it. */
+export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
+  return {
+    id: work.id,
+    tenant: plan.event.tenant,
+    kind: work.kind,
+    consumer: work.consumer,
+    definition: work.definition,
+    codeHash: work.codeHash,
+    eventId: work.eventId,
+    state: 'leased',
+    dueAt: at,
+    owner,
+    epoch: 1,
+    alone: false,
+    attempts: 0,
+    waits: 0,
+    losses: 0,
+    key: null,
+    class: null,
+    lastError: null,
+    effectRef: null,
+    httpStatus: null,
+    durationMs: null,
+    createdAt: at,
+    expiresAt: at + work.expiresInMs,
+    processedAt: null,
+    replayOf: work.replayOf,
+    element: work.element ?? null,
+    lane: work.lane?.key ?? null,
+    hasPlace: work.lane !== undefined,
+    isFrozen: false,
+    into: null,
+    generation: work.generation ?? 1,
+    instance: work.instance ?? null,
+    step: work.step ?? null,
+  }
+}
+
+export function receivedEvent(event: NewEvent, receivedAt: Instant): StoredEvent {
+  return {
+    id: event.id,
+    tenant: event.tenant,
+    source: event.source,
+    subject: event.subject,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    occurredAt: event.occurredAt,
+    correlationId: event.correlationId,
+    causationId: event.causationId,
+    traceId: event.traceId,
+    dedupKey: event.dedupKey,
+    payloadHash: event.payloadHash,
+    headers: event.headers,
+    data: event.data,
+    raw: event.raw,
+    sensitive: event.sensitive,
+    matched: event.matched,
+    receivedAt,
+    duplicates: 0,
+    lastDuplicateAt: null,
+  }
+}

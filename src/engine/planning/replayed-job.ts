@@ -1,0 +1,43 @@
+// The item that replays the one that a dead letter is about: on the definition in force, about the same element, and in its lane.
+//
+// Invariant: LN7 what replays a holder takes its place over in the commit that adds it; if it belongs to another lane, the old
+// one is free in that commit.
+
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import type { StoredEvent } from '../../core/event/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import { JsonError } from '../../core/json/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { parsePayload } from '../../core/sensitive/index.ts'
+import type { NewWork, WorkRow } from '../../core/work/index.ts'
+import type { Write } from '../../ports/store.ts'
+import { inLane, newWork } from './plan.ts'
+
+/** `died`: the item that the letter is about; null where its row is gone. */
+export function replayedWork(
+  deps: { readonly ids: Ids; readonly vars: Vars },
+  route: Route,
+  letter: Pick<DeadLetter, 'id'>,
+  event: StoredEvent,
+  died: WorkRow | null,
+): NewWork {
+  const element = route.each === null ? null : (died?.element ?? null)
+  const plain = newWork(deps.ids, route, event, letter.id)
+  const work = element === null ? plain : { ...plain, element }
+  if (route.lane === null) return work
+  try {
+    const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), deps.vars)
+    return inLane(route, scope, work)
+  } catch (error) {
+    // Its payload cannot be read: it runs, dies of that, and is seen.
+    if (error instanceof JsonError) return work
+    throw error
+  }
+}
+
+export function addReplay(work: NewWork, died: WorkRow | null): readonly Write[] {
+  const add = { w: 'work.add', work, lease: null, delayMs: 0 } as const
+  if (died === null || !died.hasPlace) return [add]
+  if (died.lane === work.lane?.key) return [{ ...add, inPlaceOf: died.id }]
+  return [add, { w: 'lane.leave', work: died.id }]
+}

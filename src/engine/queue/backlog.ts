@@ -1,0 +1,92 @@
+// How long work has been due that more nodes could take, for each role that takes some. What waits for something else says nothing of that:
+// a consumer that is paused or that nobody here can use, an open circuit, a closed host, a rate, a limit that is reached, a drain. (What waits
+// in its lane is not ready to begin with.)
+
+import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import { roleOfConsumer } from '../../core/node/index.ts'
+import type { EngineDeps } from '../config.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Pace } from '../flow-control/index.ts'
+
+export type BacklogRole = ReturnType<typeof roleOfConsumer>
+/** Milliseconds. */
+export type BacklogAges = Readonly<Record<BacklogRole, number>>
+
+/** So many consumers are asked for at once. */
+const CONSUMERS_MAX = 256
+
+interface Ready {
+  readonly tenant: TenantId
+  readonly consumer: string
+}
+
+/** Answers null while this node may not ask. */
+export function makeBacklog(
+  deps: Pick<EngineDeps, 'store' | 'code'> & {
+    readonly registry: Registry
+    readonly pace: Pick<Pace, 'offer'>
+    owner(): Incarnation | null
+    /** Whether this node runs work of the consumer at all. */
+    runs(consumer: string): boolean
+  },
+): () => Promise<BacklogAges | null> {
+  const { store, code, registry, pace } = deps
+
+  const isUsable = ({ tenant, consumer }: Ready) =>
+    !registry.isHeld(tenant, consumer) &&
+    !registry.isBeyondUs(tenant) &&
+    !registry.isUnusable(tenant, consumer)
+
+  const findTakeable = async (): Promise<readonly Ready[]> => {
+    const takeable: Ready[] = []
+    const limited = new Map<TenantId, Map<string, number>>()
+    for (const one of (await store.system('health').readyConsumers()).filter(isUsable)) {
+      const offer = pace.offer(one.tenant, one.consumer)
+      if (offer.is === 'closed') continue
+      // Only who works it finds out whether there is room in a rate that nodes share; it does so at once, and for the others it is closed.
+      if (offer.is === 'ask') {
+        if (deps.runs(one.consumer)) takeable.push(one)
+      } else if (offer.limit === undefined) takeable.push(one)
+      else {
+        const limits = limited.get(one.tenant) ?? new Map<string, number>()
+        limited.set(one.tenant, limits.set(one.consumer, offer.limit))
+      }
+    }
+    for (const [tenant, limits] of limited) {
+      const counts = await store
+        .forTenant(tenant)
+        .openCounts([...limits.keys()], Math.max(...limits.values()))
+      for (const { consumer, leased } of counts)
+        if (leased < (limits.get(consumer) ?? 0)) takeable.push({ tenant, consumer })
+    }
+    return takeable
+  }
+
+  const ageOf = async (owner: Incarnation, consumers: readonly Ready[]): Promise<number> => {
+    let ageMs = 0
+    for (let from = 0; from < consumers.length; from += CONSUMERS_MAX) {
+      // Nothing is taken: it only says when the first of them was due.
+      const { nextDueAt, now } = await store.claim({
+        owner,
+        slots: consumers.slice(from, from + CONSUMERS_MAX).map((one) => ({ ...one, max: 0 })),
+        max: 0,
+        maxIsolated: 0,
+        codeHashes: code.hashes(),
+      })
+      if (nextDueAt !== null) ageMs = Math.max(ageMs, now - nextDueAt)
+    }
+    return ageMs
+  }
+
+  return async () => {
+    const owner = deps.owner()
+    if (owner === null) return null
+    const takeable = await findTakeable()
+    const of = (role: BacklogRole) =>
+      ageOf(
+        owner,
+        takeable.filter(({ consumer }) => roleOfConsumer(consumer) === role),
+      )
+    return { work: await of('work'), deliver: await of('deliver') }
+  }
+}

@@ -1,0 +1,134 @@
+// Which consumers a claim asks for, and when it is made.
+
+import { describe, expect, test } from 'vitest'
+import type { RouteDocument } from '../../core/definition/index.ts'
+import { accept, answered, CREATED, makeWorld, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
+import { makeClaims } from './claims.ts'
+
+const strangers = Array.from(
+  { length: 70 },
+  (_, index): RouteDocument => ({ ...ROUTE, name: `stranger-${index}`, on: [`shop.events.other${index}`] }),
+)
+
+describe('with many routes', () => {
+  test('what is due later is found again, also of a route that is no longer defined', async () => {
+    let isDown = true
+    const world = makeWorld(() => (isDown ? answered(503) : CREATED))
+    const documents = [
+      SOURCE,
+      { ...ROUTE, do: { ...ROUTE.do, idempotent: true } } as RouteDocument,
+      ...strangers,
+    ]
+    const node = await world.node({ documents })
+    const first = await accept(world, node)
+    expect(await workOf(world, first)).toMatchObject({ state: 'ready', attempts: 1 })
+    isDown = false
+    await world.pass(2_000)
+    expect(await workOf(world, first)).toMatchObject({ state: 'done' })
+    isDown = true
+    const second = await accept(world, node, { kind: 'paid', id: 'd2', order: 'o2' })
+    const applied = node.engine.apply('default' as never, [SOURCE, ...strangers])
+    await world.pass()
+    await applied
+    isDown = false
+    await world.pass(3_000)
+    expect(await workOf(world, second)).toMatchObject({ state: 'done' })
+  })
+})
+
+/** A loop with one endpoint of 64 calls at most, whose claims the test answers. */
+function makeLoop() {
+  let now = 0
+  const timers: { readonly at: number; run(): void }[] = []
+  const open: ((count: number) => void)[] = []
+  let inFlight = 0
+  const claims = makeClaims(
+    {
+      store: {
+        system: () => ({ readyConsumers: async () => [] }),
+        claim: ({ slots, max }: { slots: readonly { consumer: string; max: number }[]; max: number }) =>
+          new Promise((resolve) =>
+            open.push((waiting) => {
+              const room = slots.find(({ consumer }) => consumer === 'subscription:crm')?.max ?? 0
+              const count = Math.min(room, max, waiting)
+              const work = { tenant: 'default', consumer: 'subscription:crm', kind: 'delivery' }
+              const items = Array.from({ length: count }, () => ({ work, event: {} }))
+              resolve({ items, nextDueAt: waiting > count && room > 0 ? 0 : null, now: 1 })
+            }),
+          ),
+      },
+      clock: {
+        monotonic: () => now,
+        after(delayMs: number, run: () => void) {
+          const timer = { at: now + delayMs, run }
+          timers.push(timer)
+          return () => timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0)
+        },
+      },
+      code: { hashes: () => [] },
+      log: { warn: (...args: unknown[]) => expect(args).toBeUndefined() },
+      registry: {
+        consumers: () => [{ tenant: 'default', consumer: 'subscription:crm', paused: false }],
+        knows: () => true,
+        isHeld: () => false,
+        isUnusable: () => false,
+        isBeyondUs: () => false,
+        route: () => null,
+        tenantCount: () => 1,
+      },
+      pool: {
+        free: () => 192,
+        canRunIsolated: () => true,
+        roomForBytes: () => 1_000,
+        tenants: () => new Map(),
+        takeAnyway: () => {},
+        start: () => {},
+      },
+      pace: {
+        offer: () => (inFlight < 64 ? { is: 'open', max: 64 - inFlight } : { is: 'closed', untilAt: null }),
+        claimed: () => {
+          inFlight += 1
+        },
+        took: () => {},
+      },
+      time: { now: () => 1, heard: () => {} },
+      strays: { collect: async () => [], suspect: () => {} },
+      runs: () => true,
+      leaveWork: () => {},
+      owner: () => 1,
+      refresh: async () => {},
+    } as never,
+    { pollMs: 1_000, concurrency: 256 },
+  )
+  /** Lets everything happen that is due within `ms`. */
+  const pass = async (ms: number) => {
+    for (let turns = 0; turns < 20; turns += 1) {
+      await Promise.resolve()
+      const due = timers.toSorted((a, b) => a.at - b.at)[0]
+      if (due === undefined || due.at > now + ms) continue
+      ms -= Math.max(0, due.at - now)
+      now = Math.max(now, due.at)
+      timers.splice(timers.indexOf(due), 1)
+      due.run()
+    }
+  }
+  const endCalls = () => {
+    for (; inFlight > 0; inFlight -= 1) claims.room(0)
+  }
+  return { claims, open, pass, endCalls }
+}
+
+test('[DY20] room that comes while a claim is under way is claimed for at once, and not at the next poll', async () => {
+  const { claims, open, pass, endCalls } = makeLoop()
+  claims.start()
+  await pass(0)
+  // The first fills every slot that one claim may.
+  open.shift()?.(1_000)
+  await pass(5)
+  // The second asks for nothing: the window is full. Meanwhile all calls end.
+  expect(open.length).toBe(1)
+  endCalls()
+  open.shift()?.(1_000)
+  await pass(5)
+  expect(open.length).toBe(1)
+})

@@ -1,0 +1,57 @@
+// An item that stands for a whole list, because the list could not be gone through when its event was matched: it says why; or, if
+// it can be by now, since somebody mended the event or the definition, it makes one item per element and ends.
+
+import type { Scope } from '../../core/expression/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Write } from '../../ports/store.ts'
+import { type BuryRoute, countersOf } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import { lineOf } from '../observe/index.ts'
+import { delayOf, newItems } from '../planning/index.ts'
+import { type Settler, skipped } from '../settlement/index.ts'
+
+export interface Spread {
+  /** `scope`: of the event. Throws ExpressionError where there is no list. */
+  run(item: Item, route: Route, scope: Scope): Promise<void>
+}
+
+export function makeSpread(deps: {
+  readonly ids: Ids
+  readonly settler: Settler
+  readonly log: Pick<Log, 'control'>
+  readonly bury: BuryRoute
+  wake(): void
+}): Spread {
+  return {
+    async run(item, route, scope) {
+      const { each } = route
+      const count = each?.count(scope) ?? 0
+      if (each !== null && count > each.max) {
+        const error = `the list of \`each\` has ${count} elements; the route takes ${each.max} at most`
+        return deps.bury(item, route, null, 'validation', 'too_many_elements', error)
+      }
+      const made = count === 0 ? [] : newItems(deps.ids, route, item.event, scope, null)
+      const writes = made.map(
+        (work): Write => ({ w: 'work.add', work, lease: null, delayMs: delayOf(route, work) }),
+      )
+      const action = count === 0 ? 'EMPTY' : 'SPREAD'
+      const settlement = await deps.settler.settle(
+        item,
+        route,
+        skipped({ counters: countersOf(item), note: { ...EMPTY_NOTE, lastError: action }, writes }),
+      )
+      if (!settlement.ok) return
+      const facts = {
+        route: route.document.name,
+        work: item.work.id,
+        definition: route.hash,
+        message: `${count} elements`,
+      }
+      deps.log.control(lineOf('ingest', action, item.event, facts))
+      if (made.length > 0) deps.wake()
+    },
+  }
+}

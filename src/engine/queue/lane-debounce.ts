@@ -1,0 +1,167 @@
+// Whether it is an item's turn: one that stands for others gathers them first, and one that its lane is past is passed over.
+//
+// Invariants: LN3 what is older than what its lane has done does not run. DB1 whoever is passed over names one that stands for
+// it, in the commit that ends it. DB3 nothing is remembered between two commits: after a crash everything is decided again.
+
+import type { Scope } from '../../core/expression/index.ts'
+import type { WorkId } from '../../core/ids/index.ts'
+import { gathers } from '../../core/lane/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/work/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+import type { Commits, StoreTime } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { countersOf, leaseGuard } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import { lineOf } from '../observe/index.ts'
+import {
+  again,
+  type Decision,
+  type Decisions,
+  type Settler,
+  SHORT_WAIT_MS,
+  skipped,
+} from '../settlement/index.ts'
+
+export interface Turns {
+  /** False: it was put back or settled. `scope` is the item's own. Throws ExpressionError where it has no lane. */
+  take(item: Item, route: Route, scope: Scope): Promise<boolean>
+}
+
+/** How many give way in one commit. */
+const MEMBERS_MAX = 250
+/** Each settles some, or is refused because somebody else did something to one of them. */
+const ROUNDS_MAX = 40
+
+export function makeTurns(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly settler: Settler
+    readonly commits: Pick<Commits, 'firmly'>
+    readonly decisions: Pick<Decisions, 'decideDebounce' | 'isStale'>
+    readonly time: StoreTime
+    wake(): void
+  },
+): Turns {
+  const { store, log, settler, commits, decisions, time } = deps
+
+  const take: Turns['take'] = async (item, route, scope) => {
+    const { lane } = route
+    if (lane === null) return true
+    const { work } = item
+    if (work.lane === null) {
+      // Without one it was born only if there is no key for it, which is told as a failure.
+      lane.of(scope)
+      return true
+    }
+    const reads = store.forTenant(work.tenant)
+    // A crash in mid-call counts nothing: what may be under way is brought to its end, and gives way to nobody.
+    if (work.epoch > 1 && (await reads.ledgerOfWork(work.id)).length > 0) return true
+    if (lane.debounce !== null && gathers(work) && letterOf(work) === null) {
+      if (!(await gather(item, route, work.lane, lane.debounce))) return false
+    }
+    if (!lane.skipsStale || lane.version === null || work.generation > 1 || work.attempts > 0) return true
+    const version = lane.version(scope)
+    const done = version === null ? null : await reads.lane(work.consumer, work.lane)
+    if (!decisions.isStale(version, done?.version ?? null)) return true
+    await skip(item, route, 'STALE_VERSION', 'its lane is past this version', ended('STALE', null))
+    return false
+  }
+
+  const gather = async (
+    item: Item,
+    route: Route,
+    lane: string,
+    policy: NonNullable<NonNullable<Route['lane']>['debounce']>,
+  ): Promise<boolean> => {
+    const { work } = item
+    const reads = store.forTenant(work.tenant)
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const rows = await reads.laneWaiting(work.consumer, lane, MEMBERS_MAX + 1)
+      const members = untilReplay(rows)
+      const step = decisions.decideDebounce({
+        policy,
+        head: work,
+        waiting: members.slice(0, MEMBERS_MAX),
+        isCapped: members.length > MEMBERS_MAX,
+        now: time.now(),
+      })
+      if (step.step === 'run') return true
+      if (step.step === 'wait') {
+        await settler.settle(item, route, putOff(item, step.delayMs))
+        return false
+      }
+      const { survivor, superseded } = step
+      const guards = [...superseded, ...(survivor === work.id ? [] : [survivor])].map((id) =>
+        stillWaits(members, id),
+      )
+      const writes = superseded.map((id) => giveWay(members, id, survivor))
+      if (step.step === 'freeze' && survivor !== work.id) {
+        const message = `${superseded.length + 1} give way to ${survivor}`
+        const decision = { ...ended('SUPERSEDED', survivor), guards, writes, place: { to: survivor } }
+        if (await skip(item, route, 'SUPERSEDED', message, decision)) return false
+        continue
+      }
+      const result = await commits.firmly(work.tenant, [leaseGuard(item), ...guards], writes)
+      if (!result.ok && result.guard === 0) return false
+      if (!result.ok) continue
+      const facts = { route: route.document.name, work: work.id, definition: route.hash }
+      const message = `${superseded.length} give way to ${survivor}`
+      log.control(lineOf('dedupe', 'SUPERSEDED', item.event, { ...facts, message }))
+      if (step.step === 'freeze') return true
+    }
+    await settler.settle(item, route, putOff(item, SHORT_WAIT_MS))
+    return false
+  }
+
+  /** False: somebody did something to one of those that the decision is about. */
+  const skip = async (
+    item: Item,
+    route: Route,
+    action: string,
+    message: string,
+    decision: Pick<Decision, 'note' | 'guards' | 'writes'> & Pick<Decision, 'place'>,
+  ): Promise<boolean> => {
+    const counters = countersOf(item)
+    const settlement = await settler.settle(item, route, skipped({ ...decision, counters }))
+    if (!settlement.ok) return settlement.why === 'stale'
+    const facts = {
+      route: route.document.name,
+      work: item.work.id,
+      definition: route.hash,
+      attempt: item.work.attempts,
+      message,
+    }
+    log.control(lineOf('dedupe', action, item.event, facts))
+    deps.wake()
+    return true
+  }
+
+  return { take }
+}
+
+/** Those that may give way: somebody asked for the replay of a dead letter, so it has its own turn. */
+function untilReplay(rows: readonly WorkRow[]): readonly WorkRow[] {
+  const at = rows.findIndex((row) => letterOf(row) !== null)
+  return at === -1 ? rows : rows.slice(0, at)
+}
+
+/** It was not tried: its counters stay, and its time does not begin. */
+function putOff(item: Item, delayMs: number): Decision {
+  const counters = countersOf(item)
+  return again(delayMs, { counters, note: EMPTY_NOTE })
+}
+
+function ended(lastError: string, effectRef: WorkId | null): Pick<Decision, 'note' | 'guards' | 'writes'> {
+  return { note: { ...EMPTY_NOTE, lastError, effectRef }, guards: [], writes: [] }
+}
+
+function stillWaits(members: readonly WorkRow[], id: WorkId): Guard {
+  const epoch = members.find((row) => row.id === id)?.epoch ?? 0
+  return { g: 'work', work: id, state: 'waiting', epoch }
+}
+
+function giveWay(members: readonly WorkRow[], id: WorkId, survivor: WorkId): Write {
+  const { attempts = 0, waits = 0, losses = 0 } = members.find((row) => row.id === id) ?? {}
+  const note = { ...EMPTY_NOTE, lastError: 'SUPERSEDED', effectRef: survivor }
+  return { w: 'work.settle', work: id, to: 'skipped', counters: { attempts, waits, losses }, note }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import { makeStrays } from './lost-claims.ts'
+
+const OWNER = 1 as Incarnation
+const row = { id: 'wrk_1', owner: OWNER, eventId: 'evt_1', epoch: 1 }
+
+/** A store that gives one item to the node, when the test says so. */
+function makeWorld() {
+  let now = 0
+  let isGiven = false
+  let looks = 0
+  const strays = makeStrays({
+    store: {
+      forTenant: () => ({
+        workList: async () => {
+          looks += 1
+          return { items: isGiven ? [row] : [], nextCursor: null }
+        },
+        event: async () => ({ id: 'evt_1' }),
+      }),
+    },
+    clock: { monotonic: () => now },
+    log: { warn: () => {} },
+    pool: { watch: () => ({ holds: () => false, stop: () => {} }) },
+    tenants: async () => ['main' as TenantId],
+  } as never)
+  return {
+    strays,
+    looks: () => looks,
+    give: () => {
+      isGiven = true
+    },
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+test('nobody looks before an answer got lost', async () => {
+  const { strays, looks } = makeWorld()
+  expect(await strays.collect(OWNER)).toEqual([])
+  expect(looks()).toBe(0)
+})
+
+test('[N12] what a server gave after the first look is found by a later one', async () => {
+  const { strays, give, pass } = makeWorld()
+  strays.suspect()
+  expect(await strays.collect(OWNER)).toEqual([])
+  give()
+  expect(await strays.collect(OWNER)).toEqual([])
+  pass(2_000)
+  expect(await strays.collect(OWNER)).toHaveLength(1)
+})
+
+test('the looks come to an end', async () => {
+  const { strays, looks, pass } = makeWorld()
+  strays.suspect()
+  for (let second = 0; second < 600; second += 1) {
+    await strays.collect(OWNER)
+    pass(1_000)
+  }
+  expect(looks()).toBe(4)
+})

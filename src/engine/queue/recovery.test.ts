@@ -1,0 +1,384 @@
+// What crashes, full slots, shutting down and changed definitions do to work.
+import { describe, expect, test } from 'vitest'
+import type {
+  DefinitionDocument,
+  FunctionActionDocument,
+  RouteDocument,
+} from '../../core/definition/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import { isUntried } from '../../core/work/index.ts'
+import {
+  accept,
+  answered,
+  CREATED,
+  HTTP,
+  makeWorld,
+  type Node,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+  workOf,
+} from '../engine.fixture.ts'
+
+const COUNT: FunctionActionDocument = {
+  type: 'function',
+  name: 'count',
+  codeHash: '',
+  with: null,
+  timeoutMs: 3_600_000,
+}
+const order = (number: number) => ({ ...PAID, id: `d${number}`, order: `o${number}` })
+
+async function sendMany(world: World, node: Node, count: number): Promise<readonly EventId[]> {
+  const sent = Array.from({ length: count }, (_, index) => node.send(order(index)))
+  await world.pass()
+  return (await Promise.all(sent)).map(({ eventId }) => eventId)
+}
+
+async function apply(world: World, node: Node, documents: readonly DefinitionDocument[]): Promise<void> {
+  const applied = node.engine.apply(DEFAULT_TENANT, documents)
+  await world.pass()
+  await applied
+}
+
+const statesOf = async (world: World, events: readonly EventId[]) =>
+  Promise.all(events.map(async (id) => (await workOf(world, id)).state))
+const deadLetters = async (world: World) => (await world.reads.deadLetters({ cursor: null, limit: 50 })).items
+
+describe('slots', () => {
+  test('[O1] [O3] births beyond the slots are ready, and are claimed as slots get free', async () => {
+    const world = makeWorld()
+    const node = await world.node({ config: { concurrency: 2 } })
+    const events = await sendMany(world, node, 5)
+    expect(await statesOf(world, events)).toEqual(['leased', 'leased', 'ready', 'ready', 'ready'])
+    expect(world.calls).toHaveLength(2)
+    await world.pass(10_000)
+    expect(world.calls).toHaveLength(2)
+    for (const calls of [3, 4, 5]) {
+      world.calls[calls - 3]!.answer(CREATED)
+      await world.pass()
+      expect(world.calls).toHaveLength(calls)
+      expect(node.engine.health().running).toBe(2)
+    }
+    for (const call of world.calls) call.answer(CREATED)
+    await world.pass()
+    expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
+  })
+
+  test('[O4] large events wait in the store while those that run fill the memory', async () => {
+    const world = makeWorld()
+    const large = 'x'.repeat(60_000)
+    const config = { runningBytesMax: 150_000, concurrency: 50 }
+    const node = await world.node({ config })
+    const events = []
+    for (let id = 0; id < 8; id += 1) events.push(await accept(world, node, { ...order(id), large }))
+    // Two are below the bound, and the third goes over it.
+    expect(world.calls).toHaveLength(3)
+    expect((await statesOf(world, events)).filter((state) => state === 'ready')).toHaveLength(5)
+    for (let index = 0; index < 8; index += 1) {
+      world.calls[index]?.answer(CREATED)
+      await world.pass(2_000)
+      expect(world.calls.length - index - 1).toBeLessThanOrEqual(3)
+    }
+    expect(await statesOf(world, events)).toEqual(Array(8).fill('done'))
+  })
+
+  test('[O3] a duplicate and a refused commit give their slots back', async () => {
+    const world = makeWorld()
+    const node = await world.node({ config: { concurrency: 1 } })
+    const gate = await Promise.all([node.send(PAID), node.send(PAID), world.pass()])
+    expect(gate.slice(0, 2).map((accepted) => accepted?.duplicate)).toEqual([false, true])
+    world.calls[0]!.answer(CREATED)
+    await world.pass()
+    await accept(world, node, order(2))
+    expect(world.calls).toHaveLength(2)
+  })
+})
+
+describe('what a crash left', () => {
+  test('[O2] is looked up in the ledger, beside fresh work', async () => {
+    const world = makeWorld()
+    const first = await world.node()
+    const events = await sendMany(world, first, 3)
+    first.crash()
+    const second = await world.node({ documents: [SOURCE, { ...ROUTE, do: { ...HTTP, idempotent: true } }] })
+    const before = world.calls.length
+    expect(await statesOf(world, events)).not.toContain('done')
+    // Doubt is declared item by item; then each is parked, for the definition that it began with cannot repeat.
+    await world.pass(10_000)
+    expect(await statesOf(world, events)).toEqual(['parked', 'parked', 'parked'])
+    expect(world.calls).toHaveLength(before)
+    await accept(world, second, order(9))
+    expect(world.calls).toHaveLength(before + 1)
+  })
+
+  test('[O2] runs in parallel after one crash', async () => {
+    const world = makeWorld()
+    const documents = [SOURCE, { ...ROUTE, do: COUNT }]
+    const started: string[] = []
+    const functions = {
+      count: (input: unknown) => {
+        started.push((input as typeof PAID).id)
+        return new Promise<null>(() => {})
+      },
+    }
+    const config = { concurrency: 300 }
+    const first = await world.node({ documents, functions, config })
+    const events = await sendMany(world, first, 200)
+    expect(started).toHaveLength(200)
+    first.crash()
+    await world.node({ documents, functions, config })
+    await world.pass(1_000)
+    // No call of the interrupted jobs has ended: all of them are under way again, at once.
+    expect(started).toHaveLength(400)
+    expect(new Set(await statesOf(world, events))).toEqual(new Set(['leased']))
+  })
+
+  test('[O2] waits for the isolated job, however long it takes, after two crashes', async () => {
+    const world = makeWorld()
+    const documents = [SOURCE, { ...ROUTE, do: COUNT }]
+    const started: string[] = []
+    const finish: (() => void)[] = []
+    const functions = {
+      count: (input: unknown) => {
+        started.push((input as typeof PAID).id)
+        return new Promise<null>((resolve) => finish.push(() => resolve(null)))
+      },
+    }
+    const first = await world.node({ documents, functions })
+    const events = await sendMany(world, first, 3)
+    expect(started).toHaveLength(3)
+    first.crash()
+    const second = await world.node({ documents, functions })
+    await world.pass(10_000)
+    expect(started).toHaveLength(6)
+    second.crash()
+    await world.node({ documents, functions })
+    await world.pass(10_000)
+    expect(started).toHaveLength(7)
+    expect((await statesOf(world, events)).filter((state) => state === 'leased')).toHaveLength(1)
+    for (const running of [8, 9]) {
+      finish.at(-1)?.()
+      await world.pass()
+      expect(started).toHaveLength(running)
+    }
+    finish.at(-1)?.()
+    await world.pass()
+    expect(await statesOf(world, events)).toEqual(['done', 'done', 'done'])
+  })
+
+  test('[R10] the call of a crashed node is doubt: it counts as an attempt and is not made again', async () => {
+    const world = makeWorld()
+    const first = await world.node()
+    const eventId = await accept(world, first)
+    expect(world.calls).toHaveLength(1)
+    first.crash()
+    await world.node()
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', attempts: 1, class: 'unknown' })
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'unknown', proof: 'crash' })
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[R10] the call of a crashed node is made again where that is harmless', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
+    const documents = [SOURCE, { ...ROUTE, do: { ...HTTP, idempotent: true } }]
+    const first = await world.node({ documents })
+    const eventId = await accept(world, first)
+    first.crash()
+    await world.node({ documents })
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
+  })
+
+  test('[R11] three losses beyond the first: dead as a crash loop', async () => {
+    const world = makeWorld()
+    const documents = [SOURCE, { ...ROUTE, do: COUNT }]
+    const functions = { count: () => new Promise<null>(() => {}) }
+    let node = await world.node({ documents, functions })
+    const eventId = await accept(world, node)
+    for (const losses of [0, 1, 2]) {
+      node.crash()
+      node = await world.node({ documents, functions })
+      await world.pass()
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'leased', alone: true, losses })
+    }
+    node.crash()
+    node = await world.node({ documents, functions })
+    await world.pass()
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', class: 'poison', losses: 3 })
+    expect(await deadLetters(world)).toMatchObject([{ eventId, reason: 'crash_loop', class: 'poison' }])
+  })
+
+  test.each([
+    [true, 'parked'],
+    [false, 'dead'],
+  ])('[R11] three losses with a reserve of its own open (%s): %s', async (wasSent, state) => {
+    const world = makeWorld()
+    let node = await world.node()
+    // Crashing before the reserve, or after it.
+    if (!wasSent) node.faults.commit = (commit, pass) => (commit.guards[0]?.g === 'lease' ? hang() : pass())
+    const eventId = await accept(world, node)
+    for (const losses of [0, 1, 2]) {
+      node.crash()
+      node = await world.node({ faults: { ledger: hang } })
+      await world.pass()
+      expect(await workOf(world, eventId)).toMatchObject({ state: 'leased', alone: true, losses })
+    }
+    // Only the last life gets to look at the ledger.
+    node.crash()
+    node = await world.node()
+    await world.pass()
+    expect(await workOf(world, eventId)).toMatchObject({ state, losses: 3 })
+    expect(world.calls).toHaveLength(wasSent ? 1 : 0)
+    const letters = await deadLetters(world)
+    expect(letters.map(({ reason }) => reason)).toEqual(wasSent ? [] : ['crash_loop'])
+    expect(await world.reads.ledger('BOOK:o1')).toEqual(
+      wasSent ? expect.objectContaining({ state: 'unknown', proof: 'crash' }) : null,
+    )
+  })
+
+  test('[R11] [W9] a job that an operator puts back after a crash loop begins to count again, and repeats nothing unproved', async () => {
+    const world = makeWorld()
+    let node = await world.node()
+    const eventId = await accept(world, node)
+    for (const _ of [0, 1, 2]) {
+      node.crash()
+      node = await world.node({ faults: { ledger: hang } })
+      await world.pass()
+    }
+    node.crash()
+    node = await world.node()
+    await world.pass()
+    const work = await workOf(world, eventId)
+    expect(work).toMatchObject({ state: 'parked', losses: 3 })
+    const put = node.engine.retry(DEFAULT_TENANT, work.id, { actor: 'ann' })
+    await world.pass(1_000)
+    await put
+    // Nothing is known of its effect, so that it is parked again: as in doubt, not as a crash loop.
+    const back = await workOf(world, eventId)
+    expect(back).toMatchObject({ state: 'parked', losses: 0 })
+    expect(isUntried(back)).toBe(false)
+    expect(world.calls).toHaveLength(1)
+  })
+})
+
+const hang = () => new Promise<never>(() => {})
+
+describe('a route', () => {
+  const withStatus = (status: RouteDocument['status']) => [SOURCE, { ...ROUTE, status }]
+
+  test('[R12] that is paused keeps its items; resumed, it runs them', async () => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ documents: withStatus('paused') })
+    const eventId = await accept(world, node)
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0 })
+    await apply(world, node, withStatus('active'))
+    await world.pass(2_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+  })
+
+  test('[R12] that is disabled keeps what is queued and skips what arrives', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
+    const node = await world.node()
+    const queued = await accept(world, node)
+    expect(await workOf(world, queued)).toMatchObject({ state: 'ready' })
+    await apply(world, node, withStatus('disabled'))
+    const arrived = await accept(world, node, order(2))
+    expect(await workOf(world, arrived)).toMatchObject({ state: 'skipped', lastError: 'DISABLED' })
+    expect(await world.reads.event(arrived)).toMatchObject({ matched: 1 })
+    await world.pass(60_000)
+    expect(await workOf(world, queued)).toMatchObject({ state: 'ready' })
+    expect(world.calls).toHaveLength(1)
+    await apply(world, node, withStatus('active'))
+    await world.pass(2_000)
+    expect(await workOf(world, queued)).toMatchObject({ state: 'done' })
+    expect(world.calls).toHaveLength(2)
+  })
+
+  test('[R13] that changed leaves work on the definition it began with', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    const changed = { ...ROUTE, do: { ...HTTP, url: 'https://other.example/{{ payload.order }}' } }
+    await apply(world, node, [SOURCE, changed])
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+    await accept(world, node, order(2))
+    expect(world.calls.map(({ request }) => new URL(request.url).host)).toEqual([
+      'vendor.example',
+      'vendor.example',
+      'other.example',
+    ])
+  })
+
+  test('[R13] that changed is still found by a process that never knew the old one', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
+    const first = await world.node()
+    const eventId = await accept(world, first)
+    first.crash()
+    const changed = { ...ROUTE, do: { ...HTTP, url: 'https://other.example/' } }
+    await world.node({ documents: [SOURCE, changed] })
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+    expect(world.calls[1]?.request.url).toContain('vendor.example')
+  })
+
+  test('[R14] that is gone: what it left is still worked off', async () => {
+    const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
+    const first = await world.node()
+    const eventId = await accept(world, first)
+    first.crash()
+    await world.node({ documents: [SOURCE] })
+    await world.pass(60_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+    expect(world.calls).toHaveLength(2)
+  })
+})
+
+describe('draining', () => {
+  test('[R16] finishes what runs, refuses what comes, and leaves the rest ready', async () => {
+    const world = makeWorld()
+    const node = await world.node({ config: { concurrency: 1 } })
+    const [running, waiting] = await sendMany(world, node, 2)
+    const drained = node.engine.drain(60_000)
+    await world.pass(5_000)
+    await expect(node.send(order(7))).rejects.toMatchObject({ code: 'shutting_down', status: 503 })
+    expect(node.engine.health()).toMatchObject({ open: false, running: 1 })
+    world.calls[0]!.answer(CREATED)
+    await world.pass()
+    expect(await drained).toEqual({ left: 0 })
+    expect(await statesOf(world, [running!, waiting!])).toEqual(['done', 'ready'])
+    await world.pass(60_000)
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test('[R16] keeps its life while it waits for a call', async () => {
+    const world = makeWorld()
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    const drained = node.engine.drain(120_000)
+    const other = await world.node({ name: 'second' })
+    await world.pass(60_000)
+    world.calls[0]!.answer(CREATED)
+    await world.pass()
+    expect(await drained).toEqual({ left: 0 })
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', epoch: 1 })
+    expect(other.log.messages.map(({ name }) => name)).not.toContain('work.reclaimed')
+  })
+
+  test('[R16] gives up after its time and says what is left', async () => {
+    const world = makeWorld()
+    const node = await world.node()
+    const eventId = await accept(world, node)
+    const drained = node.engine.drain(5_000)
+    await world.pass(5_000)
+    expect(await drained).toEqual({ left: 1 })
+    node.crash()
+    await world.node()
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked' })
+  })
+})

@@ -1,0 +1,103 @@
+// The key of `hmac(…)`, one per tenant: 32 random bytes that are made once, by the first deployment that needs them, and never
+// change. They are in the store as an encrypted record (see src/engine/commit/encrypted-store.ts), and in memory as a function that digests.
+//
+// Invariants: HK1 the first commit wins, and every node uses what is in the store, not what it drew itself. HK2 where definitions that
+// are deployed need a key that is missing or does not open, no other is made: their jobs wait.
+
+import { AppError } from '../../core/errors/index.ts'
+import { HMAC_KEY_BYTES, type Hmac, makeHmac } from '../../core/expression/index.ts'
+import type { TenantId } from '../../core/ids/index.ts'
+import { parseJson, stringifyJson } from '../../core/json/index.ts'
+import type { Random } from '../../ports/random.ts'
+import type { Store } from '../../ports/store.ts'
+import { isUnreadable } from '../commit/index.ts'
+
+export interface HmacKeys {
+  /** null: it was not loaded, or cannot be. */
+  known(tenant: TenantId): Hmac | null
+  /** Why deployed definitions cannot use it; null: they can, or none asked for it. */
+  problem(tenant: TenantId): string | null
+  /** For definitions that are deployed: it must be there. null: `problem` says why not. */
+  load(tenant: TenantId): Promise<Hmac | null>
+  /** For what is only shown: the key if there is one. */
+  peek(tenant: TenantId): Promise<Hmac | null>
+  /** For what is about to be deployed: makes the key if there is none. Throws `secret_unreadable`. */
+  ensure(tenant: TenantId): Promise<Hmac>
+}
+
+const NAME = 'key'
+const MISSING =
+  'the key of `hmac` is missing in the store, and another one would change idempotency keys: restore the record from a backup'
+
+export function makeHmacKeys(deps: {
+  readonly store: Pick<Store, 'commit' | 'forTenant'>
+  /** Left out: this process makes no keys. */
+  readonly random?: Random
+}): HmacKeys {
+  const { store, random } = deps
+  const keys = new Map<TenantId, Hmac>()
+  const problems = new Map<TenantId, string>()
+
+  /** null: the store has none. Throws `secret_unreadable`. */
+  const read = async (tenant: TenantId): Promise<Hmac | null> => {
+    const known = keys.get(tenant)
+    if (known !== undefined) return known
+    const record = await store.forTenant(tenant).record('hmac', NAME)
+    if (record === null) return null
+    const hmac = makeHmac(bytesOf(record.body))
+    keys.set(tenant, hmac)
+    problems.delete(tenant)
+    return hmac
+  }
+
+  const load: HmacKeys['load'] = async (tenant) => {
+    try {
+      const hmac = await read(tenant)
+      if (hmac === null) problems.set(tenant, MISSING)
+      return hmac
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      problems.set(tenant, error.message)
+      return null
+    }
+  }
+
+  return {
+    known: (tenant) => keys.get(tenant) ?? null,
+    problem: (tenant) => problems.get(tenant) ?? null,
+    load,
+    async peek(tenant) {
+      try {
+        return await read(tenant)
+      } catch (error) {
+        if (isUnreadable(error)) return null
+        throw error
+      }
+    },
+    async ensure(tenant) {
+      const found = await read(tenant)
+      if (found !== null) return found
+      if (problems.has(tenant) || random === undefined) throw new AppError('secret_unreadable', MISSING)
+      const body = stringifyJson({ key: Buffer.from(random.bytes(HMAC_KEY_BYTES)).toString('base64url') })
+      await store.commit({
+        tenant,
+        guards: [{ g: 'version', of: 'hmac', key: NAME, version: 0 }],
+        writes: [{ w: 'record.put', kind: 'hmac', key: NAME, version: 1, body }],
+      })
+      // Refused: another node was first. Either way what counts is what the store has.
+      const made = await read(tenant)
+      if (made === null) throw new AppError('secret_unreadable', MISSING)
+      return made
+    },
+  }
+}
+
+function bytesOf(body: string): Uint8Array {
+  const { key } = parseJson(body) as { readonly key?: unknown }
+  const bytes = Buffer.from(typeof key === 'string' ? key : '', 'base64url')
+  if (bytes.length === HMAC_KEY_BYTES) return bytes
+  throw new AppError(
+    'secret_unreadable',
+    'the key of `hmac` in the store has another form than this version knows',
+  )
+}

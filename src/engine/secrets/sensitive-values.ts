@@ -1,0 +1,129 @@
+// What the engine does so that the sensitive values of an event stay inside it: texts that others write lose them, and
+// results that the ledger keeps are sealed. For other events both do nothing.
+
+import type { NewEvent } from '../../core/event/index.ts'
+import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../../core/json/index.ts'
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import {
+  inheritSensitive,
+  isSealed,
+  makeScrub,
+  parsePayload,
+  type Scrub,
+  scrubNothing,
+} from '../../core/sensitive/index.ts'
+import type { Log } from '../../ports/log.ts'
+import { type Seal, SealError } from '../../ports/seal.ts'
+import type { Item } from '../leases/index.ts'
+
+type Bodies = Pick<NewEvent, 'sensitive' | 'data' | 'headers'>
+
+/** Made once per event, and only when something is said about it. */
+const scrubs = new WeakMap<Bodies, Scrub>()
+
+/** Takes the sensitive values of the event out of a text. */
+export function scrubOf(event: Bodies): Scrub {
+  if (event.sensitive.length === 0) return scrubNothing
+  const known = scrubs.get(event)
+  if (known !== undefined) return known
+  const scrub = makeScrubOf(event)
+  scrubs.set(event, scrub)
+  return scrub
+}
+
+function makeScrubOf({ sensitive, data, headers }: Bodies): Scrub {
+  // Nobody here could read it, so nobody can tell of it.
+  if (isSealed(data)) return scrubNothing
+  try {
+    return makeScrub(sensitive, parseJson(data), parseJson(headers))
+  } catch (error) {
+    if (error instanceof JsonError) return scrubNothing
+    throw error
+  }
+}
+
+export function scrubOrNull(event: Bodies, text: string | null): string | null {
+  return text === null ? null : scrubOf(event)(text)
+}
+
+/** Of whatever a function tells about itself: every text in it. */
+export function scrubFields(
+  event: Bodies,
+  fields: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const scrub = scrubOf(event)
+  return scrub === scrubNothing ? fields : (scrubValue(fields, scrub, FIELDS_DEPTH_MAX) as typeof fields)
+}
+
+/** As deep as the log looks. */
+const FIELDS_DEPTH_MAX = 6
+
+function scrubValue(value: unknown, scrub: Scrub, depth: number): unknown {
+  if (typeof value === 'string') return scrub(value)
+  if (isNumber(value)) {
+    const text = isNumeral(value) ? value.text : String(value)
+    return scrub(text) === text ? value : scrub(text)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Error) return scrub(value.message)
+  if (depth <= 0) return '[deep]'
+  if (Array.isArray(value)) return value.map((one) => scrubValue(one, scrub, depth - 1))
+  const members = Object.entries(value).map(([name, member]) => [
+    scrub(name),
+    scrubValue(member, scrub, depth - 1),
+  ])
+  return Object.fromEntries(members)
+}
+
+/** The paths of an event that `parent` causes with this payload. */
+export function sensitiveOfCaused(parent: Bodies, data: string): readonly string[] {
+  const { sensitive } = parent
+  if (sensitive.length === 0) return sensitive
+  // As it was received it may have spaces.
+  const isSame = data === parent.data || data === stringifyJson(parsePayload(parent.data))
+  return inheritSensitive(sensitive, isSame)
+}
+
+/** A result as the ledger keeps it. */
+export function sealResult(
+  seal: Seal,
+  { event }: Pick<Item, 'event'>,
+  key: string,
+  result: string | null,
+): string | null {
+  if (result === null || event.sensitive.length === 0) return result
+  return seal.seal({ tenant: event.tenant, row: key, part: 'result' }, result, event.sensitive)
+}
+
+export type OpenedResult =
+  | { readonly ok: true; readonly text: string | null }
+  | { readonly ok: false; readonly problem: string }
+
+/** What is sealed was sealed here, under the entry's own key: a result is JSON, and never begins so by itself. */
+export function openResult(
+  seal: Seal,
+  { tenant, key, result }: Pick<LedgerEntry, 'tenant' | 'key' | 'result'>,
+): OpenedResult {
+  if (result === null || !isSealed(result)) return { ok: true, text: result }
+  try {
+    return { ok: true, text: seal.open({ tenant, row: key, part: 'result' }, result).text }
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    return { ok: false, problem: `its result does not open: ${error.message}` }
+  }
+}
+
+/** Who looks at an event. */
+export interface Reader {
+  readonly actor: string
+  readonly seesSensitive: boolean
+}
+
+/** Somebody was shown what is sensitive: who and what, and nothing of it. */
+export function tellSensitiveRead(
+  log: Pick<Log, 'info'>,
+  { tenant, id }: Pick<NewEvent, 'tenant' | 'id'>,
+  { actor }: Reader,
+): void {
+  log.info('event.sensitive-read', { tenant, event: id, actor })
+}

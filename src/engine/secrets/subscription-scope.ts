@@ -1,0 +1,25 @@
+// What conditions, transforms and headers of a subscription see of an event: what its source declares as sensitive leaves only
+// where the subscription says so.
+
+import type { SubscriptionDocument } from '../../core/definition/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import type { Scope } from '../../core/expression/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import { redact, redactHeader } from '../../core/sensitive/index.ts'
+
+/** Whether some of the event is hidden from the subscription; null: nobody knows the subscription. */
+export function isHiding(
+  { sensitive }: Pick<NewEvent, 'sensitive'>,
+  document: Pick<SubscriptionDocument, 'sensitive'> | null,
+): boolean {
+  return sensitive.length > 0 && document?.sensitive !== 'send'
+}
+
+/** `scope`: of a route that sees everything. */
+export function hidingScope({ sensitive }: Pick<NewEvent, 'sensitive'>, scope: Scope): Scope {
+  return {
+    ...scope,
+    payload: redact(scope.payload as JsonValue, sensitive),
+    header: redactHeader(scope.header as JsonValue, sensitive),
+  }
+}

@@ -1,0 +1,24 @@
+// Why a secret could not be read from its vault, as a failure class with a message.
+
+import { AppError, ERRORS } from '../../core/errors/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import { StoreError } from '../../ports/store.ts'
+
+export interface NoValue {
+  readonly ok: false
+  readonly class: FailureClass
+  readonly code: string
+  readonly error: string
+}
+
+/** A vault that is sealed, away or refuses us is waited for: whoever keeps it mends that. */
+export function unreadable(error: unknown): NoValue {
+  if (error instanceof AppError) {
+    const isAway = ERRORS[error.code].kind === 'unavailable'
+    return { ok: false, class: isAway ? 'transient' : 'config', code: error.code, error: error.message }
+  }
+  if (error instanceof StoreError)
+    return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault does not answer' }
+  // What it says of itself may hold more than people may see.
+  return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault failed' }
+}

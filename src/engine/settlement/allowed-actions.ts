@@ -1,0 +1,57 @@
+// What people may do about a work item now, and about the effect that it holds: the same conditions under which the actions of
+// src/engine/dead-letters/job-actions.ts do not refuse. Somebody else may still come first.
+
+import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+
+/** `done` and `released` are the words of `resolve`. */
+export type AllowedAct = 'done' | 'released' | 'probe' | 'retry' | 'cancel'
+
+/** `entry`: of an effect that the item made or holds; null: it has none. */
+export function allowedActs(
+  work: WorkRow,
+  route: Route | null,
+  entry: LedgerEntry | null,
+): readonly AllowedAct[] {
+  const acts: AllowedAct[] = []
+  if (isOfInstance(work)) return acts
+  // A word is about the effect that the item names; about another one it would be a conflict.
+  const isNamed =
+    entry !== null && entry.key === work.key && work.kind !== 'intake' && work.kind !== 'trigger'
+  const isInDoubt = isNamed && entry.state === 'unknown' && entry.work === work.id
+  if (work.state === 'parked' && isNamed) {
+    if (isInDoubt || entry.state === 'done' || goesOn(route)) acts.push('done')
+    acts.push('released')
+    if (isInDoubt && canProbe(route)) acts.push('probe')
+  }
+  // What ended in doubt stays ended; the word is about its effect, and whoever comes next goes by it.
+  if ((work.state === 'cancelled' || work.state === 'dead') && isInDoubt) acts.push('done', 'released')
+  if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
+  const canCancel = work.state === 'parked' || (work.state === 'ready' && !work.alone)
+  if (canCancel && !isOrphans(work, route)) acts.push('cancel')
+  return acts
+}
+
+/** An instance waits for it: a timer, an admission, the end of a child. */
+export function isOfInstance({ kind }: Pick<WorkRow, 'kind'>): boolean {
+  return kind === 'timer' || kind === 'admit' || kind === 'signal'
+}
+
+/** An update that came before its instance: its orphan stands for it, and waits as long as it does. */
+export function isOrphans(
+  { kind, instance, lane, replayOf }: Pick<WorkRow, 'kind' | 'instance' | 'lane' | 'replayOf'>,
+  route: Route | null,
+): boolean {
+  if (kind !== 'trigger' || instance !== null || replayOf !== null) return false
+  return lane === null && route?.lane != null
+}
+
+/** A function is parked over one of its effects, and goes on when that is settled. */
+export function goesOn(route: Route | null): boolean {
+  return route?.action.type === 'function'
+}
+
+function canProbe(route: Route | null): boolean {
+  return route?.action.type === 'http' && route.action.probe !== null
+}

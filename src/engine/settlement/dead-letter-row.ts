@@ -1,0 +1,91 @@
+// The letter of work that died, and the texts in it.
+
+import type { DeadLetterReason, NewDeadLetter } from '../../core/dead-letter/index.ts'
+import type { NewEvent } from '../../core/event/index.ts'
+import { type FailureClass, failureId } from '../../core/failure/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import { toStorable } from '../../core/json/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { NewWork } from '../../core/work/index.ts'
+import type { Item } from '../leases/index.ts'
+import { scrubOf } from '../secrets/index.ts'
+
+/** Ends an item as a dead letter. */
+export type Bury = (
+  item: Item,
+  failureClass: FailureClass,
+  reason: DeadLetterReason,
+  error: string,
+) => Promise<void>
+
+const ERROR_LENGTH_MAX = 2_000
+
+export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'headers'>, text: string): string {
+  return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
+}
+
+/** How far an item came, as far as its end itself tells; whoever ends it may know better. */
+export function stepReached(
+  work: Pick<NewWork, 'kind'>,
+  route: Route | null,
+  {
+    reason,
+    class: failureClass,
+    key,
+    attempts,
+  }: {
+    readonly reason: DeadLetterReason
+    readonly class: FailureClass
+    readonly key: string | null
+    readonly attempts: number
+  },
+): string {
+  if (work.kind === 'intake') return 'match'
+  if (work.kind === 'batch') return 'batch'
+  if (reason === 'definition_missing' || route === null) return 'definition'
+  if (reason === 'too_many_elements') return 'each'
+  if (reason === 'unparseable') return 'read'
+  if (key === null) return 'key'
+  const { type } = route.action
+  if (type !== 'http') return type
+  if (attempts === 0) return reason === 'rejected' ? 'request' : 'wait'
+  return failureClass === 'unknown' ? 'probe' : 'call'
+}
+
+/** The letter of work that died. */
+export function newLetter(
+  ids: Ids,
+  work: Pick<NewWork, 'id' | 'consumer'>,
+  event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,
+  route: Route | null,
+  died: {
+    readonly class: FailureClass
+    readonly reason: DeadLetterReason
+    readonly error: string
+    readonly attempts: number
+    readonly key: string | null
+    /** How far it came; left out: it was never matched. */
+    readonly step?: string
+  },
+): NewDeadLetter {
+  return {
+    id: ids.deadLetter(),
+    version: 1,
+    state: 'open',
+    class: died.class,
+    reason: died.reason,
+    consumer: work.consumer,
+    eventId: event.id,
+    workId: work.id,
+    attempts: died.attempts,
+    replays: 0,
+    lastError: died.error,
+    key: died.key,
+    correlationId: event.correlationId,
+    payloadHash: event.payloadHash,
+    runbook: route?.document.deadLetter.runbook ?? null,
+    severity: route?.document.deadLetter.severity ?? 'medium',
+    step: died.step ?? 'match',
+    failureId: failureId(work.id),
+  }
+}

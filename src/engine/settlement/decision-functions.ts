@@ -1,0 +1,73 @@
+// The pure decisions that the engine carries out, in one place: the simulator swaps them to plant bugs. And the short times
+// that every way of carrying them out shares.
+
+import { stepCircuit } from '../../core/circuit/index.ts'
+import { decideDrain } from '../../core/drain/index.ts'
+import { classifyCall } from '../../core/failure/index.ts'
+import { decideDebounce, isStale, keepsPlace } from '../../core/lane/index.ts'
+import { decideEffect } from '../../core/ledger/index.ts'
+import { stepHost } from '../../core/rate/index.ts'
+import { decideFailure, type FailureQuestion, type FailureStep, type WorkRow } from '../../core/work/index.ts'
+import type { Random } from '../../ports/random.ts'
+import type { StoreTime } from '../commit/index.ts'
+import { decideStop } from './function-stop.ts'
+
+export interface Decisions {
+  readonly decideEffect: typeof decideEffect
+  readonly classifyCall: typeof classifyCall
+  readonly decideFailure: typeof decideFailure
+  readonly decideStop: typeof decideStop
+  readonly decideDebounce: typeof decideDebounce
+  readonly isStale: typeof isStale
+  readonly keepsPlace: typeof keepsPlace
+  readonly stepCircuit: typeof stepCircuit
+  readonly stepHost: typeof stepHost
+  readonly decideDrain: typeof decideDrain
+}
+
+export const DECISIONS: Decisions = {
+  decideEffect,
+  classifyCall,
+  decideFailure,
+  decideStop,
+  decideDebounce,
+  isStale,
+  keepsPlace,
+  stepCircuit,
+  stepHost,
+  decideDrain,
+}
+
+/** An attempt that failed. What is left out says that repeating it is harmless, as of what has no effect outside. */
+export type FailedOutcome = Pick<FailureQuestion, 'class' | 'retryAfterMs'> &
+  Partial<Pick<FailureQuestion, 'effect' | 'idempotent' | 'canRepeat' | 'probeAfterMs' | 'expiresAt'>>
+
+/** What becomes of a job after one more attempt that failed, by the retry policy of its route. */
+export function decideNext(
+  deps: {
+    readonly decisions: Pick<Decisions, 'decideFailure'>
+    readonly random: Pick<Random, 'unit'>
+    readonly time: Pick<StoreTime, 'now'>
+  },
+  { work }: { readonly work: Pick<WorkRow, 'attempts' | 'waits' | 'losses' | 'expiresAt'> },
+  policy: FailureQuestion['policy'],
+  outcome: FailedOutcome,
+): FailureStep {
+  return deps.decisions.decideFailure({
+    effect: 'none',
+    idempotent: true,
+    canRepeat: true,
+    probeAfterMs: null,
+    expiresAt: work.expiresAt,
+    ...outcome,
+    counters: { attempts: work.attempts + 1, waits: work.waits, losses: work.losses },
+    policy,
+    jitter: deps.random.unit(),
+    now: deps.time.now(),
+  })
+}
+
+/** Lease that must be left beyond a call's own limit, for the commit after it. */
+export const SETTLE_MARGIN_MS = 1_000
+/** Until an item that stepped aside is looked at again. */
+export const SHORT_WAIT_MS = 1_000

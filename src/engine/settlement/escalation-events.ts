@@ -1,0 +1,45 @@
+// What is told of an escalation: by an event, unless the work that it is about tells nothing.
+
+import { isCanonical } from '../../core/canonical/index.ts'
+import type { Escalation } from '../../core/escalation/index.ts'
+import type { Ids } from '../../core/ids/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { Store } from '../../ports/store.ts'
+import type { EventPlan, PlanEvent } from '../commit/index.ts'
+import { canonicalEvent } from '../events/index.ts'
+import { routeOf } from './failures.ts'
+
+/** null: it is about work for canonical events, and told by the log alone (FL9). */
+export async function planEscalationEvent(
+  deps: { readonly store: Pick<Store, 'forTenant'>; readonly ids: Ids; readonly plan: PlanEvent },
+  escalation: Escalation,
+  subject: 'integration.escalation.raised' | 'integration.escalation.acknowledged',
+  more: { readonly [name: string]: JsonValue },
+): Promise<EventPlan | null> {
+  const { tenant, id, workId } = escalation
+  const reads = deps.store.forTenant(tenant)
+  const work = workId === null ? null : await reads.work(workId)
+  const event = work === null ? null : await reads.event(work.eventId)
+  if (event !== null && isCanonical(event)) return null
+  const { cause, consumer, class: failureClass, reason, severity, runbook, count, lastError } = escalation
+  return canonicalEvent(deps, {
+    tenant,
+    subject,
+    data: {
+      escalationId: id,
+      cause,
+      consumer,
+      route: routeOf(consumer),
+      class: failureClass,
+      reason,
+      severity,
+      runbook,
+      count,
+      error: lastError,
+      ...more,
+    },
+    key: id,
+    parent: null,
+    object: { type: 'escalation', id },
+  })
+}

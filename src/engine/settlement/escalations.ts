@@ -1,0 +1,56 @@
+// What people do about escalations: they acknowledge them. One commit, guarded by the version, so that whoever comes second is
+// told and changes nothing.
+
+import { AppError } from '../../core/errors/index.ts'
+import { type Escalation, stepEscalation } from '../../core/escalation/index.ts'
+import type { EscalationId, Ids, TenantId } from '../../core/ids/index.ts'
+import { toStorable } from '../../core/json/index.ts'
+import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import { planEscalationEvent } from './escalation-events.ts'
+
+export interface EscalationActions {
+  /** A person takes it over. */
+  acknowledge(
+    tenant: TenantId,
+    id: EscalationId,
+    options: { readonly actor: string; readonly note: string | null },
+  ): Promise<Escalation>
+}
+
+const NOTE_LENGTH_MAX = 1_000
+
+export function makeEscalations(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
+    readonly ids: Ids
+    readonly plan: PlanEvent
+  },
+): EscalationActions {
+  const { store, log, unitOfWork } = deps
+  const find = async (tenant: TenantId, id: EscalationId): Promise<Escalation> => {
+    const found = await store.forTenant(tenant).escalation(id)
+    if (found === null) throw new AppError('not_found', `no escalation ${id}`)
+    return found
+  }
+  return {
+    async acknowledge(tenant, id, { actor, note: written }) {
+      const escalation = await find(tenant, id)
+      if (stepEscalation(escalation.state, 'acknowledge') === null)
+        throw new AppError('conflict', `it was acknowledged before, by ${escalation.acknowledgedBy}`)
+      const note = written === null ? null : toStorable(written, NOTE_LENGTH_MAX)
+      const by = { acknowledgedBy: actor, note }
+      const plan = await planEscalationEvent(deps, escalation, 'integration.escalation.acknowledged', by)
+      const result = await unitOfWork.once(tenant, {
+        guards: [{ g: 'version', of: 'escalation', key: id, version: escalation.version }],
+        writes: [{ w: 'escalation.change', id, acknowledged: { by: actor, note } }, ...(plan?.writes ?? [])],
+        plans: plan === null ? [] : [plan],
+      })
+      if (!result.ok) throw new AppError('conflict', 'the escalation changed meanwhile')
+      const { consumer, class: failureClass, reason, count } = escalation
+      const about = { tenant, escalation: id, consumer, class: failureClass, reason, count }
+      log.info('escalation.acknowledged', { ...about, actor, note })
+      return find(tenant, id)
+    },
+  }
+}

@@ -1,0 +1,74 @@
+// What stops a run of a function, and which of several obstacles has the say: plain data, and one pure decision.
+
+import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import type { WorkRow } from '../../core/work/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+
+/** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the item. */
+export interface Obstacle {
+  /** `stale`: the item is somebody else's, and nothing is written. */
+  readonly step: 'again' | 'park' | 'dead' | 'stale'
+  readonly delayMs: number
+  /** What it uses up. */
+  readonly counts: 'attempt' | 'wait' | 'nothing'
+  /** Of the effect that it is about. */
+  readonly key: string
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  readonly error: string
+  /** The effect may be there, and repeating it is not harmless: the item must not die over it. */
+  readonly inDoubt: boolean
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+}
+
+export function makeObstacle(
+  key: string,
+  known: Partial<Obstacle> & Pick<Obstacle, 'step' | 'error'>,
+): Obstacle {
+  return {
+    delayMs: 0,
+    counts: 'attempt',
+    key,
+    class: 'transient',
+    reason: 'rejected',
+    inDoubt: false,
+    guards: [],
+    writes: [],
+    ...known,
+  }
+}
+
+/** The item waits, which uses up no attempt. One whose time would be over by then ends instead: parked where its effect may be there. */
+export function makeWait(
+  key: string,
+  work: Pick<WorkRow, 'expiresAt' | 'class'>,
+  now: Instant,
+  { delayMs, error, inDoubt = false }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly inDoubt?: boolean },
+): Obstacle {
+  const isLate = now + delayMs >= work.expiresAt
+  return makeObstacle(key, {
+    step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+    delayMs,
+    counts: isLate ? 'nothing' : 'wait',
+    class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+    reason: 'expired',
+    error,
+    inDoubt,
+  })
+}
+
+/** What becomes of the item: the first that needs a person, else the worst; null: nothing stands in the way. */
+export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
+  const [first] = obstacles
+  if (first === undefined) return null
+  const parks = obstacles.find(({ step }) => step === 'park')
+  if (parks !== undefined) return parks
+  const doubt = obstacles.find(({ inDoubt }) => inDoubt)
+  const dies = obstacles.find(({ step }) => step === 'dead')
+  // It would die, and an effect may be there: a person must know.
+  if (dies !== undefined) return doubt === undefined ? dies : { ...doubt, step: 'park', class: 'unknown' }
+  return doubt ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
+}

@@ -1,0 +1,100 @@
+// What is decided about a work item: plain data, which src/engine/settlement/settle.ts turns into one commit.
+
+import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failure/index.ts'
+import type { InstanceId, WorkId } from '../../core/ids/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import type { Attempt, Counters, Note, SettledState } from '../../core/work/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+import type { Planned } from '../commit/index.ts'
+import type { Item } from '../leases/index.ts'
+
+/** What a decision is about; `owner` is needed only to hold it by a lease. */
+export type Held = Pick<Item, 'work' | 'event' | 'letter'>
+
+/** What every decision says of the item. */
+export interface DecisionBase {
+  readonly counters: Counters
+  readonly note: Note
+  /** Besides the lease. */
+  readonly guards: readonly Guard[]
+  /** Besides the item, its failure and its dead letter: ledger, emitted events, follow-up work. */
+  readonly writes: readonly Write[]
+  /** What else ends with the commit; their writes are among `writes`. Left out: nothing does. */
+  readonly plans?: readonly Planned[]
+  readonly attempt: Attempt | null
+  /** Who gets its place in its lane. Left out: as the route says. */
+  readonly place?: 'keep' | { readonly to: WorkId }
+  /** What the action gave: those that end with the item are told by it. */
+  readonly said?: unknown
+  /** The instance that a step began and waits for. */
+  readonly waitsFor?: InstanceId
+  /** Items that end in the same commit, each with its own failure and dead letter. */
+  readonly others?: readonly OtherEnd[]
+}
+
+export type Decision = DecisionBase &
+  (
+    | { readonly to: Exclude<SettledState, 'dead'> }
+    | {
+        readonly to: 'again'
+        readonly delayMs: number
+        /** How much time it has from now on. Left out: as much as it had. */
+        readonly expiresInMs?: number
+      }
+    | {
+        readonly to: 'dead'
+        readonly class: FailureClass
+        readonly reason: DeadLetterReason
+        readonly error: string
+        /** How far it came. */
+        readonly step?: string
+      }
+  )
+
+/** Of a decision made below: what it leaves out it does not need. */
+export type Saying = Pick<DecisionBase, 'counters' | 'note'> & Partial<DecisionBase>
+
+const NOTHING: Pick<DecisionBase, 'guards' | 'writes' | 'attempt'> = { guards: [], writes: [], attempt: null }
+
+export function done(saying: Saying): Decision {
+  return { to: 'done', ...NOTHING, ...saying }
+}
+
+/** Another job, or an earlier run, has done it, or it has nothing to do. */
+export function skipped(saying: Saying): Decision {
+  return { to: 'skipped', ...NOTHING, ...saying }
+}
+
+export function cancelled(saying: Saying): Decision {
+  return { to: 'cancelled', ...NOTHING, ...saying }
+}
+
+/** It waits for a person's decision. */
+export function parked(saying: Saying): Decision {
+  return { to: 'parked', ...NOTHING, ...saying }
+}
+
+/** `expiresInMs`: how much time it has from then on. Left out: as much as it had. */
+export function again(
+  delayMs: number,
+  saying: Saying & { readonly expiresInMs?: number },
+): Extract<Decision, { to: 'again' }> {
+  return { to: 'again', delayMs, ...NOTHING, ...saying }
+}
+
+/** `step`: how far it came. */
+export function dead(
+  why: Pick<Extract<Decision, { to: 'dead' }>, 'class' | 'reason' | 'error' | 'step'>,
+  saying: Saying,
+): Extract<Decision, { to: 'dead' }> {
+  return { to: 'dead', ...why, ...NOTHING, ...saying }
+}
+
+export interface OtherEnd {
+  readonly held: Held
+  readonly route: Route | null
+  readonly decision: Decision
+  /** What must still be true of it; null: nothing but its own guards. */
+  readonly hold: Guard | null
+}

@@ -1,2 +1,0 @@
-export { freeLocks, releaseLocks } from './locks.ts'
-export { makeUpserts, type Upserts } from './upserts.ts'

@@ -1,0 +1,33 @@
+// What running and ending a delivery needs.
+
+import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import type { Route } from '../../../core/route/index.ts'
+import type { PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+import type { Registry } from '../../definitions/index.ts'
+import type { Pace } from '../../flow-control/index.ts'
+import type { Item, Lease } from '../../leases/index.ts'
+import type { Decisions, Settler } from '../../settlement/index.ts'
+import type { DeliveryWatch } from './endpoint-reports.ts'
+import type { Lending } from './slot-lending.ts'
+
+export interface DeliveryDeps
+  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
+  readonly ids: Ids
+  readonly time: StoreTime
+  readonly registry: Registry
+  readonly lease: Lease
+  readonly settler: Settler
+  readonly decisions: Pick<Decisions, 'decideFailure'>
+  readonly pace: Pick<Pace, 'called' | 'mayCall' | 'prepare' | 'told' | 'windows'>
+  readonly lending: Lending
+  readonly watch: DeliveryWatch
+  readonly plan: PlanEvent
+  /** Before an item runs: its time, and the letter that it replays. */
+  begin(item: Item, route: Route): Promise<Item>
+  /** Whether the API keeps it or definitions have it, be it in force here or not. */
+  isKept(tenant: TenantId, name: string): boolean
+  /** Looks whether another node changed the subscriptions. */
+  refresh(tenant: TenantId): Promise<void>
+  readonly unitOfWork: Pick<UnitOfWork, 'release'>
+}

@@ -1,0 +1,47 @@
+// What is told of the end of a delivery, as an event in the commit of that end: only where somebody wants it, and never of
+// deliveries of such events, so that nothing goes in circles.
+
+import { isCanonical } from '../../../core/canonical/index.ts'
+import type { Ids } from '../../../core/ids/index.ts'
+import type { JsonValue } from '../../../core/json/index.ts'
+import type { EventPlan, PlanEvent, UnitOfWork } from '../../commit/index.ts'
+import type { Registry } from '../../definitions/index.ts'
+import { canonicalEvent } from '../../events/index.ts'
+import type { Item } from '../../leases/index.ts'
+
+export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
+
+/**
+ * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
+ */
+export function tellEnd(
+  deps: {
+    readonly ids: Ids
+    readonly plan: PlanEvent
+    readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'isBeyondUs'>
+    readonly unitOfWork: Pick<UnitOfWork, 'release'>
+  },
+  { work, event }: Pick<Item, 'work' | 'event'>,
+  subscription: string,
+  end: DeliveryEnd,
+  how: { readonly [name: string]: JsonValue },
+): EventPlan | null {
+  const { tenant, consumer } = work
+  if (!deps.registry.isWanted(tenant, end)) return null
+  const wanting = deps.registry.candidates(tenant, end)
+  // The subscription itself is not told of its own.
+  const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
+  if (isOwnAlone && !deps.registry.isBeyondUs(tenant)) return null
+  if (isCanonical(event)) return null
+  const plan = canonicalEvent(deps, {
+    tenant,
+    subject: end,
+    data: { deliveryId: work.id, eventId: event.id, subject: event.subject, subscription, consumer, ...how },
+    key: `${work.id}:${work.epoch}`,
+    parent: event,
+  })
+  if (plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return plan
+  // Their conditions say no.
+  deps.unitOfWork.release([plan])
+  return null
+}

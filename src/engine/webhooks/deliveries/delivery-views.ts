@@ -1,0 +1,21 @@
+// What people look at beside a delivery: what would be sent now, and how a node sends to an endpoint.
+
+import type { TenantId, WorkId } from '../../../core/ids/index.ts'
+import type { EndpointWindow } from '../../flow-control/index.ts'
+
+/** What would be sent now, by what is in force. The signature is made when it is sent, and nothing of a secret is in it. */
+export type DeliveryRequest =
+  | {
+      readonly ok: true
+      readonly url: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+  /** Why it cannot be made: the event or the subscription is gone, or a template fails. */
+  | { readonly ok: false; readonly error: string }
+
+export interface DeliveryViews {
+  request(tenant: TenantId, id: WorkId): Promise<DeliveryRequest>
+  /** null: this node has not sent anything to it so far. */
+  window(tenant: TenantId, subscription: string): EndpointWindow | null
+}

@@ -1,0 +1,76 @@
+// Deliveries of an event that a subscription has had before: what counts as had, a further one, and what that would do.
+//
+// There is no ledger of deliveries (docs/adr/0042-no-ledger-for-deliveries.md): the items of the event say what was taken.
+
+import type { StoredEvent } from '../../../core/event/index.ts'
+import type { Ids } from '../../../core/ids/index.ts'
+import { JsonError } from '../../../core/json/index.ts'
+import { type Route, routeScope, type Vars } from '../../../core/route/index.ts'
+import { parsePayload } from '../../../core/sensitive/index.ts'
+import type { NewWork, WorkRow, WorkState } from '../../../core/work/index.ts'
+import { inLane, newWork } from '../../planning/index.ts'
+
+type Row = Pick<WorkRow, 'id' | 'kind' | 'state' | 'consumer'>
+
+const UNDER_WAY: readonly WorkState[] = ['ready', 'waiting', 'leased', 'parked']
+
+/** Its endpoint took it. */
+export function isDelivered({ kind, state }: Pick<Row, 'kind' | 'state'>): boolean {
+  return kind === 'delivery' && state === 'done'
+}
+
+/** It will be sent, or is on its way. */
+export function isUnderWay({ kind, state }: Pick<Row, 'kind' | 'state'>): boolean {
+  return kind === 'delivery' && UNDER_WAY.includes(state)
+}
+
+/**
+ * One more delivery of an event. `isAgain`: a person wants it sent although it may have been taken before; otherwise an item
+ * that finds it taken ends without a call.
+ */
+export function newDelivery(
+  deps: { readonly ids: Ids; readonly vars: Vars },
+  route: Route,
+  event: StoredEvent,
+  { replayOf, isAgain }: { readonly replayOf: NewWork['replayOf']; readonly isAgain: boolean },
+): NewWork {
+  const plain = newWork(deps.ids, route, event, replayOf)
+  const work = isAgain ? { ...plain, generation: 2 } : plain
+  if (route.lane === null) return work
+  try {
+    const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), deps.vars)
+    return inLane(route, scope, work)
+  } catch (error) {
+    // Its payload cannot be read: it runs, dies of that, and is seen.
+    if (error instanceof JsonError) return work
+    throw error
+  }
+}
+
+export interface DeliveryVerdict {
+  readonly verdict: 'would-skip' | 'would-call' | 'would-fail'
+  readonly reason: string
+  readonly call: { readonly host: string; readonly route: string; readonly perMinute: number | null } | null
+}
+
+/** What a further one would do. `before`: its subscription's items of the event; `host`: where it goes now, null: nowhere. */
+export function judgeDelivery(
+  route: Pick<Route, 'document' | 'status'>,
+  host: string | null,
+  before: readonly Row[],
+  isAgain: boolean,
+): DeliveryVerdict {
+  const taken = before.find(isDelivered)
+  if (taken !== undefined && !isAgain)
+    return { verdict: 'would-skip', reason: `its endpoint took it before, with ${taken.id}`, call: null }
+  const open = before.find(isUnderWay)
+  if (open !== undefined && !isAgain)
+    return { verdict: 'would-skip', reason: `${open.id} is on its way`, call: null }
+  if (host === null)
+    return { verdict: 'would-fail', reason: 'its address cannot be made of the vars', call: null }
+  const { name, rateLimit } = route.document
+  const call = { host, route: name, perMinute: rateLimit?.perMinute ?? null }
+  const again = taken === undefined ? '' : `, although ${taken.id} was taken`
+  const then = route.status === 'active' ? '' : `, once the subscription is active again`
+  return { verdict: 'would-call', reason: `calls ${host}${again}${then}`, call }
+}

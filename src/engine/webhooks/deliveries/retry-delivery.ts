@@ -1,0 +1,169 @@
+// A person wants a delivery once more: what is due later becomes due now, what is dead is replayed by its letter, and what has
+// ended otherwise is sent anew, under the same id.
+//
+// Invariants: RV10 of two who ask at once for the same one, one gets it and the other is told. RV11 nobody is told that something
+// goes out when nothing does.
+
+import type { DeadLetter } from '../../../core/dead-letter/index.ts'
+import { AppError } from '../../../core/errors/index.ts'
+import type { Ids, TenantId, WorkId } from '../../../core/ids/index.ts'
+import type { Vars } from '../../../core/route/index.ts'
+import type { Subscription } from '../../../core/subscription/index.ts'
+import { letterOf, type WorkRow } from '../../../core/work/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Store, TenantReads } from '../../../ports/store.ts'
+import type { Decided } from '../../access/index.ts'
+import { type Commits, orConflict, retrying } from '../../commit/index.ts'
+import { type Registry, subscriptionOf } from '../../definitions/index.ts'
+import type { WorkActions } from '../../settlement/index.ts'
+import { addDelivery } from './add-delivery.ts'
+import { readTurn } from './delivery-version-guard.ts'
+import { isDelivered, isUnderWay, newDelivery } from './redelivery.ts'
+
+/** `hurried`: it is due now. `replayed`: its dead letter. `resent`: a new delivery of the same event. */
+export interface Retried {
+  readonly how: 'hurried' | 'replayed' | 'resent'
+  /** The delivery that goes out now: itself, or the new one. */
+  readonly workId: WorkId
+}
+
+export interface RetryDeps {
+  readonly store: Store
+  readonly registry: Registry
+  readonly commits: Commits
+  readonly ids: Ids
+  readonly vars: Vars
+  readonly log: Log
+  readonly actions: Pick<WorkActions, 'retry'>
+  /** Replays a dead letter. */
+  replay(
+    tenant: TenantId,
+    id: DeadLetter['id'],
+    options: Decided & { readonly force: boolean; readonly again: boolean },
+  ): Promise<{ readonly workId: WorkId }>
+  /** Looks whether another node changed its subscription: enabled a moment ago, it is. */
+  refresh(tenant: TenantId): Promise<void>
+  /** What is known of the endpoint’s failures holds up nothing any more. */
+  hurry(tenant: TenantId, consumer: string): void
+  wake(): void
+}
+
+/** Others add deliveries to the same subscription at the same time, each by the version that all of them guard. */
+const RACES_MAX = 50
+
+export function makeRetry(
+  deps: RetryDeps,
+): (tenant: TenantId, id: WorkId, decided: Decided) => Promise<Retried> {
+  const { store, registry, commits } = deps
+
+  const hurry = async (
+    work: WorkRow,
+    { status, document }: Subscription,
+    decided: Decided,
+  ): Promise<Retried> => {
+    const { tenant, id, consumer } = work
+    if (status === 'paused')
+      throw new AppError('conflict', `${document.name} is paused: resume it, and what waits goes out`)
+    if (work.state === 'waiting')
+      throw new AppError('conflict', 'it waits for its turn behind others of its key; retry the one in front')
+    await deps.actions.retry(tenant, id, decided)
+    deps.hurry(tenant, consumer)
+    deps.wake()
+    return { how: 'hurried', workId: id }
+  }
+
+  const replay = async (letter: DeadLetter, again: boolean, decided: Decided): Promise<Retried> => {
+    const options = { ...decided, force: true, again }
+    const { workId } = await deps.replay(letter.tenant, letter.id, options)
+    deps.hurry(letter.tenant, letter.consumer)
+    return { how: 'replayed', workId }
+  }
+
+  /** What was taken before is sent again only where somebody says why. */
+  const resend = (work: WorkRow, subscription: Subscription, decided: Decided): Promise<Retried> => {
+    const { tenant, eventId, consumer } = work
+    const reads = store.forTenant(tenant)
+    const resendOnce = async (retry: () => Promise<Retried>): Promise<Retried> => {
+      const turn = await readTurn(store, tenant, consumer)
+      const own = (await reads.workOfEvent(eventId)).filter((one) => one.consumer === consumer)
+      const open = own.find(isUnderWay)
+      if (open !== undefined)
+        throw new AppError('conflict', `${open.id} of the same event is under way already`)
+      const dead = own.findLast(({ state }) => state === 'dead')
+      const letter = dead === undefined ? null : await letterOfDead(reads, dead)
+      const isTaken = own.some(isDelivered)
+      if (letter !== null && isOpen(letter)) {
+        if (isTaken) mustSayWhy(decided)
+        return replay(letter, isTaken, decided)
+      }
+      mustSayWhy(decided)
+      const event = await reads.event(eventId)
+      if (event === null) throw new AppError('not_found', `its event ${eventId} is gone`)
+      const next = newDelivery(deps, subscription.route, event, { replayOf: eventId, isAgain: true })
+      const added = addDelivery(deps.log, event, next, 'RESENT')
+      const result = await commits.once(tenant, [turn.guard], [turn.write, ...added.writes])
+      if (!result.ok) return retry()
+      added.told(decided)
+      deps.hurry(tenant, consumer)
+      deps.wake()
+      return { how: 'resent', workId: next.id }
+    }
+    const unending = orConflict('too many others add deliveries to it at this moment; try again')
+    return retrying(RACES_MAX, resendOnce, unending)
+  }
+
+  return async (tenant, id, decided) => {
+    const work = await mustFind(store.forTenant(tenant), id)
+    await deps.refresh(tenant)
+    const subscription = mustTake(registry, work)
+    switch (work.state) {
+      case 'leased':
+        throw new AppError('conflict', 'it is being delivered at this moment')
+      case 'ready':
+      case 'waiting':
+      case 'parked':
+        return hurry(work, subscription, decided)
+      default:
+        return resend(work, subscription, decided)
+    }
+  }
+}
+
+export async function mustFind(reads: TenantReads, id: WorkId): Promise<WorkRow> {
+  const work = await reads.work(id)
+  if (work?.kind !== 'delivery') throw new AppError('not_found', `no delivery ${id}`)
+  return work
+}
+
+/** Where it would go. */
+function mustTake(registry: Registry, { tenant, consumer }: WorkRow): Subscription {
+  const name = subscriptionOf(consumer) ?? consumer
+  const subscription = registry.subscription(tenant, name)
+  if (subscription === null) {
+    const next = 'Create a subscription of this name again, and recover what it has missed.'
+    throw new AppError('unknown_subscription', `its subscription ${name} is gone`, { next })
+  }
+  if (subscription.status === 'disabled')
+    throw new AppError('subscription_disabled', `its subscription ${name} is disabled`)
+  return subscription
+}
+
+function mustSayWhy({ reason }: Decided): void {
+  if (reason == null)
+    throw new AppError('reason_required', 'it has ended: to send it once more needs a reason')
+}
+
+const LETTERS_MAX = 50
+
+/** The letter that tells of its end; a later one of the same event, where it was replayed in vain. */
+export async function letterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
+  const replayed = letterOf(work)
+  if (replayed !== null) return reads.deadLetter(replayed)
+  const { items } = await reads.deadLetters({ eventId: work.eventId, cursor: null, limit: LETTERS_MAX })
+  const own = items.filter(({ consumer }) => consumer === work.consumer)
+  return own.find(({ workId }) => workId === work.id) ?? own[0] ?? null
+}
+
+function isOpen({ state }: DeadLetter): boolean {
+  return state === 'open' || state === 'ready_to_replay'
+}

@@ -1,0 +1,212 @@
+// Runs a delivery: renders what its subscription in force says, signs it, makes the call, and settles what came of it in one commit
+// with the attempt. There is no reserve before it: a repetition is harmless, for the receiver knows it by its id
+// (docs/adr/0042-no-ledger-for-deliveries.md).
+//
+// Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY13 only who holds the item sends,
+// and its lease outlasts the call. DY5 what was delivered is not sent again by itself.
+
+import { assert, messageOf } from '../../../core/errors/index.ts'
+import { describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
+import type { FailureClass } from '../../../core/failure/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { JsonError } from '../../../core/json/index.ts'
+import { routeScope } from '../../../core/route/index.ts'
+import { classifyDelivery, isTestEvent, type Subscription } from '../../../core/subscription/index.ts'
+import { isIsolated, LOSSES_MAX } from '../../../core/work/index.ts'
+import type { HttpOutcome } from '../../../ports/http-client.ts'
+import type { EngineConfig } from '../../config.ts'
+import { subscriptionOf } from '../../definitions/index.ts'
+import { factsOf, hostOf } from '../../effects/index.ts'
+import type { Item } from '../../leases/index.ts'
+import { SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
+import type { DeliveryDeps } from './delivery-deps.ts'
+import { type Attempted, makeDeliveryEnds } from './delivery-ends.ts'
+import { renderDelivery, signRequest } from './delivery-request.ts'
+import { isDelivered } from './redelivery.ts'
+
+export interface DeliveryRunner {
+  /** Throws StoreError; whoever calls puts the item back. */
+  run(item: Item): Promise<void>
+}
+
+/** Of an answer nothing but its head is of use. */
+const ANSWER_BYTES_MAX = 16_384
+/** Each crash is two: the one that was lost, and the one that was put back. */
+const UNEXPLAINED_MAX = 6
+const DELIVERED_BEFORE = 'its endpoint took it before'
+
+export function makeDeliveryRunner(
+  deps: DeliveryDeps,
+  config: Pick<EngineConfig, 'vars' | 'version'>,
+): DeliveryRunner {
+  const { store, clock, http, vault, time, registry, lease, pace, lending } = deps
+  const ends = makeDeliveryEnds(deps)
+
+  const run = async (item: Item): Promise<void> => {
+    const { work, event } = item
+    const name = subscriptionOf(work.consumer)
+    assert(name !== null, 'a delivery is of a subscription')
+    assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
+    const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
+    if (subscription === null) {
+      // Kept in a form that this version cannot read: another node may. It goes back, and is not lost.
+      if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
+      return ends.gone(item, name)
+    }
+    const { route } = subscription
+    // Claimed before this node heard that somebody paused it: it waits like the others.
+    if (route.status !== 'active') return ends.putBack(item, route)
+    const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
+    if (pausedUntil !== null) return ends.putBack(item, route)
+    return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
+  }
+
+  /** Another node may know more: what is gone is not tried again. */
+  const lookAgain = async (tenant: TenantId, name: string): Promise<Subscription | null> => {
+    await deps.refresh(tenant)
+    return registry.subscription(tenant, name)
+  }
+
+  const runFor = async (item: Item, subscription: Subscription): Promise<void> => {
+    const { work } = item
+    const { route, document } = subscription
+    const end = endOf(item, document.retry.attempts)
+    if (end !== null) return ends.bury(item, subscription, end)
+    if (work.replayOf !== null && work.generation === 1) {
+      const taken = await findTaken(item)
+      if (taken !== null) return ends.skip(item, subscription, taken, DELIVERED_BEFORE)
+    }
+    const rendered = render(item, subscription)
+    if ('error' in rendered) return ends.bury(item, subscription, rendered)
+    const startedAt = time.now()
+    const signed = await signRequest(vault, work.tenant, subscription, rendered, {
+      id: item.event.id,
+      at: startedAt,
+      render: (open) => renderDelivery(subscription, item, config, open),
+    })
+    const target = hostOf(rendered.url)
+    if (!signed.ok) {
+      const failed = { class: signed.class ?? 'transient', error: signed.error, retryAfterMs: null }
+      return ends.failed(item, subscription, {
+        ...failed,
+        startedAt,
+        outcome: null,
+        target,
+        sent: null,
+        isGone: false,
+        isTold: false,
+      })
+    }
+    if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
+    const preparing = pace.prepare(item, route)
+    if (preparing !== null) await preparing
+    // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have ended meanwhile.
+    const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
+    if (!(covered === true || (await covered)) || !lease.holds(item.owner))
+      return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
+    const closed = pace.mayCall(item, route, null)
+    if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
+    const request = signed
+    const ended = lending.begin(work.tenant, request.body.length)
+    let outcome: HttpOutcome
+    try {
+      outcome = await http.send({
+        tenant: work.tenant,
+        method: 'POST',
+        url: request.url,
+        headers: request.headers,
+        body: request.body,
+        timeoutMs: document.timeoutMs,
+        maxResponseBytes: ANSWER_BYTES_MAX,
+        cut: true,
+      })
+    } finally {
+      ended()
+    }
+    return settle(item, subscription, outcome, { startedAt, target, sent: request })
+  }
+
+  /** What ends an item before it is tried; null: nothing. That its time is up does not: nobody could run it (DY29). */
+  const endOf = ({ work }: Item, attemptsMax: number) => {
+    if (work.losses >= LOSSES_MAX) {
+      const error = 'the node stopped each time while this item ran alone'
+      return { class: 'poison', reason: 'crash_loop', error, step: 'wait' } as const
+    }
+    const failureClass: FailureClass = work.class ?? 'transient'
+    if (work.attempts < attemptsMax) return null
+    const error = work.lastError ?? 'all attempts of the retry profile are used up'
+    return { class: failureClass, reason: 'cap_reached', error, step: 'call' } as const
+  }
+
+  const findTaken = async ({ work }: Item): Promise<string | null> => {
+    const items = await store.forTenant(work.tenant).workOfEvent(work.eventId)
+    return items.find((one) => one.consumer === work.consumer && isDelivered(one))?.id ?? null
+  }
+
+  const render = (item: Item, subscription: Subscription) => {
+    try {
+      const { route } = subscription
+      // It was born without a lane: either there is no key for one, which is told as a failure, or it had none then.
+      // Our own test belongs into none.
+      if (route.lane !== null && item.work.lane === null && !isTestEvent(item.event))
+        route.lane.of(routeScope(item.event, item.payload(), item.header(), config.vars))
+      return renderDelivery(subscription, item, config)
+    } catch (error) {
+      if (error instanceof ExpressionError) {
+        const isAddress = error.path === 'url'
+        const failureClass: FailureClass = isAddress ? 'config' : 'validation'
+        return { class: failureClass, reason: 'rejected', error: describe(error), step: 'transform' } as const
+      }
+      if (error instanceof JsonError)
+        return { class: 'poison', reason: 'unparseable', error: messageOf(error), step: 'read' } as const
+      throw error
+    }
+  }
+
+  const settle = (
+    item: Item,
+    subscription: Subscription,
+    outcome: HttpOutcome,
+    { startedAt, target, sent }: Omit<Attempted, 'outcome'>,
+  ): Promise<void> => {
+    const { tenant, consumer } = item.work
+    const verdict = classifyDelivery(factsOf(outcome, clock.now()))
+    const isDone = verdict.as === 'delivered'
+    const retryAfterMs = isDone ? null : verdict.retryAfterMs
+    // What a former address answers says nothing of the one in force.
+    const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
+    if (verdict.sign !== null && isInForce)
+      pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
+    pace.called(item)
+    const told = isDone ? 'done' : verdict.class
+    pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
+    const attempted: Attempted = { startedAt, outcome, target, sent }
+    if (isDone) return ends.delivered(item, subscription, attempted)
+    return ends.failed(item, subscription, {
+      ...attempted,
+      class: verdict.class,
+      error: null,
+      hint: verdict.hint,
+      retryAfterMs,
+      isGone: verdict.isGone,
+      // A bucket that is closed says that somebody is there; where no call was made, nothing was said of the endpoint.
+      isTold: verdict.class !== 'rate_limited' && verdict.sign !== null,
+    })
+  }
+
+  return { run }
+}
+
+/**
+ * Two crashes left it behind, so it is isolated; once it is made and signed without harm, it is sent beside others. Sent in isolation,
+ * deliveries to endpoints that hang would hold up all the others. Crashes that go on show as changes of owner that no attempt and no wait
+ * explains: then it is sent in isolation too, so that one that takes its node down is found.
+ */
+function mayGoOnWithOthers({ work }: Item): boolean {
+  return isIsolated(work) && work.losses === 1 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
+}
+
+/** What is run at its birth, by the node that has its route at hand, has all of its time, and replays nothing. */
+function needsBegin({ work, route }: Item): boolean {
+  return work.replayOf !== null || route === null
+}

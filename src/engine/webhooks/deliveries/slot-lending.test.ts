@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { makeLending } from './slot-lending.ts'
+
+/** Time passes when the test says so; `lent` tells whose slots are lent now. */
+function makeParts() {
+  let now = 0
+  let waiting: { readonly at: number; readonly callback: () => void }[] = []
+  const lent: TenantId[] = []
+  const lending = makeLending({
+    clock: {
+      monotonic: () => now,
+      after(delayMs, callback) {
+        waiting.push({ at: now + delayMs, callback })
+        return () => {}
+      },
+    },
+    lend(tenant) {
+      lent.push(tenant)
+      return () => void lent.splice(lent.indexOf(tenant), 1)
+    },
+  })
+  return {
+    lending,
+    lentOf: (tenant: string) => lent.filter((one) => one === tenant).length,
+    pass(ms: number) {
+      now += ms
+      const due = waiting.filter(({ at }) => at <= now)
+      waiting = waiting.filter(({ at }) => at > now)
+      for (const { callback } of due) callback()
+    },
+  }
+}
+
+test('[DY23] the endpoints of one tenant that hang leave something to be lent to others', () => {
+  const { lending, lentOf, pass } = makeParts()
+  const ends = Array.from({ length: 2_000 }, () => lending.begin('many' as TenantId, 100))
+  for (let call = 0; call < 300; call += 1) lending.begin('few' as TenantId, 100)
+  pass(1_000)
+  expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
+  // Whoever ends makes room for the next, also of the tenant that had all of its own.
+  for (const end of ends.slice(0, 100)) end()
+  pass(1_000)
+  expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
+  for (const end of ends.slice(100)) end()
+  pass(1_000)
+  expect([lentOf('many'), lentOf('few')]).toEqual([0, 300])
+})
+
+test('[DY32] while bodies fill the memory that calls may have, nothing more is lent', () => {
+  const { lending, lentOf, pass } = makeParts()
+  const MIB = 1_048_576
+  const begin = (tenant: string, bytes: number) => lending.begin(tenant as TenantId, bytes)
+  // One tenant has its part, others still get theirs.
+  const large = Array.from({ length: 200 }, () => begin('large', MIB))
+  begin('small', 1_000)
+  pass(1_000)
+  expect([lentOf('large'), lentOf('small')]).toEqual([0, 1])
+  const more = Array.from({ length: 60 }, () => begin('other', MIB))
+  begin('small', 1_000)
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 0, 1])
+  // What ends gives its bytes back, and what waited is lent.
+  for (const end of more.slice(0, 10)) end()
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 50, 2])
+  for (const end of large.slice(0, 100)) end()
+  pass(1_000)
+  expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([100, 50, 2])
+})

@@ -1,0 +1,104 @@
+// Slots of calls that last: an endpoint that hangs must not keep the slots of others, so a call that has lasted for a second lends
+// its slot until it is answered.
+//
+// Invariant: DY23 no more than `LENT_MAX` are lent, so that calls under way are bounded by that and the node's concurrency; and not all
+// of them to the endpoints of one tenant. DY32 nothing is lent while the bodies of all calls under way have more than `BYTES_MAX`, nor to a
+// tenant whose own have more than its part: calls that hang keep their bodies in memory.
+// One timer watches all calls: most are over before it looks.
+
+import type { TenantId } from '../../../core/ids/index.ts'
+import type { Clock } from '../../../ports/clock.ts'
+
+export interface Lending {
+  /** A call with a body of so many bytes begins. Answers what to do when it has ended. */
+  begin(tenant: TenantId, bytes: number): () => void
+}
+
+const LEND_AFTER_MS = 1_000
+/** So many calls may be under way beside those that have a slot. */
+export const LENT_MAX = 1_024
+/** The others are for other tenants: one with thousands of endpoints that hang must not leave them without. */
+const LENT_OF_ONE_MAX = 768
+
+/** Bodies of calls under way, lent or not, beyond which nothing is lent. */
+const BYTES_MAX = 256 * 1_048_576
+/** Those of one tenant, as a part of these. */
+const BYTES_OF_ONE_PART = 0.75
+
+interface Held {
+  readonly tenant: TenantId
+  readonly since: number
+  takeBack: (() => void) | null
+}
+
+export function makeLending(deps: {
+  readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  /** Lends a slot of the tenant's. Answers how to take it back. */
+  lend(tenant: TenantId): () => void
+  readonly bytesMax?: number
+}): Lending {
+  const { clock, bytesMax = BYTES_MAX } = deps
+  /** Those that hold their slot, the eldest first. */
+  const holding = new Set<Held>()
+  let lent = 0
+  const lentOf = new Map<TenantId, number>()
+  let bytes = 0
+  const bytesOf = new Map<TenantId, number>()
+  let isWatching = false
+
+  const weigh = (tenant: TenantId, by: number) => {
+    const now = (bytesOf.get(tenant) ?? 0) + by
+    bytes += by
+    if (now > 0) bytesOf.set(tenant, now)
+    else bytesOf.delete(tenant)
+  }
+
+  const hasAll = (tenant: TenantId) =>
+    (lentOf.get(tenant) ?? 0) >= LENT_OF_ONE_MAX || (bytesOf.get(tenant) ?? 0) > bytesMax * BYTES_OF_ONE_PART
+
+  const count = (tenant: TenantId, by: 1 | -1) => {
+    const now = (lentOf.get(tenant) ?? 0) + by
+    lent += by
+    if (now > 0) lentOf.set(tenant, now)
+    else lentOf.delete(tenant)
+  }
+
+  const watch = (delayMs: number) => {
+    isWatching = true
+    clock.after(delayMs, () => {
+      isWatching = false
+      const now = clock.monotonic()
+      let isOneLeft = false
+      for (const held of holding) {
+        const leftMs = held.since + LEND_AFTER_MS - now
+        if (leftMs > 0) return watch(leftMs)
+        // All that may be lent are: whoever ends gives the next a chance, at the next look.
+        if (lent >= LENT_MAX || bytes > bytesMax) return watch(LEND_AFTER_MS)
+        if (hasAll(held.tenant)) {
+          isOneLeft = true
+          continue
+        }
+        holding.delete(held)
+        count(held.tenant, 1)
+        held.takeBack = deps.lend(held.tenant)
+      }
+      if (isOneLeft) watch(LEND_AFTER_MS)
+    })
+  }
+
+  return {
+    begin(tenant, size) {
+      const held: Held = { tenant, since: clock.monotonic(), takeBack: null }
+      holding.add(held)
+      weigh(tenant, size)
+      if (!isWatching) watch(LEND_AFTER_MS)
+      return () => {
+        holding.delete(held)
+        weigh(tenant, -size)
+        if (held.takeBack === null) return
+        count(tenant, -1)
+        held.takeBack()
+      }
+    },
+  }
+}

@@ -1,0 +1,32 @@
+// Delivers events to the endpoints of subscriptions, and manages the subscriptions.
+
+export {
+  addDelivery,
+  type Delivery,
+  type DeliveryActions,
+  type DeliveryFilter,
+  type DeliveryRequest,
+  type DeliveryRunner,
+  type DeliveryViews,
+  isDelivered,
+  isUnderWay,
+  judgeDelivery,
+  LENT_MAX,
+  makeDeliveryActions,
+  makeDeliveryRunner,
+  makeDeliveryViews,
+  makeLending,
+  mustBeDecided,
+  newDelivery,
+  type Retried,
+  readTurn,
+  sightOf,
+} from './deliveries/index.ts'
+export {
+  heldByApi,
+  makeSubscriptionKeeping,
+  type NewSubscription,
+  type SubscriptionDetail,
+  type Subscriptions,
+  type SubscriptionView,
+} from './subscriptions/index.ts'

@@ -1,0 +1,149 @@
+// Puts the parts that keep subscriptions together: what definitions, deliveries and people ask, and what goes on by itself.
+
+import { messageOf } from '../../../core/errors/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import type { Route } from '../../../core/route/index.ts'
+import { SECOND } from '../../../core/time/index.ts'
+import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
+import type { Settler } from '../../settlement/index.ts'
+import type { DeliveryWatch } from '../deliveries/index.ts'
+import { makeDefinedSubscriptions } from './defined-subscriptions.ts'
+import { makeWatching } from './endpoint-health.ts'
+import { makeRemovals } from './removed-subscriptions.ts'
+import { makeSigningSecrets } from './signing-secrets.ts'
+import { type TellDeps, testEvent } from './subscription-events.ts'
+import { makeBook } from './subscription-state-cache.ts'
+import type { Subscriptions } from './subscription-types.ts'
+import { makeSubscriptions } from './subscriptions.ts'
+import { testSubscription } from './test-call.ts'
+import { makeMending } from './unfinished-secrets.ts'
+
+export interface SubscriptionKeeping {
+  readonly people: Subscriptions
+  /** For definitions. */
+  readonly defined: DefinedSubscriptions
+  /** For deliveries. */
+  readonly watch: DeliveryWatch
+  /** Whether the API keeps it or definitions have it, be it in force here or not. */
+  isKept(tenant: TenantId, name: string): boolean
+  /** Looks whether another node changed something. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Behind the loading of definitions. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How often a node asks whether another one changed a subscription. */
+const FOLLOW_MS = 5 * SECOND
+
+export function makeSubscriptionKeeping(
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'log'> &
+    TellDeps & {
+      readonly registry: Registry
+      readonly commits: Pick<Commits, 'once'>
+      readonly settler: Pick<Settler, 'settleUnheld'>
+      readonly time: Pick<StoreTime, 'now'>
+      /** An event for one route alone, whatever else would match it. */
+      planFor(route: Route): PlanEvent
+      refreshDefinitions(tenant: TenantId): Promise<void>
+      readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
+      wake(): void
+    },
+  config: Pick<EngineConfig, 'vars' | 'version' | 'roles' | 'limits'>,
+): SubscriptionKeeping {
+  const { store, clock, log, http, vault, registry, ids } = deps
+  const now = () => deps.time.now()
+  const signing = makeSigningSecrets(deps)
+  const book = makeBook(deps)
+  const tenants = () => store.system('definitions').tenants()
+  const removals = makeRemovals({
+    ...deps,
+    signing,
+    tenants,
+    refresh: deps.refreshDefinitions,
+    left: (tenant) => defined.left(tenant),
+  })
+  const defined = makeDefinedSubscriptions({
+    store,
+    log,
+    book,
+    signing,
+    now,
+    setStatus: registry.setSubscriptionStatus,
+    gone: (tenant, name) => removals.begin(tenant, name, false),
+  })
+  const mending = makeMending({ ...deps, book, signing, now })
+  const watching = makeWatching({ ...deps, book })
+  const people = makeSubscriptions({
+    ...deps,
+    book,
+    signing,
+    removals,
+    now,
+    isDefined: defined.isDefined,
+    limits: config.limits,
+    planTest: (about, { route }) => testEvent({ ids, plan: deps.planFor(route) }, about),
+    test: (tenant, subscription) =>
+      testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),
+  })
+  /** Whether this node ends what others left half done. */
+  const isKeeper = config.roles.has('schedule')
+  let isStopped = false
+  let cancel = () => {}
+
+  const follow = async () => {
+    try {
+      for (const tenant of await tenants()) {
+        if (isStopped) return
+        await book.refresh(tenant)
+        if (isKeeper) await mend(tenant)
+      }
+    } catch (error) {
+      log.warn('subscription.not-followed', { error: messageOf(error) })
+    }
+    next()
+  }
+  const next = () => {
+    if (!isStopped) cancel = clock.after(FOLLOW_MS, () => void follow())
+  }
+
+  /** Of the definitions too: who made a record without its secret may have gone before it made that. */
+  const mend = async (tenant: TenantId) => {
+    try {
+      await mending.look(tenant)
+      await defined.prepare(tenant, definedOf(tenant))
+    } catch (error) {
+      log.warn('subscription.secret-not-generated', { tenant, error: messageOf(error) })
+    }
+  }
+  const definedOf = (tenant: TenantId) =>
+    registry
+      .subscriptions(tenant)
+      .flatMap(({ document }) => (defined.isDefined(tenant, document.name) ? [document] : []))
+
+  return {
+    people,
+    defined,
+    watch: watching,
+    isKept: (tenant, name) =>
+      book.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
+    refresh: (tenant) => book.refresh(tenant),
+    async start() {
+      for (const tenant of await tenants()) {
+        await book.prepare(tenant)
+        if (isKeeper) await mend(tenant)
+      }
+      // Whoever removes one sees to it; what is left of those that went is for the keepers.
+      removals.start(isKeeper)
+      next()
+    },
+    async stop() {
+      isStopped = true
+      cancel()
+      await removals.stop()
+      await watching.idle()
+    },
+  }
+}

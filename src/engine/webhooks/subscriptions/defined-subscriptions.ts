@@ -1,0 +1,137 @@
+// Subscriptions that stand in a tenant's definitions: what happened to each is a record beside its document, which is there before the
+// document is in force, and outlives it.
+//
+// Invariants: SU5 a name is that of one subscription, of the definitions or of the API. SU6 what was said of a definition's subscription
+// survives being applied anew, and its going and coming back. SU11 its generated secret is there before it is in force, and is made once.
+
+import type { SubscriptionDocument } from '../../../core/definition/index.ts'
+import { AppError, messageOf } from '../../../core/errors/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import { parseSecret } from '../../../core/signing/index.ts'
+import { type Instant, MINUTE } from '../../../core/time/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Guard, Store } from '../../../ports/store.ts'
+import { isUnreadable } from '../../commit/index.ts'
+import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
+import type { SigningSecrets } from './signing-secrets.ts'
+import { freshRecord, guardOf, readSubscription } from './subscription-records.ts'
+import { type Book, saidStatus } from './subscription-state-cache.ts'
+
+/** Who made a record without its secret may be about to make it. */
+const GRACE_MS = 1 * MINUTE
+const FOLDER = 'its definition'
+
+export function makeDefinedSubscriptions(deps: {
+  readonly store: Store
+  readonly log: Log
+  readonly book: Book
+  readonly signing: SigningSecrets
+  now(): Instant
+  setStatus: Registry['setSubscriptionStatus']
+  /** One is no longer defined. */
+  gone(tenant: TenantId, name: string): void
+}): DefinedSubscriptions & {
+  /** Those that have a record and no document any more. */
+  left(tenant: TenantId): readonly string[]
+  isDefined(tenant: TenantId, name: string): boolean
+} {
+  const { store, log, book, signing } = deps
+  /** Those in force by definitions. */
+  const defined = new Map<TenantId, ReadonlySet<string>>()
+  /** Whose secret was looked at, and the way of signing that it was good for. */
+  const looked = new Map<string, string>()
+
+  /** Whether this node made its record. */
+  const ensureRecord = async (tenant: TenantId, { name, secret }: SubscriptionDocument): Promise<boolean> => {
+    if (book.find(tenant, name) !== null) return false
+    const made = await book.change(tenant, name, (kept) =>
+      kept === null ? { record: freshRecord(deps.now(), FOLDER, { isSecretUnseen: secret === null }) } : null,
+    )
+    return made !== null
+  }
+
+  const markUnseen = (tenant: TenantId, name: string) =>
+    book.change(tenant, name, (kept) => {
+      if (kept === null || kept.record.state.isSecretUnseen) return null
+      const { record } = kept
+      return { record: { ...record, state: { ...record.state, isSecretUnseen: true } } }
+    })
+
+  /** Whether it is there. */
+  const ensureSecret = async (
+    tenant: TenantId,
+    document: SubscriptionDocument,
+    isMine: boolean,
+  ): Promise<boolean> => {
+    const { name } = document
+    const current = await signing.current(tenant, document)
+    if (current !== null && parseSecret(document.signing, current.secret).ok) return true
+    const record = book.find(tenant, name)?.record
+    if (current === null && !isMine && deps.now() - (record?.createdAt ?? 0) < GRACE_MS) return false
+    if (current === null) await signing.generate(tenant, document, FOLDER)
+    // It signs another way from now on, and receivers may need a while for it.
+    else await signing.rotate(tenant, document, {}, FOLDER)
+    await markUnseen(tenant, name)
+    log.info('subscription.secret-generated', { tenant, subscription: name, by: FOLDER })
+    return true
+  }
+
+  return {
+    async claim(tenant, names) {
+      const guards: Guard[] = []
+      const taken: string[] = []
+      for (const name of names) {
+        const kept = await readSubscription(store.forTenant(tenant), name)
+        if (kept?.record.document != null) taken.push(name)
+        guards.push(guardOf(name, kept?.version ?? 0))
+      }
+      if (taken.length === 0) return guards
+      const others = taken.length > 1 ? ` and ${taken.length - 1} more` : ''
+      throw new AppError('name_taken', `the API has made a subscription ${taken[0]}${others}`, {
+        details: { subscriptions: taken },
+      })
+    },
+    async prepare(tenant, documents) {
+      await book.prepare(tenant)
+      for (const document of documents) {
+        const place = `${tenant}/${document.name}`
+        const isMine = await ensureRecord(tenant, document).catch((error: unknown) => {
+          // The book has said so; the rest of the definitions must not wait for it.
+          if (isUnreadable(error)) return null
+          throw error
+        })
+        if (isMine === null) continue
+        if (document.secret !== null || looked.get(place) === document.signing) continue
+        try {
+          if (await ensureSecret(tenant, document, isMine)) looked.set(place, document.signing)
+        } catch (error) {
+          // It cannot sign then, which its deliveries say; the rest of the definitions must not wait for it.
+          log.warn('subscription.secret-not-generated', {
+            tenant,
+            subscription: document.name,
+            error: messageOf(error),
+          })
+        }
+      }
+    },
+    put(tenant, documents) {
+      const before = defined.get(tenant)
+      const names = new Set(documents.map(({ name }) => name))
+      defined.set(tenant, names)
+      for (const document of documents) {
+        const state = book.find(tenant, document.name)?.record.state ?? null
+        deps.setStatus(tenant, document.name, saidStatus(document, state))
+      }
+      for (const name of before ?? []) {
+        if (names.has(name)) continue
+        looked.delete(`${tenant}/${name}`)
+        deps.gone(tenant, name)
+      }
+    },
+    isDefined: (tenant, name) => defined.get(tenant)?.has(name) === true,
+    left: (tenant) =>
+      [...book.all(tenant)].flatMap(([name, { record }]) =>
+        record.document === null && defined.get(tenant)?.has(name) !== true ? [name] : [],
+      ),
+  }
+}

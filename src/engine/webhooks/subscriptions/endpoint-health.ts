@@ -1,0 +1,205 @@
+// Listens to what deliveries tell of their endpoints: counts failures in a row in memory, and writes when something changes.
+//
+// Invariants: SU12 a delivery to a healthy endpoint costs look-ups in maps, and a failed one that changes nothing no more. SU13 what
+// changes is one commit with the event that tells it. What cannot be written now is decided anew by the next news. SU22 what arrived
+// by another node, or was forgotten with a former life of this one, is looked for in the store before anybody is told of a failing.
+
+import type { SubscriptionDocument } from '../../../core/definition/index.ts'
+import { messageOf } from '../../../core/errors/index.ts'
+import type { TenantId } from '../../../core/ids/index.ts'
+import {
+  FRESH_SUBSCRIPTION,
+  SUBSCRIPTION_PREFIX,
+  type SubscriptionInput,
+  type SubscriptionState,
+  type SubscriptionStep,
+  stepSubscription,
+} from '../../../core/subscription/index.ts'
+import { type Instant, MINUTE } from '../../../core/time/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Store } from '../../../ports/store.ts'
+import type { Registry } from '../../definitions/index.ts'
+import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
+import { type TellDeps, tellSubscription } from './subscription-events.ts'
+import { freshRecord } from './subscription-records.ts'
+import type { Book } from './subscription-state-cache.ts'
+
+type News = SubscriptionInput & ToldCall
+
+interface Streak {
+  failures: number
+  readonly since: Instant
+  /** Its address, and since when its subscription had the status that it had then: with others, counting begins anew. */
+  readonly of: string
+}
+
+/** What is remembered of endpoints that fail; beyond it the oldest begin anew. */
+const STREAKS_MAX = 20_000
+const ITSELF = 'itself'
+/** The newest by birth: one that was made earlier may have arrived later. */
+const ARRIVALS_LOOKED_AT = 100
+/** One that comes and goes is told of so seldom: each change is a commit, an event, and a look by every other node. */
+const RESTLESS_MS = 1 * MINUTE
+
+export function makeWatching(
+  deps: TellDeps & {
+    readonly store: Store
+    readonly log: Log
+    readonly book: Book
+    readonly registry: Registry
+  },
+): DeliveryWatch & {
+  /** Settles when nothing is being written. */
+  idle(): Promise<void>
+} {
+  const { store, log, book, registry } = deps
+  const streaks = new Map<string, Streak>()
+  const writing = new Map<string, Promise<void>>()
+  /** Where a success waits for what is being written. */
+  const arrived = new Set<string>()
+
+  /** When something arrived behind the first of these failures; null: nothing did. */
+  const findArrival = async (
+    tenant: TenantId,
+    name: string,
+    state: SubscriptionState,
+    since: Instant,
+  ): Promise<Instant | null> => {
+    const query = {
+      consumer: `${SUBSCRIPTION_PREFIX}${name}`,
+      state: 'done',
+      cursor: null,
+      limit: ARRIVALS_LOOKED_AT,
+    } as const
+    const { items } = await store.forTenant(tenant).workList(query)
+    const at = Math.max(0, ...items.map(({ processedAt }) => processedAt ?? 0))
+    return at > (state.failingSince ?? since) ? at : null
+  }
+
+  /** What it comes to, by what all nodes know. */
+  const decided = async (
+    tenant: TenantId,
+    name: string,
+    state: SubscriptionState,
+    input: SubscriptionInput,
+    document: SubscriptionDocument,
+  ): Promise<SubscriptionStep> => {
+    const step = stepSubscription(state, input, document)
+    if (input.type !== 'failed' || step.state === state) return step
+    const at = await findArrival(tenant, name, state, input.since)
+    if (at === null) return step
+    streaks.delete(`${tenant}/${name}`)
+    if (state.failingSince !== null) return stepSubscription(state, { type: 'delivered', at }, document)
+    return input.isExhausted
+      ? stepSubscription(state, { ...input, since: input.at }, document)
+      : { state, tells: [] }
+  }
+
+  const write = async (tenant: TenantId, name: string, input: News): Promise<void> => {
+    try {
+      const changed = await book.change(tenant, name, async (kept) => {
+        const document = documentFor(tenant, name, input, kept?.record.state)
+        if (document === null) return null
+        const record = kept?.record ?? freshRecord(input.at, ITSELF)
+        const { state, tells } = await decided(tenant, name, record.state, input, document)
+        if (state === record.state) return null
+        const about = { tenant, document, change: `${name}:${(kept?.version ?? 0) + 1}` }
+        return {
+          record: { ...record, state, updatedAt: input.at, updatedBy: ITSELF },
+          plans: tells.map((told) => tellSubscription(deps, about, told)),
+        }
+      })
+      const state = changed?.after?.record.state
+      if (state === undefined) return
+      const { because, warnings } = state
+      const status = registry.subscription(tenant, name)?.status
+      log.info('subscription.changed', { tenant, subscription: name, status, because, warnings })
+    } catch (error) {
+      log.warn('subscription.not-changed', { tenant, subscription: name, error: messageOf(error) })
+    }
+  }
+
+  /** What is in force, where the news is about it; null: it is about a former address, or of before somebody put it to work again. */
+  const documentFor = (
+    tenant: TenantId,
+    name: string,
+    { at, hash }: ToldCall,
+    state: SubscriptionState | undefined,
+  ): SubscriptionDocument | null => {
+    const inForce = registry.subscription(tenant, name)
+    if (inForce === null || inForce.hash !== hash) return null
+    return state !== undefined && isBefore(at, state) ? null : inForce.document
+  }
+
+  /** By what this node knows: whether there is anything to write. */
+  const isChange = (tenant: TenantId, name: string, input: News): boolean => {
+    const document = documentFor(tenant, name, input, book.find(tenant, name)?.record.state)
+    if (document === null) return false
+    const state = book.find(tenant, name)?.record.state ?? FRESH_SUBSCRIPTION
+    if (input.type === 'failed' && isRestless(state, input.at)) return false
+    return stepSubscription(state, input, document).state !== state
+  }
+
+  const note = (tenant: TenantId, name: string, input: News) => {
+    const place = `${tenant}/${name}`
+    const before = writing.get(place)
+    const isArrival = input.type === 'delivered'
+    if (before === undefined) {
+      if (!isChange(tenant, name, input)) return
+    }
+    // Others of a crowd say the same. A 410 is said once, and what arrives may end what is being written.
+    else if (input.type === 'failed' || (isArrival && arrived.has(place))) return
+    if (isArrival) arrived.add(place)
+    const mine = (before ?? Promise.resolve()).then(() => {
+      if (isArrival) arrived.delete(place)
+      return isChange(tenant, name, input) ? write(tenant, name, input) : undefined
+    })
+    const done = mine.finally(() => {
+      if (writing.get(place) === done) writing.delete(place)
+    })
+    writing.set(place, done)
+  }
+
+  return {
+    delivered(tenant, name, { at, hash }) {
+      if (streaks.size === 0 && registry.statusOf(tenant, name) !== 'failing') return
+      if (documentFor(tenant, name, { at, hash }, book.find(tenant, name)?.record.state) === null) return
+      const isTroubled = streaks.delete(`${tenant}/${name}`)
+      if (!isTroubled && registry.statusOf(tenant, name) !== 'failing') return
+      note(tenant, name, { type: 'delivered', at, hash })
+    },
+    failed(tenant, name, { at, hash, error, isExhausted, isGone }) {
+      const place = `${tenant}/${name}`
+      const state = book.find(tenant, name)?.record.state
+      const document = documentFor(tenant, name, { at, hash }, state)
+      if (document === null) return
+      const of = `${state?.since ?? ''} ${document.url}`
+      const known = streaks.get(place)
+      const streak = known?.of === of ? known : { failures: 0, since: at, of }
+      streak.failures += 1
+      if (streaks.size >= STREAKS_MAX && !streaks.has(place))
+        streaks.delete(streaks.keys().next().value as string)
+      streaks.set(place, streak)
+      note(
+        tenant,
+        name,
+        isGone
+          ? { type: 'gone', at, hash, error }
+          : { type: 'failed', at, hash, error, failures: streak.failures, since: streak.since, isExhausted },
+      )
+    },
+    async idle() {
+      while (writing.size > 0) await Promise.all(writing.values())
+    },
+  }
+}
+
+/** A call that began before somebody put it to work again. What it fails of by itself since then is no such word. */
+function isBefore(at: Instant, { status, by, since }: SubscriptionState): boolean {
+  return by !== null && since !== null && at < since && status !== 'paused' && status !== 'disabled'
+}
+
+/** It has recovered by itself a moment ago. */
+function isRestless({ failingSince, by, since }: SubscriptionState, at: Instant): boolean {
+  return failingSince === null && by === null && since !== null && at - since < RESTLESS_MS
+}

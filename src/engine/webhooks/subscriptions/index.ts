@@ -1,0 +1,10 @@
+// Creates, changes and removes subscriptions, and watches the health of their endpoints.
+
+export { heldByApi } from './api-subscription-names.ts'
+export { makeSubscriptionKeeping } from './compose-subscriptions.ts'
+export type {
+  NewSubscription,
+  SubscriptionDetail,
+  Subscriptions,
+  SubscriptionView,
+} from './subscription-types.ts'

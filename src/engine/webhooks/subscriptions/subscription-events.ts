@@ -1,0 +1,84 @@
+// What becomes of subscriptions, as events that anybody may route or subscribe to: kept in the commit of what they tell.
+
+import type { SubscriptionDocument } from '../../../core/definition/index.ts'
+import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import type { JsonValue } from '../../../core/json/index.ts'
+import { SUBSCRIPTION_PREFIX, type SubscriptionTell } from '../../../core/subscription/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { EventPlan, PlanEvent } from '../../commit/index.ts'
+import { canonicalEvent } from '../../events/index.ts'
+
+export interface TellDeps {
+  readonly ids: Ids
+  readonly plan: PlanEvent
+}
+
+export interface About {
+  readonly tenant: TenantId
+  readonly document: SubscriptionDocument
+  /** Names the very change. */
+  readonly change: string
+}
+
+export function tellSubscription(deps: TellDeps, about: About, told: SubscriptionTell): EventPlan {
+  switch (told.tell) {
+    case 'failing': {
+      const { failingSince, disableAt, warning, error } = told
+      const data = { failingSince: iso(failingSince), disableAt: iso(disableAt), warning, error }
+      return tell(deps, about, 'webhook.subscription.failing', data)
+    }
+    case 'recovered':
+      return tell(deps, about, 'webhook.subscription.recovered', { failingSince: iso(told.failingSince) })
+    case 'disabled': {
+      const { because, reason, by } = told
+      return tell(deps, about, 'webhook.subscription.disabled', { because, reason, by })
+    }
+    case 'enabled':
+      return tell(deps, about, 'webhook.subscription.enabled', { by: told.by, reason: told.reason })
+  }
+}
+
+export function tellRotated(
+  deps: TellDeps,
+  about: About,
+  rotated: { readonly version: number; readonly oldUntil: Instant | null; readonly by: string },
+): EventPlan {
+  const { version, oldUntil, by } = rotated
+  return tell(deps, about, 'webhook.secret.rotated', { version, oldUntil: iso(oldUntil), by })
+}
+
+/** `deps.plan` plans it for the one subscription alone. */
+export function testEvent(deps: TellDeps, about: About): EventPlan {
+  return tell(deps, about, 'webhook.test', { message: TEST_MESSAGE })
+}
+
+export const TEST_MESSAGE = 'This is a test. Nothing happened.'
+
+function tell(
+  deps: TellDeps,
+  { tenant, document, change }: About,
+  subject: Parameters<typeof canonicalEvent>[1]['subject'],
+  data: { readonly [name: string]: JsonValue },
+): EventPlan {
+  return canonicalEvent(deps, {
+    tenant,
+    subject,
+    data: { ...aboutData(document), ...data },
+    key: change,
+    parent: null,
+    object: { type: 'subscription', id: document.name },
+  })
+}
+
+/**
+ * What every one of these events says. Of the address only whom it names: whoever else listens may be another of our user's customers,
+ * and paths and queries of endpoints often hold what lets one in.
+ */
+export function aboutData({ name, url }: Pick<SubscriptionDocument, 'name' | 'url'>) {
+  const [origin] = /^(?:[a-z]+:\/\/)?[^/?#]*/i.exec(url) ?? ['']
+  return { subscription: name, consumer: `${SUBSCRIPTION_PREFIX}${name}`, url: origin }
+}
+
+function iso(at: Instant | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}

@@ -1,0 +1,200 @@
+// How subscriptions lie in the store: what the API made, and what happened to each, by name; and beside them the pulse, which counts
+// every change of a tenant's subscriptions and names the latest, so that a node that is behind reads those alone.
+//
+// The pulse is a record of the kind by which a start finds its tenants: one may have subscriptions and no definitions.
+
+import { type JsonValue, parseJson, stringifyJson } from '../../../core/json/index.ts'
+import { isSealed } from '../../../core/sensitive/index.ts'
+import {
+  FRESH_SUBSCRIPTION,
+  type SubscriptionRecord,
+  type SubscriptionState,
+} from '../../../core/subscription/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
+import { isUnreadable } from '../../commit/index.ts'
+
+export interface Kept {
+  readonly record: SubscriptionRecord
+  readonly version: number
+}
+
+export interface Pulse {
+  readonly version: number
+  /** Names of the latest changes, the last one first. */
+  readonly recent: readonly string[]
+}
+
+const PULSE = 'subscriptions'
+/** A node that is further behind looks at all of them. */
+const RECENT_MAX = 64
+const PAGE = 500
+/** Of a subscription whose deliveries are being cancelled: whoever starts next goes on. */
+const REMOVAL_PREFIX = 'subscription-removed/'
+
+export const NO_PULSE: Pulse = { version: 0, recent: [] }
+
+export async function readPulse(reads: Pick<TenantReads, 'record'>): Promise<Pulse> {
+  const found = await reads.record('bundle', PULSE)
+  if (found === null) return NO_PULSE
+  return { version: found.version, recent: JSON.parse(found.body) as readonly string[] }
+}
+
+/** One more change: guarded, so that no two have the same number. */
+export function beat(
+  { version, recent }: Pulse,
+  name: string,
+): { readonly pulse: Pulse; readonly guard: Guard; readonly write: Write } {
+  const pulse = { version: version + 1, recent: [name, ...recent].slice(0, RECENT_MAX) }
+  return {
+    pulse,
+    guard: { g: 'version', of: 'bundle', key: PULSE, version },
+    write: {
+      w: 'record.put',
+      kind: 'bundle',
+      key: PULSE,
+      version: pulse.version,
+      body: JSON.stringify(pulse.recent),
+    },
+  }
+}
+
+/** The names that changed since; null: nobody knows which, so all may have. */
+export function changedSince(known: Pulse, pulse: Pulse): readonly string[] | null {
+  const count = pulse.version - known.version
+  return count < 0 || count > pulse.recent.length ? null : [...new Set(pulse.recent.slice(0, count))]
+}
+
+export async function readSubscription(
+  reads: Pick<TenantReads, 'record'>,
+  name: string,
+): Promise<Kept | null> {
+  const found = await reads.record('subscription', name)
+  return found === null ? null : { record: parse(found.body), version: found.version }
+}
+
+/** What is kept of one does not open here. */
+export const UNREADABLE = 'unreadable'
+
+export async function trySubscription(
+  reads: Pick<TenantReads, 'record'>,
+  name: string,
+): Promise<Kept | typeof UNREADABLE | null> {
+  try {
+    return await readSubscription(reads, name)
+  } catch (error) {
+    if (isUnreadable(error)) return UNREADABLE
+    throw error
+  }
+}
+
+/** All of them, by name; those of which `known` has the version already are not read again. */
+export async function readSubscriptions(
+  reads: Pick<TenantReads, 'records'>,
+  known: ReadonlyMap<string, Kept>,
+): Promise<ReadonlyMap<string, Kept | typeof UNREADABLE>> {
+  const all = new Map<string, Kept | typeof UNREADABLE>()
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<TenantReads['records']>> = await reads.records({
+      kind: 'subscription',
+      cursor,
+      limit: PAGE,
+    })
+    for (const { key, version, body } of page.items) {
+      const before = known.get(key)
+      if (isSealed(body)) all.set(key, UNREADABLE)
+      else all.set(key, before?.version === version ? before : { record: parse(body), version })
+    }
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  return all
+}
+
+export function guardOf(name: string, version: number): Guard {
+  return { g: 'version', of: 'subscription', key: name, version }
+}
+
+export function putSubscription(name: string, { record, version }: Kept): Write {
+  const body = stringifyJson(record as unknown as JsonValue)
+  return { w: 'record.put', kind: 'subscription', key: name, version, body }
+}
+
+export function deleteSubscription(name: string): Write {
+  return { w: 'record.delete', kind: 'subscription', key: name }
+}
+
+/** What a folder's subscription is kept as before anything happened to it. */
+export function freshRecord(
+  now: Instant,
+  by: string,
+  state: Partial<SubscriptionState> = {},
+): SubscriptionRecord {
+  return {
+    form: 1,
+    document: null,
+    written: null,
+    state: { ...FRESH_SUBSCRIPTION, ...state },
+    createdAt: now,
+    createdBy: by,
+    updatedAt: now,
+    updatedBy: by,
+  }
+}
+
+export function removalGuard(name: string): Guard {
+  return { g: 'version', of: 'setting', key: `${REMOVAL_PREFIX}${name}`, version: 0 }
+}
+
+/** Of one removal: another of the same name has another version. */
+export interface RemovalMark {
+  readonly version: number
+  /** When it was removed: what was made for the name later is of another. */
+  readonly at: Instant
+}
+
+export function putRemoval(name: string, { version, at }: RemovalMark): Write {
+  return {
+    w: 'record.put',
+    kind: 'setting',
+    key: `${REMOVAL_PREFIX}${name}`,
+    version,
+    body: JSON.stringify({ at }),
+  }
+}
+
+/** Of this very removal: one that somebody else has ended, and perhaps begun anew, is left alone. */
+export function endRemoval(
+  name: string,
+  { version }: RemovalMark,
+): { readonly guard: Guard; readonly write: Write } {
+  const key = `${REMOVAL_PREFIX}${name}`
+  return {
+    guard: { g: 'version', of: 'setting', key, version },
+    write: { w: 'record.delete', kind: 'setting', key },
+  }
+}
+
+export async function readRemoval(
+  reads: Pick<TenantReads, 'record'>,
+  name: string,
+): Promise<RemovalMark | null> {
+  const found = await reads.record('setting', `${REMOVAL_PREFIX}${name}`)
+  if (found === null) return null
+  const { at = Number.MAX_SAFE_INTEGER } = JSON.parse(found.body) as { readonly at?: Instant }
+  return { version: found.version, at }
+}
+
+/** Names whose deliveries are not all cancelled yet, `limit` at most. */
+export async function readRemovals(
+  reads: Pick<TenantReads, 'records'>,
+  limit: number,
+): Promise<readonly string[]> {
+  const page = await reads.records({ kind: 'setting', prefix: REMOVAL_PREFIX, cursor: null, limit })
+  return page.items.map(({ key }) => key.slice(REMOVAL_PREFIX.length))
+}
+
+/** With every number as it was written: a transform may hold some that a double would change. */
+function parse(body: string): SubscriptionRecord {
+  return parseJson(body) as unknown as SubscriptionRecord
+}

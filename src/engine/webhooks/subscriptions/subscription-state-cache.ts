@@ -1,0 +1,377 @@
+// The subscriptions of each tenant as this node knows them: read at the start, followed by the pulse, changed one at a time.
+//
+// Invariants: SU1 a change is one commit, guarded by the record that it was decided by. SU2 what it costs does not grow with how many
+// there are. SU3 what is in force here is never older than what this node was told last.
+
+import {
+  hashDocument,
+  LANGUAGE,
+  languageOf,
+  type SubscriptionDocument,
+} from '../../../core/definition/index.ts'
+import { AppError, messageOf } from '../../../core/errors/index.ts'
+import { mayUseHmac } from '../../../core/expression/index.ts'
+import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import {
+  compileSubscription,
+  effectiveStatus,
+  type SubscriptionRecord,
+  type SubscriptionState,
+  type SubscriptionStatus,
+} from '../../../core/subscription/index.ts'
+import type { Instant } from '../../../core/time/index.ts'
+import type { Guard, Write } from '../../../ports/store.ts'
+import {
+  type Commits,
+  type EventPlan,
+  isUnreadable,
+  orConflict,
+  RACES_MAX,
+  retrying,
+  type UnitOfWork,
+} from '../../commit/index.ts'
+import type { EngineDeps } from '../../config.ts'
+import { NEWER_LANGUAGE, putDocument, type Registry } from '../../definitions/index.ts'
+import {
+  beat,
+  changedSince,
+  deleteSubscription,
+  guardOf,
+  type Kept,
+  NO_PULSE,
+  type Pulse,
+  putSubscription,
+  readPulse,
+  readSubscription,
+  readSubscriptions,
+  trySubscription,
+  UNREADABLE,
+} from './subscription-records.ts'
+
+/** What a change comes to. */
+export interface Step {
+  /** null: it is gone. */
+  readonly record: SubscriptionRecord | null
+  readonly guards?: readonly Guard[]
+  readonly writes?: readonly Write[]
+  /** Events that tell of it: kept in the same commit. */
+  readonly plans?: readonly EventPlan[]
+  /** Once it is durable, and before it is in force here. Where it throws, the change is taken back; only for what has no plans. */
+  kept?(): Promise<void>
+}
+
+export interface Changed {
+  readonly before: Kept | null
+  readonly after: Kept | null
+  readonly at: Instant
+}
+
+export interface Book {
+  /** Reads those of a tenant, unless it did. */
+  prepare(tenant: TenantId): Promise<void>
+  /** Reads what other nodes changed since; one small read when nothing did. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Those that it has read so far. */
+  tenants(): readonly TenantId[]
+  find(tenant: TenantId, name: string): Kept | null
+  all(tenant: TenantId): ReadonlyMap<string, Kept>
+  /**
+   * Decided anew, by what then is kept, when somebody else changed it at the same moment. `decide` answers null where there is nothing
+   * to change. Throws what `decide` throws, and `conflict` when it never comes to rest.
+   */
+  change(
+    tenant: TenantId,
+    name: string,
+    decide: (kept: Kept | null) => Step | null | Promise<Step | null>,
+  ): Promise<Changed | null>
+}
+
+interface Tenant {
+  pulse: Pulse
+  kept: Map<string, Kept>
+  /** Names of those that do not open here. */
+  unreadable: Set<string>
+  /** Names of those that call `hmac`, whose key is missing or does not open here. */
+  keyless: Set<string>
+  isRead: boolean
+  turn: Promise<unknown>
+}
+
+const SEALED =
+  'what is stored of it is encrypted and cannot be read: it was altered, or its master key is not here'
+
+export function makeBook(
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
+    readonly registry: Registry
+    readonly commits: Pick<Commits, 'once'>
+    readonly ids: Pick<Ids, 'uuid'>
+    readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
+    /** Work of subscriptions may be due that was not claimed before. */
+    wake(): void
+  },
+): Book {
+  const { store, log, registry, commits, unitOfWork, ids } = deps
+  const tenants = new Map<TenantId, Tenant>()
+
+  const tenantOf = (name: TenantId): Tenant => {
+    const known = tenants.get(name)
+    if (known !== undefined) return known
+    const made: Tenant = {
+      pulse: NO_PULSE,
+      kept: new Map(),
+      unreadable: new Set(),
+      keyless: new Set(),
+      isRead: false,
+      turn: Promise.resolve(),
+    }
+    tenants.set(name, made)
+    return made
+  }
+
+  /** One after the other: a look at the store must not undo what was changed meanwhile. */
+  const inTurn = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
+    const mine = tenant.turn.then(work)
+    tenant.turn = mine.catch(() => {})
+    return mine
+  }
+
+  const enforce = (tenant: TenantId, name: string, before: Kept | null, after: Kept | null) => {
+    const wasOwn = before?.record.document != null
+    const document = after?.record.document ?? null
+    // Of definitions: told anew once they are in force, by what they declare then.
+    const declared = document ?? registry.subscription(tenant, name)?.document ?? null
+    const state = after?.record.state ?? null
+    registry.setSubscriptionStatus(tenant, name, saidStatus(declared, state))
+    if (document === null) {
+      if (wasOwn) {
+        registry.dropSubscription(tenant, name)
+        registry.setSubscriptionUsable(tenant, name, true)
+      }
+      return
+    }
+    if (wasOwn && before.record.document === document) return
+    compileInto(tenant, document, after?.record.language ?? 1)
+  }
+
+  const compileInto = (tenant: TenantId, document: SubscriptionDocument, language: number) => {
+    const { name } = document
+    const { keyless } = tenantOf(tenant)
+    keyless.delete(name)
+    const giveUp = (error: string) => {
+      registry.dropSubscription(tenant, name)
+      registry.setSubscriptionUsable(tenant, name, false)
+      log.error('subscription.unusable', { tenant, subscription: name, error })
+    }
+    if (language > LANGUAGE) return giveUp(NEWER_LANGUAGE)
+    try {
+      const known = registry.subscription(tenant, name)
+      if (known?.hash !== hashDocument(document))
+        registry.putSubscription(tenant, registry.compileSubscription(tenant, document))
+      registry.setSubscriptionUsable(tenant, name, true)
+    } catch (error) {
+      if (isUnreadable(error)) keyless.add(name)
+      giveUp(messageOf(error))
+    }
+  }
+
+  /** Those that call `hmac` are compiled with its key: it is loaded before the first of them. */
+  const loadKey = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
+    if (registry.hmacKeys.known(tenant) !== null) return
+    for (const kept of found) {
+      if (kept === null || kept === UNREADABLE || !mayUseHmac(kept.record.document)) continue
+      await registry.hmacKeys.load(tenant)
+      return
+    }
+  }
+
+  /** A key that was missing or did not open may do so by now: another node encrypts it again with the current master key. */
+  const compileKeyless = async (tenant: TenantId, book: Tenant) => {
+    if (book.keyless.size === 0 || (await registry.hmacKeys.load(tenant)) === null) return
+    for (const name of [...book.keyless]) {
+      const record = book.kept.get(name)?.record
+      book.keyless.delete(name)
+      if (record?.document != null) compileInto(tenant, record.document, record.language ?? 1)
+    }
+    deps.wake()
+  }
+
+  const learn = (tenant: TenantId, book: Tenant, name: string, after: Kept | typeof UNREADABLE | null) => {
+    if (after === UNREADABLE) {
+      if (book.unreadable.has(name)) return
+      book.unreadable.add(name)
+      book.kept.delete(name)
+      registry.dropSubscription(tenant, name)
+      registry.setSubscriptionUsable(tenant, name, false)
+      log.error('subscription.unusable', { tenant, subscription: name, error: SEALED })
+      return
+    }
+    if (book.unreadable.delete(name)) registry.setSubscriptionUsable(tenant, name, true)
+    const before = book.kept.get(name) ?? null
+    if (before?.version === after?.version) return
+    if (after === null) book.kept.delete(name)
+    else book.kept.set(name, after)
+    enforce(tenant, name, before, after)
+  }
+
+  /** In its turn. */
+  const follow = async (tenant: TenantId, book: Tenant) => {
+    const reads = store.forTenant(tenant)
+    const pulse = await readPulse(reads)
+    await compileKeyless(tenant, book)
+    if (book.isRead && pulse.version === book.pulse.version) return
+    const names = book.isRead ? changedSince(book.pulse, pulse) : null
+    if (names === null) {
+      const all = await readSubscriptions(reads, book.kept)
+      await loadKey(tenant, all.values())
+      for (const name of [...book.kept.keys(), ...book.unreadable])
+        if (!all.has(name)) learn(tenant, book, name, null)
+      for (const [name, kept] of all) learn(tenant, book, name, kept)
+    } else {
+      for (const name of names) {
+        const kept = await trySubscription(reads, name)
+        await loadKey(tenant, [kept])
+        learn(tenant, book, name, kept)
+      }
+    }
+    const isFirst = !book.isRead
+    book.pulse = pulse
+    book.isRead = true
+    if (!isFirst || book.kept.size > 0) deps.wake()
+  }
+
+  /** One that is removed and made anew must not have a number that somebody still guards, or knows. */
+  const nextVersion = (kept: Kept | null): number =>
+    kept === null ? Number.parseInt(ids.uuid().slice(-6), 16) + 1 : kept.version + 1
+
+  const takeBack = async (
+    tenant: TenantId,
+    book: Tenant,
+    name: string,
+    before: Kept | null,
+    after: Kept | null,
+  ) => {
+    const { pulse, guard, write } = beat(book.pulse, name)
+    const put =
+      before === null
+        ? deleteSubscription(name)
+        : putSubscription(name, { record: before.record, version: (after?.version ?? before.version) + 1 })
+    try {
+      const result = await commits.once(tenant, [guardOf(name, after?.version ?? 0), guard], [put, write])
+      if (result.ok) book.pulse = pulse
+    } catch (error) {
+      log.error('subscription.not-taken-back', { tenant, subscription: name, error: messageOf(error) })
+    }
+    learn(tenant, book, name, await readSubscription(store.forTenant(tenant), name))
+  }
+
+  const commitStep = async (
+    tenant: TenantId,
+    book: Tenant,
+    name: string,
+    before: Kept | null,
+    step: Step,
+  ): Promise<Changed | null> => {
+    const { guards = [], writes = [], plans = [] } = step
+    const { pulse, guard, write } = beat(book.pulse, name)
+    const isNewDocument =
+      step.record?.document != null &&
+      (before?.record.document == null ||
+        hashDocument(before.record.document) !== hashDocument(step.record.document))
+    const record =
+      step.record?.document != null && isNewDocument
+        ? { ...step.record, language: languageOf(step.record.document) }
+        : step.record
+    const after = record === null ? null : { record, version: nextVersion(before) }
+    try {
+      if (isNewDocument && record?.document != null) {
+        refuseUnusable(record.document)
+        if (mayUseHmac(record.document)) await registry.hmacKeys.ensure(tenant)
+      }
+    } catch (error) {
+      unitOfWork.release(plans)
+      throw error
+    }
+    // Deployed first: what starts with the change finds it as it is now.
+    const ended = (isStored: boolean) => {
+      if (isStored) learn(tenant, book, name, after)
+    }
+    const result = await unitOfWork.once(tenant, {
+      guards: [guardOf(name, before?.version ?? 0), guard, ...guards],
+      writes: [
+        after === null ? deleteSubscription(name) : putSubscription(name, after),
+        // What is pinned to it is found by its hash, whatever becomes of it.
+        ...(isNewDocument && record?.document != null ? [putDocument(record.document)] : []),
+        write,
+        ...writes,
+        ...plans.flatMap((plan) => plan.writes),
+      ],
+      plans: plans.length === 0 ? [] : [{ plans, ended }],
+    })
+    if (!result.ok) return null
+    book.pulse = pulse
+    try {
+      await step.kept?.()
+    } catch (error) {
+      await takeBack(tenant, book, name, before, after)
+      throw error
+    }
+    if (plans.length === 0) learn(tenant, book, name, after)
+    deps.wake()
+    return { before, after, at: result.at }
+  }
+
+  const change: Book['change'] = (tenant, name, decide) => {
+    const book = tenantOf(tenant)
+    const changeOnce = async (retry: () => Promise<Changed | null>): Promise<Changed | null> => {
+      if (!book.isRead) await follow(tenant, book)
+      const kept = await readSubscription(store.forTenant(tenant), name)
+      const step = await decide(kept)
+      if (step === null) {
+        await loadKey(tenant, [kept])
+        // Perhaps another node's change, which this one has not followed yet.
+        learn(tenant, book, name, kept)
+        return null
+      }
+      const changed = await commitStep(tenant, book, name, kept, step)
+      if (changed !== null) return changed
+      await follow(tenant, book)
+      return retry()
+    }
+    const unending = orConflict('this subscription keeps changing')
+    return inTurn(book, () => retrying(RACES_MAX, changeOnce, unending))
+  }
+
+  return {
+    async prepare(tenant) {
+      const book = tenantOf(tenant)
+      if (!book.isRead) await inTurn(book, () => (book.isRead ? Promise.resolve() : follow(tenant, book)))
+    },
+    refresh(tenant) {
+      const book = tenantOf(tenant)
+      return inTurn(book, () => follow(tenant, book))
+    },
+    tenants: () => [...tenants.keys()],
+    find: (tenant, name) => tenants.get(tenant)?.kept.get(name) ?? null,
+    all: (tenant) => tenants.get(tenant)?.kept ?? new Map(),
+    change,
+  }
+}
+
+/** Compiled before it is committed, whatever was changed of it: what nobody can use must not be kept. */
+function refuseUnusable(document: SubscriptionDocument): void {
+  try {
+    compileSubscription(document)
+  } catch (error) {
+    throw new AppError('subscription_invalid', `it cannot be put in force: ${messageOf(error)}`)
+  }
+}
+
+/** What counts beside the document; null: the document alone. */
+export function saidStatus(
+  document: Pick<SubscriptionDocument, 'status'> | null,
+  state: SubscriptionState | null,
+): SubscriptionStatus | null {
+  if (state === null) return null
+  const status = document === null ? state.status : effectiveStatus(document, state)
+  return status === document?.status ? null : status
+}

@@ -1,0 +1,93 @@
+// What a node left half done about the secrets of subscriptions: a subscription without its secret, one that signs another way than its
+// secret can, and a rotation that nobody was told of. Record and vault are two places, and a node may go between them.
+//
+// Each subscription is looked at once, a while after it was changed last: whoever changed it may be about to make its secret.
+//
+// Invariants: SU24 a subscription of the API that names no secret comes to one that it can sign with, whenever its node went. SU26 of a
+// rotation that took effect the event is told, and a generated secret that no answer has shown can be revealed.
+
+import type { TenantId } from '../../../core/ids/index.ts'
+import { parseSecret } from '../../../core/signing/index.ts'
+import type { SubscriptionRecord } from '../../../core/subscription/index.ts'
+import { type Instant, MINUTE } from '../../../core/time/index.ts'
+import type { Log } from '../../../ports/log.ts'
+import type { Registry } from '../../definitions/index.ts'
+import type { SigningSecrets } from './signing-secrets.ts'
+import { type TellDeps, tellRotated } from './subscription-events.ts'
+import type { Book } from './subscription-state-cache.ts'
+
+export interface Mending {
+  /** Those that were changed since the last look, and not within the last minute. */
+  look(tenant: TenantId): Promise<void>
+}
+
+/** Whoever changed it may be about to make its secret. */
+const GRACE_MS = 1 * MINUTE
+const MENDER = 'the start of a node'
+
+export function makeMending(
+  deps: TellDeps & {
+    readonly log: Log
+    readonly book: Book
+    readonly signing: SigningSecrets
+    readonly registry: Pick<Registry, 'subscription'>
+    now(): Instant
+  },
+): Mending {
+  const { log, book, signing, registry } = deps
+  /** Until when the changes of each tenant were looked at. */
+  const looked = new Map<TenantId, Instant>()
+
+  const markUnseen = (tenant: TenantId, name: string) =>
+    book.change(tenant, name, (kept) =>
+      kept?.record.document == null
+        ? null
+        : { record: { ...kept.record, state: { ...kept.record.state, isSecretUnseen: true } } },
+    )
+
+  /** Nobody has seen what is made here: it is to be revealed. */
+  const ensureSecret = async (tenant: TenantId, { document }: SubscriptionRecord): Promise<void> => {
+    if (document?.secret !== null) return
+    const current = await signing.current(tenant, document)
+    if (current !== null && parseSecret(document.signing, current.secret).ok) return
+    if (current === null) await signing.generate(tenant, document, MENDER)
+    else await signing.rotate(tenant, document, {}, MENDER)
+    await markUnseen(tenant, document.name)
+    log.info('subscription.secret-generated', { tenant, subscription: document.name, by: MENDER })
+  }
+
+  const endRotation = async (tenant: TenantId, name: string): Promise<void> => {
+    const document = registry.subscription(tenant, name)?.document
+    if (document === undefined) return
+    const { version } = await signing.show(tenant, document, false)
+    await book.change(tenant, name, (kept) => {
+      const rotating = kept?.record.state.rotating
+      if (kept === null || rotating === undefined) return null
+      const { rotating: _, ...state } = kept.record.state
+      const isDone = version !== null && version !== rotating.from
+      if (!isDone)
+        return { record: { ...kept.record, state: { ...state, isSecretUnseen: rotating.wasUnseen } } }
+      const { by, at, overlapMs, from } = rotating
+      const oldUntil = from === null || overlapMs === 0 ? null : at + overlapMs
+      const about = { tenant, document, change: `${name}:secret:${version}` }
+      return {
+        record: { ...kept.record, state },
+        plans: [tellRotated(deps, about, { version, oldUntil, by })],
+      }
+    })
+    log.info('subscription.rotation-ended', { tenant, subscription: name, version })
+  }
+
+  return {
+    async look(tenant) {
+      const from = looked.get(tenant) ?? Number.NEGATIVE_INFINITY
+      const until = deps.now() - GRACE_MS
+      for (const [name, { record }] of book.all(tenant)) {
+        if (record.updatedAt <= from || record.updatedAt > until) continue
+        if (record.state.rotating !== undefined) await endRotation(tenant, name)
+        await ensureSecret(tenant, record)
+      }
+      looked.set(tenant, Math.max(from, until))
+    },
+  }
+}

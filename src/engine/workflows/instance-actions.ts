@@ -1,0 +1,332 @@
+// What people do with an instance: fire a transition, move tokens, edit data, try a failed step again, end it. Whoever asks is checked
+// here; what follows is decided by the pure machine, like everything else that happens to an instance.
+//
+// Invariants: HD3 permission and input are checked before the machine hears of it. HD4 each act is one commit with a row of
+// history that names who did it and why, and one line of the log. HD5 a refused act changes nothing. HD6 nothing whose outcome
+// is in doubt is given up by cancelling.
+
+import { hasPermission } from '../../core/access/index.ts'
+import type { DeadLetter } from '../../core/dead-letter/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Scope } from '../../core/expression/index.ts'
+import type { Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { DataChange, Firing, HistoryEntry, Instance, Marking } from '../../core/instance/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import { redact, redactHeader } from '../../core/sensitive/index.ts'
+import {
+  type Explained,
+  explainTransitions,
+  type InstanceInput,
+  type StepEnv,
+  stepInstance,
+  type Transition,
+  type Workflow,
+} from '../../core/workflow/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
+import type { Caller, Decided } from '../access/index.ts'
+import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
+import { failedFiring, itemsOfFiring, letterOfItems, resumeFiring, withItem } from './failed-firings.ts'
+import type { Loaded, Origin } from './instance-types.ts'
+import type { Instances } from './instances.ts'
+import { refusalError, unknownName } from './machine-refusals.ts'
+import { firingItem } from './replayed-step.ts'
+import { assertPermitted, assertSees } from './workflow-permissions.ts'
+
+/** Who acts. */
+export type Hand = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
+
+interface Why {
+  readonly reason: string | null
+}
+
+export interface FireRequest {
+  readonly transition: string
+  readonly input: JsonValue
+  readonly comment: string | null
+}
+
+export interface MoveRequest extends Why {
+  readonly from: Marking
+  readonly to: Marking
+}
+
+export interface EditRequest extends Why {
+  /** Without a value: the field goes. */
+  readonly changes: readonly { readonly path: string; readonly value?: JsonValue }[]
+}
+
+/** What an act would do; nothing was done. */
+export interface Preview {
+  readonly changes: readonly DataChange[]
+  /** Transitions that would begin or fire by it. */
+  readonly fires: readonly string[]
+  readonly marking: Marking
+}
+
+export interface Hands {
+  fire(hand: Hand, id: InstanceId, request: FireRequest): Promise<Instance>
+  move(hand: Hand, id: InstanceId, request: MoveRequest): Promise<Instance>
+  edit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Instance>
+  previewEdit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Preview>
+  /** `firing` null: the one that failed. Answers the item by which it goes on. */
+  retry(
+    hand: Hand,
+    id: InstanceId,
+    request: Why & { readonly firing: number | null },
+  ): Promise<{ readonly workId: WorkId; readonly firing: number }>
+  cancel(hand: Hand, id: InstanceId, request: Why): Promise<Instance>
+  /** Why transitions can or cannot fire, for this caller; `transition` null: all of them. */
+  why(hand: Hand, id: InstanceId, transition: string | null): Promise<readonly Explained[]>
+  /** Throws AppError: there is none, or the caller may not see it. */
+  find(hand: Hand, id: InstanceId): Promise<Loaded>
+}
+
+export interface HandDeps {
+  readonly store: Store
+  readonly unitOfWork: Pick<UnitOfWork, 'once'>
+  readonly instances: Instances
+  readonly ids: Pick<Ids, 'work'>
+  /** Whoever replays dead letters: what belongs to the commit of one. */
+  readonly letters: {
+    prepare(
+      tenant: TenantId,
+      letter: DeadLetter,
+      options: { readonly force: boolean },
+    ): Promise<{
+      readonly guards: readonly Guard[]
+      readonly writes: readonly Write[]
+      readonly work: { readonly id: WorkId }
+      told(decided: Decided): void
+    }>
+  }
+  readonly log: Log
+  /** The instance as viewers may see it. */
+  hide(tenant: TenantId, workflow: Workflow, instance: Instance): Instance
+  wake(): void
+}
+
+interface Resumed {
+  readonly workId: WorkId
+  readonly firing: Firing
+  readonly instance: Instance
+}
+
+export const NO_REASON = 'no reason given'
+
+export function makeHands(deps: HandDeps): Hands {
+  const { store, instances, log } = deps
+
+  const find: Hands['find'] = async (hand, id) => {
+    const loaded = await instances.load(hand.tenant, id)
+    if (loaded === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
+    assertSees(hand, loaded.workflow.document)
+    return loaded
+  }
+
+  const tell = (name: string, hand: Hand, instance: Instance, why: string | null, facts: object = {}) => {
+    const { id, workflow, version, correlationId } = instance
+    const about = { tenant: hand.tenant, instance: id, workflow, version, correlationId }
+    log.info(name, { ...about, ...facts, actor: hand.actor, reason: why })
+  }
+
+  const apply = async (hand: Hand, id: InstanceId, input: InstanceInput): Promise<Instance> => {
+    const stepped = await instances.apply(hand.tenant, id, input)
+    if (!stepped.ok) throw refusalError(stepped.refused)
+    deps.wake()
+    return stepped.instance
+  }
+
+  const scopeOf = async (hand: Hand, { instance }: Loaded): Promise<StepEnv> =>
+    instances.envOf(await instances.originOf(hand.tenant, instance))
+
+  const editOf = (hand: Hand, { changes, reason }: EditRequest): InstanceInput => ({
+    type: 'edit',
+    changes,
+    actor: hand.actor,
+    reason: reason ?? NO_REASON,
+  })
+
+  /** A failed firing goes on: by its letter, or by a new item where that is gone; in the commit that says who wanted it. */
+  const resume = (
+    hand: Hand,
+    id: InstanceId,
+    asked: number | null,
+    reason: string | null,
+  ): Promise<Resumed> => {
+    const { tenant } = hand
+    const reads = store.forTenant(tenant)
+    const resumeOnce = async (retry: () => Promise<Resumed>): Promise<Resumed> => {
+      const loaded = await find(hand, id)
+      const { workflow, instance } = loaded
+      if (instance.state !== 'active')
+        throw new AppError('instance_ended', `the instance is ${instance.state}`)
+      const firing = failedFiring(instance, asked)
+      const origin = await instances.originOf(tenant, instance)
+      const by = { actor: hand.actor, reason: reason ?? NO_REASON }
+      const stepped = resumeFiring(loaded, firing, instances.envOf(origin), by)
+      if (!stepped.ok) throw refusalError(stepped.refused)
+      const items = await itemsOfFiring(reads, instance, firing)
+      const letter = await letterOfItems(reads, workflow.consumer, instance, items)
+      // A person asks for this very step: that it was in vain before is known.
+      const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
+      const anew = { store, ids: deps.ids, instances: () => instances }
+      // Its letter is gone, and the ledger knows its key: another child needs an item that says so.
+      const item =
+        replayed === null && firing.child !== undefined
+          ? await firingItem(anew, tenant, loaded, firing)
+          : null
+      const workId = replayed?.work.id ?? item?.id ?? deps.ids.work()
+      const next = replayed === null && item === null ? withItem(stepped, firing, workId) : stepped
+      const added: readonly Write[] =
+        item === null ? [] : [{ w: 'work.add', work: item, lease: null, delayMs: 0 }]
+      const planned = await instances.plan(tenant, origin, workflow, instance, next)
+      const result = await deps.unitOfWork.once(tenant, {
+        guards: [...planned.guards, ...(replayed?.guards ?? [])],
+        writes: [...planned.writes, ...added, ...(replayed?.writes ?? [])],
+        plans: [planned],
+      })
+      if (!result.ok) return retry()
+      replayed?.told({ actor: hand.actor, reason })
+      return { workId, firing, instance: planned.instance }
+    }
+    return retrying(RACES_MAX, resumeOnce, orConflict('the instance changes without end; try again'))
+  }
+
+  return {
+    find,
+
+    async fire(hand, id, { transition: name, input, comment }) {
+      const { workflow } = await find(hand, id)
+      const transition = transitionOf(workflow, name)
+      assertPermitted(hand, transition.document.permission, `firing ${name}`)
+      const fired = await apply(hand, id, {
+        type: 'fire',
+        transition: name,
+        actor: hand.actor,
+        input,
+        comment,
+      })
+      tell('instance.fired', hand, fired, comment, { transition: name })
+      return fired
+    },
+
+    async move(hand, id, { from, to, reason }) {
+      const { workflow } = await find(hand, id)
+      for (const place of [...Object.keys(from), ...Object.keys(to)]) {
+        if (!workflow.places.has(place))
+          throw unknownName('unknown_place', workflow.document.name, place, workflow.places.keys())
+      }
+      const why = reason ?? NO_REASON
+      const moved = await apply(hand, id, { type: 'move', from, to, actor: hand.actor, reason: why })
+      tell('instance.moved', hand, moved, reason, { from, to })
+      return moved
+    },
+
+    async edit(hand, id, request) {
+      await find(hand, id)
+      const edited = await apply(hand, id, editOf(hand, request))
+      // Paths alone: values may be what nobody should read in a log.
+      tell('instance.edited', hand, edited, request.reason, {
+        paths: request.changes.map(({ path }) => path),
+      })
+      return edited
+    },
+
+    async previewEdit(hand, id, request) {
+      const loaded = await find(hand, id)
+      const env = await scopeOf(hand, loaded)
+      const stepped = stepInstance(loaded.workflow, loaded.instance, editOf(hand, request), env)
+      if (!stepped.ok) throw refusalError(stepped.refused)
+      return previewOf(stepped.history, stepped.instance)
+    },
+
+    async retry(hand, id, { firing: asked, reason }) {
+      const { workId, firing, instance } = await resume(hand, id, asked, reason)
+      tell('instance.retried', hand, instance, reason, {
+        firing: firing.number,
+        step: firing.name,
+        work: workId,
+      })
+      deps.wake()
+      return { workId, firing: firing.number }
+    },
+
+    async cancel(hand, id, { reason }) {
+      const { instance } = await find(hand, id)
+      await refuseDoubt(store.forTenant(hand.tenant), instance)
+      const cancelled = await apply(hand, id, {
+        type: 'cancel',
+        actor: hand.actor,
+        reason: reason ?? NO_REASON,
+      })
+      tell('instance.cancelled', hand, cancelled, reason)
+      return cancelled
+    },
+
+    async why(hand, id, transition) {
+      const { workflow, instance } = await find(hand, id)
+      if (transition !== null) transitionOf(workflow, transition)
+      const origin = await instances.originOf(hand.tenant, instance)
+      const env = { scope: shownScope(hand, origin, instances.envOf(origin).scope) }
+      const shown = hand.role === 'viewer' ? deps.hide(hand.tenant, workflow, instance) : instance
+      return explainTransitions(workflow, instance, env, hand.actor, shown)
+        .filter(({ name }) => transition === null || name === transition)
+        .map((one) => withPermission(hand, transitionOf(workflow, one.name), one))
+    },
+  }
+}
+
+function transitionOf({ document, transitions }: Workflow, name: string): Transition {
+  const transition = transitions.get(name)
+  if (transition === undefined)
+    throw unknownName('unknown_transition', document.name, name, transitions.keys())
+  return transition
+}
+
+function previewOf(history: readonly HistoryEntry[], { marking }: Instance): Preview {
+  return {
+    changes: history.flatMap(({ changes }) => changes ?? []),
+    fires: history.flatMap(({ type, name }) =>
+      (type === 'began' || type === 'fired') && name !== undefined ? [name] : [],
+    ),
+    marking,
+  }
+}
+
+/** Viewers are told of conditions without what is sensitive in the event. */
+function shownScope({ role }: Hand, { event }: Origin, scope: Scope): Scope {
+  const { sensitive } = event
+  if (role !== 'viewer' || sensitive.length === 0) return scope
+  const payload = redact((scope.payload ?? null) as JsonValue, sensitive)
+  return { ...scope, payload, header: redactHeader((scope.header ?? null) as JsonValue, sensitive) }
+}
+
+function withPermission(hand: Hand, { document }: Transition, explained: Explained): Explained {
+  const { permission } = document
+  if (permission === undefined) return explained
+  const holds = hasPermission(hand, permission)
+  const message = holds
+    ? `the caller has the permission ${permission}`
+    : `the caller lacks the permission ${permission}`
+  const others = explained.rules.filter(({ rule }) => rule !== 'permission')
+  return {
+    ...explained,
+    canFire: explained.canFire && holds,
+    rules: [...others, { rule: 'permission', holds, message }],
+  }
+}
+
+/** What is reserved or unknown in the ledger may be there: nobody could undo or repeat it any more. */
+async function refuseDoubt(reads: TenantReads, { id }: Instance): Promise<void> {
+  const items = await reads.workOfInstance(id, { all: true })
+  for (const item of items) {
+    if (item.state === 'done' || item.state === 'skipped') continue
+    const [entry] = await reads.ledgerOfWork(item.id)
+    if (entry === undefined) continue
+    const step = item.step ?? item.kind
+    throw new AppError('in_doubt', `the effect of ${step} (work item ${item.id}) is ${entry.state}`, {
+      details: { workId: item.id, state: entry.state, step },
+    })
+  }
+}

@@ -1,0 +1,242 @@
+// Bringing instances to the version of their workflow that is in force: one, or all of a version in pages. What would change is computed
+// by the same function that does it, and proved for the very marking that the instance has.
+//
+// Invariants: MG5 a dry run changes nothing and says what a run would do. MG6 an instance whose tokens could never reach an end
+// of the new version is refused. MG7 each instance is a commit of its own, with who did it and why in its history.
+
+import { canEndFrom } from '../../core/analysis/index.ts'
+import { makeCache } from '../../core/cache/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { InstanceId, TenantId } from '../../core/ids/index.ts'
+import {
+  type DataChange,
+  type Instance,
+  type InstanceRow,
+  type Marking,
+  markingText,
+} from '../../core/instance/index.ts'
+import { planMigration, type Workflow } from '../../core/workflow/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Registry } from '../definitions/index.ts'
+import { type Hand, NO_REASON } from './instance-actions.ts'
+import type { Loaded } from './instance-types.ts'
+import type { Instances } from './instances.ts'
+import { refusalError } from './machine-refusals.ts'
+import { assertSees } from './workflow-permissions.ts'
+
+const ENDS_MAX = 1_000
+
+export interface MigrationResult {
+  readonly id: InstanceId
+  readonly from: string
+  readonly to: string
+  /** It can be done; of a run: it was done. */
+  readonly ok: boolean
+  readonly message: string
+  readonly before: Marking
+  readonly after: Marking
+  readonly changes: readonly DataChange[]
+}
+
+export interface MigratedPage {
+  readonly items: readonly MigrationResult[]
+  /** Of this page. */
+  readonly migrated: number
+  readonly refused: number
+  /** Those of the versions asked for that are not on the new one, counted as far as counts go; also those that were refused. */
+  readonly left: number
+  readonly nextCursor: string | null
+}
+
+export interface MigrateRequest {
+  readonly dryRun: boolean
+  readonly reason: string | null
+}
+
+export interface MigrateManyRequest extends MigrateRequest {
+  /** A version; null: all but the one in force. */
+  readonly from: string | null
+  readonly cursor: string | null
+  readonly limit: number
+}
+
+export interface Migrations {
+  one(hand: Hand, id: InstanceId, request: MigrateRequest): Promise<MigrationResult>
+  many(hand: Hand, workflow: string, request: MigrateManyRequest): Promise<MigratedPage>
+}
+
+export function makeMigrations(deps: {
+  readonly store: Store
+  readonly instances: Instances
+  readonly registry: Pick<Registry, 'workflow'>
+  readonly log: Log
+  wake(): void
+}): Migrations {
+  const { store, instances, registry, log } = deps
+
+  const inForce = (tenant: TenantId, name: string): Workflow => {
+    const workflow = registry.workflow(tenant, name)
+    if (workflow === null)
+      throw new AppError('not_found', `there is no workflow ${name.slice(0, 100)} in force`)
+    return workflow
+  }
+
+  /** Instances of one workflow are in a few markings, and a search takes its time. */
+  const ends = makeCache<boolean>({ entriesMax: ENDS_MAX, ageMsMax: Number.POSITIVE_INFINITY })
+  const mayEnd = ({ hash, document }: Workflow, marking: Marking): boolean => {
+    const name = `${hash} ${markingText(marking)}`
+    const known = ends.get(name, 0)
+    if (known !== undefined) return known
+    const found = canEndFrom(document, marking) !== 'no'
+    ends.reading()(name, found, 0)
+    return found
+  }
+
+  const load = async (hand: Hand, id: InstanceId): Promise<Loaded> => {
+    const loaded = await instances.load(hand.tenant, id)
+    if (loaded === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
+    assertSees(hand, loaded.workflow.document)
+    return loaded
+  }
+
+  const judge = async (hand: Hand, loaded: Loaded, to: Workflow): Promise<MigrationResult> => {
+    const { instance } = loaded
+    const about = {
+      id: instance.id,
+      from: instance.version,
+      to: to.document.version,
+      before: instance.marking,
+    }
+    const refused = (message: string): MigrationResult => ({
+      ...about,
+      ok: false,
+      message,
+      after: instance.marking,
+      changes: [],
+    })
+    if (instance.state !== 'active') return refused(`the instance is ${instance.state}`)
+    if (instance.definition === to.hash) return refused('it is on the version in force already')
+    const { scope } = instances.envOf(await instances.originOf(hand.tenant, instance))
+    const plan = planMigration(loaded.workflow, to, instance, scope)
+    if (!plan.ok) return refused(plan.message)
+    if (!mayEnd(to, plan.marking))
+      return refused('its tokens could never reach an end of the new version: map their places otherwise')
+    return { ...about, ok: true, message: plan.message, after: plan.marking, changes: plan.changes }
+  }
+
+  const run = async (
+    hand: Hand,
+    loaded: Loaded,
+    to: Workflow,
+    { dryRun, reason }: MigrateRequest,
+  ): Promise<MigrationResult> => {
+    const judged = await judge(hand, loaded, to)
+    if (!judged.ok || dryRun) return judged
+    const stepped = await instances.apply(hand.tenant, judged.id, {
+      type: 'migrate',
+      to,
+      actor: hand.actor,
+      reason: reason ?? NO_REASON,
+    })
+    if (!stepped.ok) return { ...judged, ok: false, message: stepped.refused.message, changes: [] }
+    tell(hand, stepped.instance, judged, reason)
+    deps.wake()
+    return { ...judged, after: stepped.instance.marking }
+  }
+
+  const tell = (hand: Hand, instance: Instance, { from, to }: MigrationResult, reason: string | null) => {
+    const { id, workflow, correlationId } = instance
+    const about = { tenant: hand.tenant, instance: id, workflow, version: to, from, correlationId }
+    log.info('instance.migrated', { ...about, actor: hand.actor, reason })
+  }
+
+  /** Definitions to look through, in a fixed order, so that a cursor means the same in every page. */
+  const stages = async (hand: Hand, to: Workflow, from: string | null) => {
+    const { definitions } = await store.forTenant(hand.tenant).instanceCounts(to.document.name)
+    return definitions
+      .filter(({ definition, version }) => definition !== to.hash && (from === null || version === from))
+      .sort((a, b) => (a.definition < b.definition ? -1 : 1))
+  }
+
+  return {
+    async one(hand, id, request) {
+      const loaded = await load(hand, id)
+      const to = inForce(hand.tenant, loaded.instance.workflow)
+      const result = await run(hand, loaded, to, request)
+      if (result.ok || request.dryRun) return result
+      throw refusalError({ code: 'cannot_migrate', message: result.message })
+    },
+
+    async many(hand, name, request) {
+      const to = inForce(hand.tenant, name)
+      assertSees(hand, to.document)
+      const all = await stages(hand, to, request.from)
+      const start = readCursor(request.cursor)
+      const rest = start === null ? all : all.filter(({ definition }) => definition >= start.definition)
+      const items: MigrationResult[] = []
+      let nextCursor: string | null = null
+      for (const [at, { definition }] of rest.entries()) {
+        const room = request.limit - items.length
+        const page = await store.forTenant(hand.tenant).instances({
+          workflow: name,
+          state: 'active',
+          definition,
+          cursor: start?.definition === definition ? start.cursor : null,
+          limit: room,
+        })
+        for (const row of page.items) items.push(await runRow(hand, row, to, request))
+        const following = rest[at + 1]
+        if (page.nextCursor !== null) nextCursor = writeCursor(definition, page.nextCursor)
+        else if (items.length >= request.limit && following !== undefined)
+          nextCursor = writeCursor(following.definition, null)
+        if (nextCursor !== null || items.length >= request.limit) break
+      }
+      const done = items.filter(({ ok }) => ok).length
+      const left = (await stages(hand, to, request.from)).reduce((sum, { count }) => sum + count, 0)
+      return {
+        items,
+        migrated: request.dryRun ? 0 : done,
+        refused: items.length - done,
+        left,
+        nextCursor,
+      }
+    },
+  }
+
+  /** One that ends, moves on or cannot be read meanwhile is told as refused, and the others go on. */
+  async function runRow(
+    hand: Hand,
+    row: InstanceRow,
+    to: Workflow,
+    request: MigrateRequest,
+  ): Promise<MigrationResult> {
+    try {
+      return await run(hand, await load(hand, row.id), to, request)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const { id, version, marking } = row
+      const about = { id, from: version, to: to.document.version, before: marking, after: marking }
+      return { ...about, ok: false, message: error.message, changes: [] }
+    }
+  }
+}
+
+interface Cursor {
+  readonly definition: string
+  readonly cursor: string | null
+}
+
+const SEPARATOR = '~'
+
+function writeCursor(definition: string, cursor: string | null): string {
+  return `${definition}${SEPARATOR}${cursor ?? ''}`
+}
+
+function readCursor(text: string | null): Cursor | null {
+  if (text === null) return null
+  const at = text.indexOf(SEPARATOR)
+  if (at <= 0) throw new AppError('invalid_cursor')
+  const cursor = text.slice(at + 1)
+  return { definition: text.slice(0, at), cursor: cursor === '' ? null : cursor }
+}

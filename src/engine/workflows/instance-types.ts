@@ -1,0 +1,59 @@
+// What the parts that handle instances pass to each other.
+
+import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
+import type { WorkId } from '../../core/ids/index.ts'
+import type { Instance } from '../../core/instance/index.ts'
+import type { JsonValue } from '../../core/json/index.ts'
+import type { Stepped, Workflow } from '../../core/workflow/index.ts'
+import type { Seal } from '../../ports/seal.ts'
+import type { Guard, Store, Write } from '../../ports/store.ts'
+import type { Commits, EventPlan, PlanEvent, PlanGroup, StoreTime, UnitOfWork } from '../commit/index.ts'
+import type { PlanDeps } from '../planning/index.ts'
+import type { PlanEnd } from '../settlement/index.ts'
+import type { KnownRow } from './correlation-rows.ts'
+
+export type SteppedOk = Extract<Stepped, { readonly ok: true }>
+
+export interface Loaded {
+  readonly workflow: Workflow
+  readonly instance: Instance
+}
+
+/** The event in whose name an instance runs. */
+export interface Origin {
+  readonly event: NewEvent
+  /** null: it is kept in the same commit. */
+  readonly stored: StoredEvent | null
+  payload(): JsonValue
+  header(): JsonValue
+}
+
+/** For a unit of work, which ends it. */
+export interface InstancePlan extends PlanGroup {
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  readonly plans: readonly EventPlan[]
+  /** As the commit leaves it. */
+  readonly instance: Instance
+}
+
+/** What else belongs to the commit. */
+export interface Beside {
+  /** The item that ends in it. */
+  readonly own?: WorkId
+  /** Rows of keys by which it was decided: they are guarded and changed with it. */
+  readonly rows?: readonly KnownRow[]
+}
+
+export interface InstanceDeps {
+  readonly store: Store
+  readonly commits: Commits
+  readonly seal: Seal
+  readonly time: StoreTime
+  readonly planning: PlanDeps
+  readonly plan: PlanEvent
+  readonly planEnd: PlanEnd
+  /** What happens is told to the bus. */
+  readonly isMirrored: boolean
+  readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
+}

@@ -1,0 +1,252 @@
+// Instances as people read them: as they are, their history, and as they were at any moment or step. What a workflow encrypts is
+// opened for those who may see it; for others nothing is opened, and what is sealed shows as hidden.
+//
+// Invariants: HD2 whoever may not see a workflow reads none of its instances. HD7 a value that is sealed at rest reaches no viewer,
+// neither in data nor in history nor in results of steps.
+
+import { AppError } from '../../core/errors/index.ts'
+import type { InstanceId, TenantId } from '../../core/ids/index.ts'
+import type { HistoryEntry, HistoryRow, Instance, InstanceRow } from '../../core/instance/index.ts'
+import { isNumeral, type JsonValue } from '../../core/json/index.ts'
+import { HIDDEN, isSealed } from '../../core/sensitive/index.ts'
+import type { Instant } from '../../core/time/index.ts'
+import {
+  decodeHistory,
+  decodeInstance,
+  type PastInstance,
+  rebuildInstance,
+  type Until,
+  type Workflow,
+} from '../../core/workflow/index.ts'
+import type { Log } from '../../ports/log.ts'
+import { type Seal, SealError } from '../../ports/seal.ts'
+import type { Page, Store, TenantReads } from '../../ports/store.ts'
+import type { Registry } from '../definitions/index.ts'
+import { openHistory, openInstance, sealInstance } from './encrypt-instance.ts'
+import type { Hand } from './instance-actions.ts'
+import { assertSees, maySee } from './workflow-permissions.ts'
+
+export interface ReadInstance {
+  readonly row: InstanceRow
+  readonly workflow: Workflow
+  readonly instance: Instance
+}
+
+export interface ReadEntry {
+  readonly sequence: number
+  readonly at: Instant
+  readonly entry: HistoryEntry
+}
+
+export interface ReadPast {
+  readonly row: InstanceRow
+  readonly workflow: Workflow
+  readonly past: PastInstance
+  /** From the first, as far as it is part of it. */
+  readonly entries: readonly ReadEntry[]
+}
+
+export interface InstanceReading {
+  /** Throws AppError: there is none, or the caller may not see it. */
+  one(hand: Hand, id: InstanceId): Promise<ReadInstance>
+  /** Oldest first, those behind `after`. */
+  history(
+    hand: Hand,
+    id: InstanceId,
+    query: { readonly after: number; readonly limit: number },
+  ): Promise<readonly ReadEntry[]>
+  /** As it was then. Throws AppError also where it was not there yet. */
+  at(hand: Hand, id: InstanceId, until: Until): Promise<ReadPast>
+  /** As viewers may see it. */
+  hide(tenant: TenantId, workflow: Workflow, instance: Instance): Instance
+  list(hand: Hand, query: Parameters<TenantReads['instances']>[0]): Promise<Page<InstanceRow>>
+  /** Whether the caller may see instances of the workflow of this name, as it is in force. */
+  maySee(hand: Hand, workflow: string): boolean
+}
+
+const HISTORY_PAGE = 500
+/** A longer past is read by its pages. */
+const REBUILT_MAX = 20_000
+
+export function makeInstanceReading(deps: {
+  readonly store: Store
+  readonly seal: Seal
+  readonly log: Log
+  readonly registry: Pick<Registry, 'pinnedWorkflow' | 'workflow'>
+}): InstanceReading {
+  const { store, seal, registry } = deps
+
+  const workflowOf = async (tenant: TenantId, { id, definition }: InstanceRow): Promise<Workflow> => {
+    const workflow = await registry.pinnedWorkflow(tenant, definition)
+    if (workflow === null)
+      throw new AppError('definition_missing', `the definition of instance ${id} is not in the store`)
+    return workflow
+  }
+
+  const find = async (hand: Hand, id: InstanceId) => {
+    const row = await store.forTenant(hand.tenant).instance(id)
+    if (row === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
+    const workflow = await workflowOf(hand.tenant, row)
+    assertSees(hand, workflow.document)
+    return { row, workflow }
+  }
+
+  /** Rebuilt of what is in clear, for what is hidden cannot be built upon; and hidden then. */
+  const hideData = (
+    tenant: TenantId,
+    id: InstanceId,
+    { document }: Workflow,
+    { data, metadata }: PastInstance,
+  ) => {
+    const bare = { id, data, metadata, done: [], firings: [] } as unknown as Instance
+    const hidden = maskInstance(sealInstance(seal, tenant, document, bare))
+    return { data: hidden.data, metadata: hidden.metadata }
+  }
+
+  const readEntry = (hand: Hand, id: InstanceId, row: HistoryRow): ReadEntry => {
+    const kept = decodeHistory(row)
+    const entry = seesClear(hand)
+      ? openHistory(seal, hand.tenant, id, kept)
+      : (mask(kept as unknown as JsonValue) as unknown as HistoryEntry)
+    return { sequence: row.sequence, at: row.at, entry }
+  }
+
+  const tellRead = (hand: Hand, id: InstanceId, { document }: Workflow) => {
+    if ((document.security?.encrypt.length ?? 0) === 0 || !seesClear(hand)) return
+    deps.log.info('instance.sensitive-read', {
+      tenant: hand.tenant,
+      instance: id,
+      workflow: document.name,
+      actor: hand.actor,
+    })
+  }
+
+  return {
+    async one(hand, id) {
+      const { row, workflow } = await find(hand, id)
+      const kept = decodeInstance(row)
+      tellRead(hand, id, workflow)
+      const instance = seesClear(hand)
+        ? openOrRefuse(() => openInstance(seal, hand.tenant, workflow.document, kept))
+        : maskInstance(kept)
+      return { row, workflow, instance }
+    },
+
+    async history(hand, id, query) {
+      const { workflow } = await find(hand, id)
+      const rows = await store.forTenant(hand.tenant).instanceHistory(id, query)
+      tellRead(hand, id, workflow)
+      return rows.map((row) => readEntry(hand, id, row))
+    },
+
+    async at(hand, id, until) {
+      const { row, workflow } = await find(hand, id)
+      tellRead(hand, id, workflow)
+      const kept = await readUntil(store.forTenant(hand.tenant), id, until)
+      const opened = kept.map((one) => ({
+        ...openHistory(seal, hand.tenant, id, decodeHistory(one)),
+        sequence: one.sequence,
+        at: one.at,
+      }))
+      const past = rebuildInstance(opened, until)
+      if (past === null) throw new AppError('not_found', 'the instance was not there yet')
+      return {
+        row,
+        workflow,
+        past: seesClear(hand) ? past : { ...past, ...hideData(hand.tenant, id, workflow, past) },
+        entries: kept.map((one) => readEntry(hand, id, one)),
+      }
+    },
+
+    hide: (tenant, { document }, instance) => maskInstance(sealInstance(seal, tenant, document, instance)),
+
+    async list(hand, query) {
+      const page = await store.forTenant(hand.tenant).instances(query)
+      const seen = new Map<string, boolean>()
+      const items: InstanceRow[] = []
+      for (const row of page.items) {
+        const known = seen.get(row.definition)
+        const sees = known ?? (await seesRow(hand, row))
+        seen.set(row.definition, sees)
+        if (sees) items.push(row)
+      }
+      return { items, nextCursor: page.nextCursor }
+    },
+
+    maySee(hand, name) {
+      const workflow = registry.workflow(hand.tenant, name)
+      return workflow === null ? hand.role === 'admin' : maySee(hand, workflow.document)
+    },
+  }
+
+  /** One whose definition is lost is shown to those who may see everything. */
+  async function seesRow(hand: Hand, { definition }: InstanceRow): Promise<boolean> {
+    const workflow = await registry.pinnedWorkflow(hand.tenant, definition)
+    return workflow === null ? hand.role === 'admin' : maySee(hand, workflow.document)
+  }
+}
+
+function seesClear({ role }: Pick<Hand, 'role'>): boolean {
+  return role !== 'viewer'
+}
+
+async function readUntil(
+  reads: Pick<TenantReads, 'instanceHistory'>,
+  id: InstanceId,
+  until: Until,
+): Promise<readonly HistoryRow[]> {
+  const rows: HistoryRow[] = []
+  for (let after = 0; ; ) {
+    const page = await reads.instanceHistory(id, { after, limit: HISTORY_PAGE })
+    const part = page.filter((row) => !isAfter(row, until))
+    rows.push(...part)
+    const last = page.at(-1)
+    if (last === undefined || part.length < HISTORY_PAGE) return rows
+    if (rows.length >= REBUILT_MAX)
+      throw new AppError('conflict', `its history has more than ${REBUILT_MAX} rows; read it by pages`)
+    after = last.sequence
+  }
+}
+
+function isAfter({ at, sequence }: HistoryRow, until: Until): boolean {
+  return 'at' in until ? at > until.at : sequence > until.sequence
+}
+
+function openOrRefuse(open: () => Instance): Instance {
+  try {
+    return open()
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    throw new AppError('secret_unreadable', 'what the workflow encrypts does not open here', { cause: error })
+  }
+}
+
+function maskInstance(instance: Instance): Instance {
+  return {
+    ...instance,
+    data: mask(instance.data) as Instance['data'],
+    metadata: mask(instance.metadata) as Instance['metadata'],
+    done: instance.done.map((step) => ({ ...step, result: mask(step.result) })),
+    firings: instance.firings.map((firing) =>
+      firing.input === undefined ? firing : { ...firing, input: mask(firing.input) },
+    ),
+  }
+}
+
+/** A copy in which whatever is sealed is hidden. */
+function mask(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
+  if (typeof value !== 'object' || value === null || isNumeral(value)) return value
+  if (Array.isArray(value)) return value.map(mask)
+  const copy: Record<string, JsonValue> = {}
+  for (const [name, member] of Object.entries(value)) {
+    // Defined, not set: a member may be called `__proto__`.
+    Object.defineProperty(copy, name, {
+      value: mask(member),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+  }
+  return copy
+}

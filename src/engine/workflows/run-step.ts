@@ -1,0 +1,177 @@
+// Runs the item of a firing: what it sees, under which key, through the same machinery as the action of a route. What its end means
+// for the instance is added to the commit of that end (step-ends.ts).
+//
+// Invariants: FI3 an item whose firing is gone changes nothing and calls nobody. FI4 a replay goes on with the very firing, under
+// the key that its effect had.
+
+import type { StoredEvent } from '../../core/event/index.ts'
+import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
+import type { Firing } from '../../core/instance/index.ts'
+import { JsonError } from '../../core/json/index.ts'
+import { keyOfGeneration } from '../../core/ledger/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../../core/work/index.ts'
+import { stepScope } from '../../core/workflow/index.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Commits } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import { type BuryRoute, countersOf, type InternalCall, isFirstRun } from '../effects/index.ts'
+import type { Item } from '../leases/index.ts'
+import { again, cancelled, type Settler, skipped } from '../settlement/index.ts'
+import { canBeUndone, firingOf } from './firing-of-job.ts'
+import type { Loaded } from './instance-types.ts'
+import { type Instances, originOfEvent } from './instances.ts'
+
+export interface Steps {
+  run(item: Item): Promise<void>
+  /** What the action of an item of a firing sees; null: its firing is gone. Throws ExpressionError and JsonError. */
+  scopeOf(work: WorkRow, event: StoredEvent): Promise<Scope | null>
+}
+
+/** Nobody waits for its end any more. */
+export const STALE = 'STALE: the instance went on without it'
+
+const UNDO_WAIT_MS = 1_000
+
+export function makeSteps(deps: {
+  readonly store: Store
+  readonly commits: Commits
+  readonly instances: Instances
+  readonly registry: Registry
+  readonly settler: Settler
+  readonly vars: Vars
+  begin(item: Item, route: Route): Promise<Item>
+  actions(): { perform(call: InternalCall): Promise<void> }
+  readonly bury: BuryRoute
+}): Steps {
+  const { instances, registry, settler } = deps
+
+  const settle = async (item: Item, route: Route | null, to: 'skipped' | 'cancelled', why: string) => {
+    const note = { ...EMPTY_NOTE, key: item.work.key, class: item.work.class, lastError: why }
+    const counters = countersOf(item)
+    const saying = { counters, note }
+    await settler.settle(item, route, to === 'skipped' ? skipped(saying) : cancelled(saying))
+  }
+
+  const findFiring = async ({
+    work,
+    route,
+  }: Item): Promise<{ readonly loaded: Loaded; readonly firing: Firing } | null> => {
+    if (work.instance === null) return null
+    // Born in our hands a moment ago: what this node wrote then is what it sees. That a firing is gone is believed of the store alone.
+    const isBorn = route !== null && work.epoch === 1
+    for (const find of isBorn ? [instances.recall, instances.load] : [instances.load]) {
+      const loaded = await find(work.tenant, work.instance)
+      const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
+      if (loaded !== null && firing !== null) return { loaded, firing }
+    }
+    return null
+  }
+
+  const run: Steps['run'] = async (claimed) => {
+    const { work } = claimed
+    const route = claimed.route ?? (await registry.routeOf(work))
+    if (route === null) {
+      const error = 'the definition that it began with is not in the store'
+      return deps.bury(claimed, null, null, 'config', 'definition_missing', error)
+    }
+    const found = await findFiring(claimed)
+    if (found === null) return settle(claimed, route, 'skipped', STALE)
+    const { loaded, firing } = found
+    if (firing.state === 'interrupted' && !(await isOpen(claimed)))
+      return settle(claimed, route, 'cancelled', 'another transition took its token')
+    if (!(await isUnderWay(claimed, firing))) return settle(claimed, route, 'skipped', STALE)
+    const item = await deps.begin(claimed, route)
+    await perform(item, route, loaded, firing)
+  }
+
+  /** What it did before is looked for; a call of its own it makes no more. */
+  const giveUp = (item: Item, route: Route) => async (): Promise<'finished'> => {
+    await settle(item, route, 'cancelled', 'another transition took its token')
+    return 'finished'
+  }
+
+  const isOpen = async (item: Item): Promise<boolean> => {
+    if (isFirstRun(item)) return false
+    const open = await deps.store.forTenant(item.work.tenant).ledgerOfWork(item.work.id)
+    return open.length > 0
+  }
+
+  /** A firing that failed or was parked is under way again by the item that goes on with it. */
+  const isUnderWay = async ({ work }: Item, { number, state }: Firing): Promise<boolean> => {
+    if (work.instance === null || (state !== 'failed' && state !== 'parked')) return true
+    const stepped = await instances.apply(work.tenant, work.instance, { type: 'resumed', firing: number })
+    return stepped.ok
+  }
+
+  /**
+   * Which time the effect of its key is made. One that was undone is not there any more: under a key that several instances
+   * share, the next one makes it once more, as the next generation. null: it is being undone right now.
+   */
+  const generationOf = async (
+    { work }: Item,
+    route: Route,
+    workflow: Loaded['workflow'],
+    firing: Firing,
+    key: string,
+  ): Promise<number | null> => {
+    // A key of its own is of one firing, whose effect is made and undone once.
+    if (route.document.key === null || !canBeUndone(workflow, firing)) return work.generation
+    const reads = deps.store.forTenant(work.tenant)
+    const entry = await reads.ledger(key)
+    if (entry === null) return work.generation
+    const known = Math.max(work.generation, entry.generation)
+    if (entry.state !== 'done' || entry.work === work.id) return known
+    const undo = await reads.ledger(`undo:${keyOfGeneration(key, entry.generation)}`)
+    if (undo === null || undo.state === 'released') return known
+    return undo.state === 'done' ? entry.generation + 1 : null
+  }
+
+  const waitForUndo = async (item: Item, route: Route, key: string) => {
+    const lastError = 'what another instance did under its key is being undone'
+    await settler.settle(
+      item,
+      route,
+      again(UNDO_WAIT_MS, {
+        counters: { ...countersOf(item), waits: item.work.waits + 1 },
+        note: { ...EMPTY_NOTE, key, class: item.work.class, lastError },
+      }),
+    )
+  }
+
+  const perform = async (item: Item, route: Route, { workflow, instance }: Loaded, firing: Firing) => {
+    let key: string | null = null
+    try {
+      const base = routeScope(item.event, item.payload(), item.header(), deps.vars)
+      const scope = stepScope(workflow, instance, firing, base)
+      key = item.letter?.key ?? firing.key ?? route.keyOf(scope)
+      const generation = await generationOf(item, route, workflow, firing, key)
+      if (generation === null) return await waitForUndo(item, route, key)
+      const again = { ...item, work: { ...item.work, generation } }
+      const inner = { ...scope, key: keyOfGeneration(key, generation) }
+      const call = { item: again, route, key, scope: inner }
+      await deps
+        .actions()
+        .perform(firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call)
+    } catch (error) {
+      if (error instanceof ExpressionError)
+        return deps.bury(item, route, key, 'validation', 'rejected', describe(error))
+      if (error instanceof JsonError)
+        return deps.bury(item, route, key, 'poison', 'unparseable', error.message)
+      throw error
+    }
+  }
+
+  return {
+    run,
+    async scopeOf(work, event) {
+      if (work.instance === null) return null
+      const loaded = await instances.load(work.tenant, work.instance)
+      const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
+      if (loaded === null || firing === null) return null
+      const { payload, header } = originOfEvent(event)
+      const base = routeScope(event, payload(), header(), deps.vars)
+      return stepScope(loaded.workflow, loaded.instance, firing, base)
+    },
+  }
+}

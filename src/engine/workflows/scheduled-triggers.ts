@@ -1,0 +1,135 @@
+// Triggers by the clock: each slot becomes an event `workflow.<name>.scheduled` with an item of its trigger, in one commit with the
+// record that the slot is over. Whether there are too many instances already is looked at when the item runs; they run one after
+// another.
+//
+// Invariant: TG9 a slot of a trigger begins at most one instance, over all nodes and crashes.
+
+import { hashText } from '../../core/definition/index.ts'
+import type { Ids, TenantId } from '../../core/ids/index.ts'
+import { stringifyJson } from '../../core/json/index.ts'
+import { DAY, type Instant } from '../../core/time/index.ts'
+import type { NewWork } from '../../core/work/index.ts'
+import type { Trigger, Workflow } from '../../core/workflow/index.ts'
+import type { Store, Write } from '../../ports/store.ts'
+import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import { type BesideEvent, besideSchedule, iso, readSchedule, type Timed } from '../ingest/index.ts'
+
+export interface ScheduledTriggers {
+  list(tenant: TenantId): Promise<readonly Timed[]>
+  isGone(tenant: TenantId, name: string): boolean | null
+}
+
+/** It waits for its workflow to be resumed, should that be paused in the meantime. */
+const ITEM_MS = 30 * DAY
+const DEDUP_MS = 7 * DAY
+const NAME = /^workflow:([^/]+)\/(.+)$/
+
+export function makeScheduledTriggers(deps: {
+  readonly store: Store
+  readonly ids: Ids
+  readonly registry: Registry
+  readonly unitOfWork: Pick<UnitOfWork, 'once'>
+  readonly plan: PlanEvent
+  wake(): void
+}): ScheduledTriggers {
+  const { store, ids, registry, unitOfWork } = deps
+
+  const fire = async (
+    tenant: TenantId,
+    workflow: Workflow,
+    trigger: Trigger,
+    slot: Instant,
+    missed: number,
+    beside: BesideEvent,
+  ): ReturnType<Timed['fire']> => {
+    const { name } = workflow.document
+    const { id, schedule } = trigger.document
+    const payload = {
+      workflow: name,
+      trigger: id,
+      slot: iso(slot),
+      zone: schedule?.zone ?? 'UTC',
+      ...(missed > 0 && { missed }),
+    }
+    const data = stringifyJson(payload)
+    const correlationId = ids.uuid()
+    const draft = {
+      id: ids.event(),
+      tenant,
+      source: workflow.consumer,
+      subject: `workflow.${name}.scheduled`,
+      objectType: null,
+      objectId: null,
+      occurredAt: slot,
+      correlationId,
+      causationId: null,
+      traceId: correlationId.replaceAll('-', ''),
+      dedupKey: `${id}:${iso(slot)}`,
+      payloadHash: hashText(data),
+      headers: '{}',
+      data,
+      raw: null,
+      sensitive: [],
+    }
+    const plan = deps.plan(draft, payload, {}, DEDUP_MS)
+    const event = { ...plan.event, matched: plan.event.matched + 1 }
+    const work: NewWork = {
+      id: ids.work(),
+      kind: 'trigger',
+      consumer: workflow.consumer,
+      definition: workflow.hash,
+      codeHash: null,
+      eventId: event.id,
+      expiresInMs: ITEM_MS,
+      replayOf: null,
+      step: id,
+      lane: { key: `schedule/${id}`, width: 1 },
+    }
+    const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
+    const kept = plan.writes.map((write) => (write.w === 'event.append' ? { ...write, event } : write))
+    const result = await unitOfWork.once(tenant, {
+      guards: [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
+      writes: [...kept, add, ...beside.writes],
+      plans: [{ ...plan, event }],
+    })
+    if (result.ok) deps.wake()
+    return result.ok ? 'fired' : result.guard < beside.guards.length ? 'refused' : 'nothing'
+  }
+
+  const timed = (tenant: TenantId, workflow: Workflow, trigger: Trigger): readonly Timed[] => {
+    const { schedule, id } = trigger.document
+    if (schedule === undefined) return []
+    const name = `${workflow.consumer}/${id}`
+    const identity = `${workflow.hash}/${workflow.status}`
+    return [
+      {
+        name,
+        schedule,
+        status: workflow.status,
+        identity,
+        isCurrent() {
+          const now = registry.workflow(tenant, workflow.document.name)
+          return now !== null && `${now.hash}/${now.status}` === identity
+        },
+        read: () => readSchedule(store, tenant, name),
+        beside: (version, record) => besideSchedule(name, version, record),
+        fire: (slot, missed, beside) => fire(tenant, workflow, trigger, slot, missed, beside),
+      },
+    ]
+  }
+
+  return {
+    list: async (tenant) =>
+      registry
+        .workflows(tenant)
+        .flatMap((workflow) => workflow.triggers.flatMap((trigger) => timed(tenant, workflow, trigger))),
+    isGone(tenant, name) {
+      const match = NAME.exec(name)
+      if (match === null) return null
+      const workflow = registry.workflow(tenant, match[1] as string)
+      const trigger = workflow?.triggers.find(({ document }) => document.id === match[2])
+      return trigger?.document.schedule === undefined
+    },
+  }
+}

@@ -1,0 +1,327 @@
+// The end of a step's item is the end of its firing: what it means for the instance goes into the commit that ends the item. This
+// stands around the settler, so that whoever ends an item (its call, a person, a late witness) moves the instance on.
+//
+// Invariants: FI1 the commit is guarded by the instance's revision; on a refused one the instance is loaded and asked again. FI6 a
+// result that cannot be mapped makes the item dead, and its ledger entry stays done. FI7 a failure that the workflow handles has no
+// dead letter. FI8 whatever ends an interrupted firing is told to the instance, and its success is undone.
+
+import { isLockKey } from '../../core/action/index.ts'
+import { AppError } from '../../core/errors/index.ts'
+import type { Firing } from '../../core/instance/index.ts'
+import { type JsonValue, parseJson } from '../../core/json/index.ts'
+import { acknowledgedResult, keyOfGeneration } from '../../core/ledger/index.ts'
+import type { Route } from '../../core/route/index.ts'
+import { type InstanceInput, type Refused, stepInstance } from '../../core/workflow/index.ts'
+import type { Log } from '../../ports/log.ts'
+import type { Seal } from '../../ports/seal.ts'
+import type { Store } from '../../ports/store.ts'
+import { type Commits, orFail, retrying, type UnitOfWork } from '../commit/index.ts'
+import { openResult } from '../secrets/index.ts'
+import {
+  type Decision,
+  type Held,
+  type Settlement,
+  type Settler,
+  storableError,
+} from '../settlement/index.ts'
+import { canBeUndone, firingOf, stepText } from './firing-of-job.ts'
+import type { InstancePlan, Loaded, Origin } from './instance-types.ts'
+import { type Instances, originOfEvent, orRefused } from './instances.ts'
+
+interface Deps {
+  readonly store: Store
+  readonly commits: Commits
+  readonly seal: Seal
+  readonly log: Log
+  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
+  instances(): Instances
+}
+
+interface Told {
+  readonly decision: Decision
+  /** null: the instance has nothing to do with it. */
+  readonly plan: InstancePlan | null
+}
+
+/** Each is another step of the same instance, and as many may run at once. Giving up would lose a known outcome. */
+const RACES_MAX = 1_000
+
+export function endSteps(settler: Settler, deps: Deps): Settler {
+  const { store, commits, log } = deps
+
+  const find = async ({ work }: Held): Promise<Loaded | null> => {
+    const { tenant, instance } = work
+    if (instance === null) return null
+    try {
+      return await commits.stubbornly(() => deps.instances().recall(tenant, instance))
+    } catch (error) {
+      // Its definition is gone: the item ends as it may, and the instance stays where it is.
+      if (error instanceof AppError) return null
+      throw error
+    }
+  }
+
+  const tell = async (held: Held, route: Route | null, decision: Decision, origin: Origin): Promise<Told> => {
+    const loaded = decision.to === 'merged' ? null : await find(held)
+    const firing = loaded === null ? null : firingOf(loaded.instance, held.work.step)
+    if (loaded === null || firing === null) return { decision, plan: null }
+    const about: About = { held, route, loaded, firing, origin }
+    switch (decision.to) {
+      case 'done':
+      case 'skipped':
+        return ended(about, decision)
+      case 'dead':
+        return failed(about, decision)
+      case 'parked': {
+        const error = storableError(
+          held.event,
+          decision.note.lastError ?? 'nobody knows whether it took effect',
+        )
+        return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
+      }
+      case 'again': {
+        if (firing.state === 'interrupted' && !(await isInDoubt(held, decision)))
+          return calledOff(about, asCancelled(decision, 'another transition took its token'))
+        // A person's word about a parked one.
+        if (firing.state === 'parked')
+          return step(about, decision, { type: 'resumed', firing: firing.number })
+        return { decision, plan: null }
+      }
+      default:
+        return calledOff(about, decision)
+    }
+  }
+
+  const calledOff = (about: About, decision: Decision): Promise<Told> =>
+    step(about, decision, {
+      type: 'calledOff',
+      firing: about.firing.number,
+      work: about.held.work.id,
+    })
+
+  const ended = async (about: About, decision: Decision): Promise<Told> => {
+    const { held, firing } = about
+    const known = decision.note.key ?? held.work.key
+    const isOthers = decision.to === 'skipped' && (await isOfOthers(about, known))
+    const key = known === null ? null : await keyMade(about, known)
+    const result = decision.waitsFor === undefined ? await resultOf(about, decision) : null
+    const input: InstanceInput =
+      decision.waitsFor === undefined
+        ? {
+            type: 'ended',
+            firing: firing.number,
+            result,
+            key,
+            work: held.work.id,
+            ...(isOthers ? { others: true } : {}),
+          }
+        : { type: 'started', firing: firing.number, child: decision.waitsFor, key }
+    const moved = await move(about, input)
+    if (!('refused' in moved)) return { decision, plan: moved }
+    if (isGone(moved.refused)) return { decision, plan: null }
+    // What it did stays done; what was to become of it is for people to mend, or is undone.
+    const did = isOthers ? undefined : { key, result }
+    return failed(about, asDead(decision, moved.refused.message), did)
+  }
+
+  /** With its generation: by it, what is undone later is told from what was undone before. */
+  const keyMade = async ({ held, route, loaded, firing }: About, key: string): Promise<string> => {
+    if (route === null || route.document.key === null || !canBeUndone(loaded.workflow, firing)) return key
+    const entry = await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
+    return keyOfGeneration(key, Math.max(held.work.generation, entry?.generation ?? 1))
+  }
+
+  /** Whether the effect that the ledger had under its key is not of this instance. */
+  const isOfOthers = async ({ held, loaded, firing }: About, key: string | null): Promise<boolean> => {
+    const { tenant, instance } = held.work
+    if (key === null || !canBeUndone(loaded.workflow, firing)) return false
+    const reads = store.forTenant(tenant)
+    const entry = await commits.stubbornly(() => reads.ledger(key))
+    if (entry === null) return false
+    const by = await commits.stubbornly(() => reads.work(entry.work))
+    return by?.instance !== instance
+  }
+
+  const failed = async (
+    about: About,
+    decision: Extract<Decision, { to: 'dead' }>,
+    did?: Firing['did'],
+  ): Promise<Told> => {
+    const { held, firing, loaded } = about
+    const moved = await move(about, {
+      type: 'failed',
+      firing: firing.number,
+      class: decision.class,
+      reason: decision.reason,
+      error: storableError(held.event, decision.error),
+      work: held.work.id,
+      ...(did === undefined ? {} : { did }),
+    })
+    const named = { ...decision, step: stepText(loaded.instance, firing) }
+    if ('refused' in moved) {
+      if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+      return { decision: named, plan: null }
+    }
+    const isLeft = moved.instance.firings.some(({ number }) => number === firing.number)
+    return { decision: isLeft ? named : asCancelled(decision, decision.error), plan: moved }
+  }
+
+  /** For what the instance cannot refuse by its data. */
+  const step = async (about: About, decision: Decision, input: InstanceInput): Promise<Told> => {
+    const moved = await move(about, input)
+    if (!('refused' in moved)) return { decision, plan: moved }
+    if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+    return { decision, plan: null }
+  }
+
+  const move = async (
+    { held, loaded, origin }: About,
+    input: InstanceInput,
+  ): Promise<InstancePlan | { readonly refused: Refused }> => {
+    const { workflow, instance } = loaded
+    const instances = deps.instances()
+    const stepped = stepInstance(workflow, instance, input, instances.envOf(origin))
+    if (!stepped.ok) return stepped
+    const { tenant, id } = held.work
+    return orRefused(() => instances.plan(tenant, origin, workflow, instance, stepped, { own: id }))
+  }
+
+  const tellRefused = ({ held, loaded }: About, { code, message }: Refused) =>
+    log.error('instance.refused', {
+      tenant: held.work.tenant,
+      instance: loaded.instance.id,
+      work: held.work.id,
+      code,
+      message,
+    })
+
+  /** What the action gave: as it says now, or as the ledger kept it. null: nobody kept it. */
+  const resultOf = async ({ held, route }: About, decision: Decision): Promise<JsonValue> => {
+    if (decision.said !== undefined) return saidOf(route, decision.said)
+    const { tenant } = held.work
+    const key = decision.note.key ?? held.work.key
+    if (key === null) return null
+    for (const write of decision.writes) {
+      const isEnd = write.w === 'ledger.done' || (write.w === 'ledger.settle' && write.to === 'done')
+      if (!isEnd || write.result === null) continue
+      if ((write.w === 'ledger.done' ? write.entry.key : write.key) === key)
+        return opened(tenant, key, write.result)
+    }
+    const entry = await commits.stubbornly(() => store.forTenant(tenant).ledger(key))
+    const text = entry === null ? null : (acknowledgedResult(entry) ?? entry.result)
+    return text === null ? null : opened(tenant, key, text)
+  }
+
+  const opened = (tenant: Held['work']['tenant'], key: string, result: string): JsonValue => {
+    const text = openResult(deps.seal, { tenant, key, result })
+    return text.ok && text.text !== null ? parseJson(text.text) : null
+  }
+
+  const isInDoubt = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
+    const settled = writes.flatMap((write) => (write.w === 'ledger.settle' ? [write] : []))
+    if (settled.some(({ to }) => to === 'unknown')) return true
+    const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
+    return open.some(({ key }) => !isLockKey(key) && !settled.some((one) => one.key === key))
+  }
+
+  const around = (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    origin: () => Origin,
+    pass: (decision: Decision) => Promise<Settlement>,
+  ): Promise<Settlement> => {
+    const { tenant, instance } = held.work
+    const isOld = ({ plan }: Told) =>
+      plan === null && instance !== null && deps.instances().forget(tenant, instance)
+    const settleOnce = async (retry: () => Promise<Settlement>): Promise<Settlement> => {
+      let told = await tell(held, route, decision, origin())
+      // No guard finds out that what was remembered is old where nothing of the instance is written: it is looked at.
+      if (isOld(told)) told = await tell(held, route, decision, origin())
+      if (isOld(told)) return retry()
+      const { plan } = told
+      const { decision: ended } = told
+      if (plan === null) return pass(ended)
+      const own = ended.guards
+      const settlement = await deps.unitOfWork.settling([plan], () =>
+        pass({
+          ...ended,
+          guards: [...own, ...plan.guards],
+          writes: [...ended.writes, ...plan.writes],
+        }),
+      )
+      if (settlement.ok || settlement.why === 'stale') return settlement
+      const isOurs = settlement.index >= own.length && settlement.index < own.length + plan.guards.length
+      if (!isOurs) return settlement
+      if (instance !== null) deps.instances().forget(tenant, instance)
+      return retry()
+    }
+    const unending = orFail('assertion failed: the instance of a step changes without end')
+    return retrying(RACES_MAX, settleOnce, unending)
+  }
+
+  return {
+    // What is no step pays nothing for those that are.
+    settle: (item, route, decision) =>
+      item.work.kind !== 'step'
+        ? settler.settle(item, route, decision)
+        : around(
+            item,
+            route,
+            decision,
+            () => ({ event: item.event, stored: item.event, payload: item.payload, header: item.header }),
+            (one) => settler.settle(item, route, one),
+          ),
+    settleUnheld: (held, route, decision, hold) =>
+      held.work.kind !== 'step'
+        ? settler.settleUnheld(held, route, decision, hold)
+        : around(
+            held,
+            route,
+            decision,
+            () => originOfEvent(held.event),
+            (one) => settler.settleUnheld(held, route, one, hold),
+          ),
+  }
+}
+
+interface About {
+  readonly held: Held
+  readonly route: Route | null
+  readonly loaded: Loaded
+  readonly firing: Firing
+  readonly origin: Origin
+}
+
+/** It changed meanwhile so that the item is nobody's any more. */
+function isGone({ code }: Refused): boolean {
+  return code === 'gone' || code === 'not_active'
+}
+
+/** Of an answer from outside the same is kept as the ledger keeps. */
+function saidOf(route: Route | null, said: unknown): JsonValue {
+  const type = route?.action.type
+  if (type !== 'http' && type !== 'upsert') return said as JsonValue
+  const { status, body } = said as { readonly status: number; readonly body: JsonValue }
+  return { status, body }
+}
+
+function asCancelled(decision: Decision, lastError: string): Decision {
+  const { counters, note, guards, writes, attempt } = decision
+  return { to: 'cancelled', counters, note: { ...note, lastError }, guards, writes, attempt }
+}
+
+function asDead(decision: Decision, error: string): Extract<Decision, { to: 'dead' }> {
+  const { counters, note, guards, writes, attempt } = decision
+  return {
+    to: 'dead',
+    class: 'validation',
+    reason: 'rejected',
+    error,
+    counters,
+    note: { ...note, class: 'validation', lastError: error },
+    guards,
+    writes,
+    attempt,
+  }
+}
