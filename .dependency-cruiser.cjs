@@ -38,6 +38,26 @@ const mayUse = (from, packages, modules, fix) => [
   },
 ]
 
+/** The groups of src/core, each with the groups that it may import. Every line names only groups that come before it. */
+const CORE = {
+  foundation: '',
+  access: 'foundation',
+  secrets: 'foundation',
+  expression: 'foundation secrets',
+  events: 'foundation expression',
+  failures: 'foundation events',
+  definitions: 'foundation expression events failures',
+  effects: 'foundation access secrets expression events failures definitions',
+  queue: 'foundation expression failures definitions effects',
+  'flow-control': 'foundation failures definitions queue',
+  connections: 'foundation expression failures definitions effects flow-control',
+  ingest: 'foundation access expression events definitions effects',
+  routing: 'foundation expression events definitions effects queue',
+  workflows: 'foundation expression definitions effects queue routing',
+  store: 'foundation events failures definitions effects queue workflows',
+  webhooks: 'foundation expression events failures definitions effects queue routing',
+}
+
 /**
  * The folders of src/engine, each with the folders that it may import beside src/engine/config.ts. Every line names only folders that
  * come before it, so no two folders need each other.
@@ -69,17 +89,31 @@ const ENGINE = {
     'commit access leases secrets definitions observe settlement planning effects flow-control connections webhooks ingest workflows dead-letters',
 }
 
+const namesOf = (list) => list.split(' ').filter(Boolean)
+
+/** One rule per group of src/core. */
+const coreGroups = Object.entries(CORE).map(([name, others]) => ({
+  name: `core-${name}-imports`,
+  severity: 'error',
+  comment: `src/core/${name} imports of the core only ${[...namesOf(others), name].join(', ')}. Fix: move what both groups need to the lower one.`,
+  from: { path: `^src/core/${name}/`, pathNot: testOnly },
+  to: { path: '^src/core/', pathNot: `^src/core/(${[name, ...namesOf(others)].join('|')})/` },
+}))
+
 /** One rule per folder of src/engine. */
 const engineFolders = Object.entries(ENGINE).map(([name, others]) => ({
   name: `engine-${name}-imports`,
   severity: 'error',
-  comment: `src/engine/${name} imports of the engine only config.ts, ${[...others.split(' '), name].filter(Boolean).join(', ')}. Fix: move what both folders need to the lower one, or declare the interface beside its consumer.`,
+  comment: `src/engine/${name} imports of the engine only config.ts, ${[...namesOf(others), name].join(', ')}. Fix: move what both folders need to the lower one, or declare the interface beside its consumer.`,
   from: { path: `^src/engine/${name}/`, pathNot: testOnly },
   to: {
     path: '^src/engine/',
-    pathNot: `^src/engine/(config\\.ts$|(${[name, ...others.split(' ').filter(Boolean)].join('|')})/)`,
+    pathNot: `^src/engine/(config\\.ts$|(${[name, ...namesOf(others)].join('|')})/)`,
   },
 }))
+
+/** What others may import of a folder. In src/core it is a folder of a group, or a group without folders. */
+const surface = ['^src/(core|adapters|engine)/[^/]+/index\\.ts$', '^src/core/[^/]+/[^/]+/index\\.ts$']
 
 const behindPort =
   'put the I/O behind a port in src/ports, implement it in src/adapters, and let app.ts pass it in.'
@@ -132,6 +166,15 @@ module.exports = {
     },
 
     mayImport('core', [], 'pass the value in as an argument, or move the pure part into src/core.'),
+    ...coreGroups,
+    {
+      name: 'core-groups-known',
+      severity: 'error',
+      comment:
+        'Every folder of src/core is in a group of the table at the top of .dependency-cruiser.cjs. Fix: put it into a group, or add the group there.',
+      from: { path: '^src/core/', pathNot: [`^src/core/(${Object.keys(CORE).join('|')})/`, testOnly] },
+      to: { path: '.' },
+    },
     ...mayUse('core', ['re2js', 'ipaddr.js', 'croner'], ['crypto'], behindPort),
     mayImport('ports', ['core'], 'a port speaks in types of src/core; move the type there.'),
     ...mayUse(
@@ -269,15 +312,23 @@ module.exports = {
       comment:
         "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
       from: { path: '^src/', pathNot: ['^src/(core|adapters|engine)/[^/]+/', testOnly] },
-      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: '^src/[^/]+/[^/]+/index\\.ts$' },
+      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: surface },
     },
     {
       name: 'folder-surface-between-folders',
       severity: 'error',
       comment:
         "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
-      from: { path: '^(src/(?:core|adapters|engine)/[^/]+)/', pathNot: testOnly },
-      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: ['^$1/', '^src/[^/]+/[^/]+/index\\.ts$'] },
+      from: { path: '^(src/(?:adapters|engine)/[^/]+|src/core/[^/]+/[^/]+)/', pathNot: testOnly },
+      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: ['^$1/', ...surface] },
+    },
+    {
+      name: 'folder-surface-between-groups',
+      severity: 'error',
+      comment:
+        "A folder's surface is its index.ts. Fix: import from the folder's index.ts, and name the export there.",
+      from: { path: '^(src/core/[^/]+)/[^/]+\\.ts$', pathNot: testOnly },
+      to: { path: '^src/(core|adapters|engine)/[^/]+/.+', pathNot: ['^$1/', ...surface] },
     },
     {
       name: 'folder-surface-inside',

@@ -1,8 +1,8 @@
 // The analysis of a net with 100,000 reachable markings: five branches side by side, of nine steps each. It is asked to take
 // less than two seconds.
 
-import { analyse } from '../src/core/analysis/index.ts'
-import { parallel } from '../src/core/analysis/nets.fixture.ts'
+import { analyse } from '../src/core/workflows/analysis/index.ts'
+import { parallel } from '../src/core/workflows/analysis/nets.fixture.ts'
 
 export const ANALYSIS = 'analysis'
 const ASKED_MS = 2_000

@@ -1,12 +1,17 @@
 // The rows of stores with a past: what one event, one item, one dead letter or one case of it is made of.
 
 import { randomBytes } from 'node:crypto'
-import { writeCorrelation } from '../src/core/correlation/index.ts'
-import { failureId } from '../src/core/failure/index.ts'
-import { DEFAULT_TENANT, type Incarnation, type InstanceId, makeIds } from '../src/core/ids/index.ts'
-import type { Instance } from '../src/core/instance/index.ts'
-import { EMPTY_NOTE } from '../src/core/work/index.ts'
-import { correlationKey, encodeInstance } from '../src/core/workflow/index.ts'
+import { failureId } from '../src/core/failures/failure/index.ts'
+import {
+  DEFAULT_TENANT,
+  type Incarnation,
+  type InstanceId,
+  makeIds,
+} from '../src/core/foundation/ids/index.ts'
+import { EMPTY_NOTE } from '../src/core/queue/work/index.ts'
+import { writeCorrelation } from '../src/core/workflows/correlation/index.ts'
+import type { Instance } from '../src/core/workflows/instance/index.ts'
+import { correlationKey, encodeInstance } from '../src/core/workflows/machine/index.ts'
 import type { Store, Write } from '../src/ports/store.ts'
 import { endpointName } from './deliveries.ts'
 import { sampleBody } from './sample.ts'

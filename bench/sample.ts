@@ -2,7 +2,7 @@
 // wrk can carry its signature; the delivery id, and with it the dedup key and the ledger key, is random every time.
 
 import { createRequire } from 'node:module'
-import { signRequest } from '../src/core/source/index.ts'
+import { signRequest } from '../src/core/ingest/source/index.ts'
 
 /** The package is JSON, which `import` takes on newer Node only. */
 const require = createRequire(import.meta.url)

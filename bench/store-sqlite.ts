@@ -13,9 +13,9 @@ import { parseArgs } from 'node:util'
 import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
 import { makeExecutor, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
 import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
-import { DEFAULT_TENANT, type Incarnation, makeIds, type NodeId } from '../src/core/ids/index.ts'
-import { DAY } from '../src/core/time/index.ts'
-import { EMPTY_NOTE } from '../src/core/work/index.ts'
+import { DEFAULT_TENANT, type Incarnation, makeIds, type NodeId } from '../src/core/foundation/ids/index.ts'
+import { DAY } from '../src/core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../src/core/queue/work/index.ts'
 import type { Commit, CommitResult } from '../src/ports/store.ts'
 
 const { values } = parseArgs({

@@ -14,7 +14,7 @@ const steps = [
     bin('vitest', 'vitest.mjs'),
     'run',
     'src/config/config.test.ts',
-    'src/core/signing/vectors.test.ts',
+    'src/core/webhooks/signing/signing-vectors.test.ts',
     'src/http/problem.test.ts',
     'src/http/api-documentation.test.ts',
     'src/cli/completion.test.ts',

@@ -5,7 +5,7 @@
 // no longer than its secret. While a vendor is out, limited or slow nobody gets past its front. When the world heals all are well, and what is
 // good stays so.
 
-import type { TenantId } from '../src/core/ids/index.ts'
+import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { VirtualTime } from './clock.ts'
 import { ACCOUNTS, type AccountName, TOKEN_S } from './connections.ts'

@@ -1,11 +1,11 @@
 // What the checks remember of a run: rows as they were last seen, sends, releases, acknowledgements, and what was counted
 // to show that the run was not an empty one.
 
-import type { DeadLetter } from '../src/core/dead-letter/index.ts'
-import type { StoredEvent } from '../src/core/event/index.ts'
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../src/core/ids/index.ts'
-import type { LedgerEntry, LedgerProof } from '../src/core/ledger/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { LedgerEntry, LedgerProof } from '../src/core/effects/ledger/index.ts'
+import type { StoredEvent } from '../src/core/events/event/index.ts'
+import type { DeadLetter } from '../src/core/failures/dead-letter/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Cases } from './cases.ts'
 import type { Life } from './node.ts'
 import type { ScenarioRoute } from './scenario.ts'

@@ -2,11 +2,11 @@
 // bounded number of seeds (sim/bugs.test.ts). A simulator that finds no planted bug proves nothing when it finds none.
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
-import { isLockKey } from '../src/core/action/index.ts'
-import { outcomeOfError } from '../src/core/function/index.ts'
-import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/ids/index.ts'
-import { FINAL_WORK } from '../src/core/retention/index.ts'
-import { EMPTY_NOTE, type WorkRow } from '../src/core/work/index.ts'
+import { isLockKey } from '../src/core/effects/action/index.ts'
+import { outcomeOfError } from '../src/core/effects/function/index.ts'
+import { DEFAULT_TENANT, type NodeId, type WorkId } from '../src/core/foundation/ids/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../src/core/queue/work/index.ts'
+import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'

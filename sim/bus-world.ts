@@ -2,7 +2,7 @@
 // nodes, and the checks. Of a run without them nothing is there, and nothing is drawn.
 
 import { type LocalBus, makeLocalHub } from '../src/adapters/bus-local/index.ts'
-import type { DefinitionDocument } from '../src/core/definition/index.ts'
+import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
 import type { Bus } from '../src/ports/bus.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import type { Commit } from '../src/ports/store.ts'

@@ -1,8 +1,8 @@
 // What goes wrong on the bus, and the source that takes its messages.
 
 import type { Fate, Moment } from '../src/adapters/bus-local/index.ts'
-import { MESSAGE_SUBJECT, type SourceDocument } from '../src/core/definition/index.ts'
-import { MINUTE } from '../src/core/time/index.ts'
+import { MESSAGE_SUBJECT, type SourceDocument } from '../src/core/definitions/documents/index.ts'
+import { MINUTE } from '../src/core/foundation/time/index.ts'
 import type { Rng } from './random.ts'
 
 /** In a thousand, and mean times between; 0: never. */

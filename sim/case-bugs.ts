@@ -1,8 +1,8 @@
 // Planted bugs about workflows: what somebody might have got wrong in the machine, in its commits, in keys, timers and locks. Each is
 // put into the commits of a correct engine, so that the rows, and all that follows from them, are those of an engine that has it.
 
-import type { Instance } from '../src/core/instance/index.ts'
-import { decodeHistory, decodeInstance, encodeInstance } from '../src/core/workflow/index.ts'
+import type { Instance } from '../src/core/workflows/instance/index.ts'
+import { decodeHistory, decodeInstance, encodeInstance } from '../src/core/workflows/machine/index.ts'
 import type { Commit, Store, Write } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import type { Profile } from './faults.ts'

@@ -1,8 +1,8 @@
 // A person at the desk of the workflows: fires, moves, edits, retries and cancels instances, and says of orphans where they belong. Each
 // act is one that the API offers, at a moment when it may be wrong.
 
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
-import type { InstanceRow } from '../src/core/instance/index.ts'
+import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
+import type { InstanceRow } from '../src/core/workflows/instance/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { short } from './node.ts'

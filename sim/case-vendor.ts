@@ -1,7 +1,7 @@
 // What the steps of the simulated workflows ask the vendor for. Every kind of promise is here once: a vendor that can be asked, one
 // that remembers keys, one that may be called twice, and one that gives no promise at all.
 
-import { SECOND } from '../src/core/time/index.ts'
+import { SECOND } from '../src/core/foundation/time/index.ts'
 import type { VendorOperation } from './vendor-operation.ts'
 
 type Promised = Partial<Pick<VendorOperation, 'isIdempotent' | 'keyTtlMs' | 'probeAfterMs'>>

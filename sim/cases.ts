@@ -8,10 +8,10 @@ import type {
   PlaceDocument,
   TransitionDocument,
   WorkflowDocument,
-} from '../src/core/definition/index.ts'
-import { hashDocument } from '../src/core/definition/index.ts'
-import { SECOND } from '../src/core/time/index.ts'
-import { type Sketch, sketchWorkflow } from '../src/core/workflow/nets.fixture.ts'
+} from '../src/core/definitions/documents/index.ts'
+import { hashDocument } from '../src/core/definitions/documents/index.ts'
+import { SECOND } from '../src/core/foundation/time/index.ts'
+import { type Sketch, sketchWorkflow } from '../src/core/workflows/machine/nets.fixture.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
 import type { Rng } from './random.ts'
 

@@ -3,7 +3,7 @@
 // nothing is left in it, and the bus holds the tokens of every instance (N13).
 
 import type { StoredMessage } from '../src/adapters/bus-local/index.ts'
-import type { OutboxRow } from '../src/core/outbox/index.ts'
+import type { OutboxRow } from '../src/core/store/outbox/index.ts'
 import type { IncomingMessage, OutgoingMessage } from '../src/ports/bus.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import { STREAM, WIRE } from './bus.ts'

@@ -1,10 +1,10 @@
 // What must be true of workflows when a run is over: every event that a trigger wanted has come to an end that somebody sees (N2), and
 // every instance has ended, waits for somebody by its own net, or asks for a person (N8, N12).
 
-import type { TransitionDocument, WorkflowDocument } from '../src/core/definition/index.ts'
-import type { Instance } from '../src/core/instance/index.ts'
-import { FINAL_WORK } from '../src/core/retention/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { TransitionDocument, WorkflowDocument } from '../src/core/definitions/documents/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
+import { FINAL_WORK } from '../src/core/store/retention/index.ts'
+import type { Instance } from '../src/core/workflows/instance/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import { type CaseModel, tell } from './check-workflows.ts'

@@ -5,13 +5,13 @@
 // The vendors' own log is the oracle. What a node knows of connections may be some seconds old, so a closed gate is held against what this life
 // must know: what it wrote itself, what was there before it started, or has been for a while since faults stopped.
 
-import { type ConnectionState, overrideAt } from '../src/core/connection/index.ts'
-import type { CredentialState } from '../src/core/credential/index.ts'
-import { hashDocument } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId, type WorkId } from '../src/core/ids/index.ts'
-import { type NewRun, runIdOf } from '../src/core/run/index.ts'
-import { fingerprintOf } from '../src/core/secret/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import { type ConnectionState, overrideAt } from '../src/core/connections/connection/index.ts'
+import type { CredentialState } from '../src/core/connections/credential/index.ts'
+import { hashDocument } from '../src/core/definitions/documents/index.ts'
+import { type NewRun, runIdOf } from '../src/core/effects/integration-run/index.ts'
+import { DEFAULT_TENANT, type TenantId, type WorkId } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
+import { fingerprintOf } from '../src/core/secrets/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Accounts, TokenRequest } from './accounts.ts'
 import type { Book } from './book.ts'

@@ -5,17 +5,17 @@
 // The log of the endpoints is the oracle. What a node knows of subscriptions may be some seconds old, so which of them an event is for is
 // held against what this life must know: what was there before it started, or has been for a while since faults stopped.
 
-import type { SubscriptionDocument } from '../src/core/definition/index.ts'
-import type { NewEvent } from '../src/core/event/index.ts'
-import { DEFAULT_TENANT, type EventId, type TenantId, type WorkId } from '../src/core/ids/index.ts'
-import { publicKeyOf } from '../src/core/signing/index.ts'
+import type { SubscriptionDocument } from '../src/core/definitions/documents/index.ts'
+import type { NewEvent } from '../src/core/events/event/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId, type WorkId } from '../src/core/foundation/ids/index.ts'
+import type { NewWork, WorkRow } from '../src/core/queue/work/index.ts'
+import { publicKeyOf } from '../src/core/webhooks/signing/index.ts'
 import {
   effectiveStatus,
   generatedSecret,
   SUBSCRIPTION_PREFIX,
   type SubscriptionRecord,
-} from '../src/core/subscription/index.ts'
-import type { NewWork, WorkRow } from '../src/core/work/index.ts'
+} from '../src/core/webhooks/subscription/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import { verify } from '../src/sdk/client/webhook.ts'
 import type { Book, Rule } from './book.ts'

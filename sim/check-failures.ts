@@ -1,9 +1,9 @@
 // FL3, FL9, ES2 and ES4 when a run is over: every failed item has a failure in the right state, each dead letter and each parked item
 // an escalation, and what was told was told once and never about what tells.
 
-import { CANONICAL_SOURCE, isCanonical } from '../src/core/canonical/index.ts'
-import { failureId } from '../src/core/failure/index.ts'
-import { letterOf } from '../src/core/work/index.ts'
+import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/index.ts'
+import { failureId } from '../src/core/failures/failure/index.ts'
+import { letterOf } from '../src/core/queue/work/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import { isCopy } from './check-letters.ts'

@@ -1,8 +1,8 @@
 // N8 from the history of one instance alone: each firing takes exactly its inputs and puts exactly its outputs, no token leaves a
 // final place or comes from nowhere, and what is undone was done, newest first, each once.
 
-import type { TransitionDocument, WorkflowDocument } from '../src/core/definition/index.ts'
-import type { HistoryEntry } from '../src/core/instance/index.ts'
+import type { TransitionDocument, WorkflowDocument } from '../src/core/definitions/documents/index.ts'
+import type { HistoryEntry } from '../src/core/workflows/instance/index.ts'
 
 export interface HistoryWalk {
   /** One entry more; what is wrong with it. */

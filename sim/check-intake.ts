@@ -1,11 +1,11 @@
 // N1 and N2 where an event is matched, at the door or later, IN20 and IN21: what an event is matched to, what its source
 // dispatches of it, under which keys its routes work, however often it is replayed, and what becomes of edited copies.
 
-import { isLockKey } from '../src/core/action/index.ts'
-import { isCanonicalSource } from '../src/core/canonical/index.ts'
-import type { StoredEvent } from '../src/core/event/index.ts'
-import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/ids/index.ts'
-import type { NewLedgerEntry } from '../src/core/ledger/index.ts'
+import { isLockKey } from '../src/core/effects/action/index.ts'
+import type { NewLedgerEntry } from '../src/core/effects/ledger/index.ts'
+import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
+import type { StoredEvent } from '../src/core/events/event/index.ts'
+import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/foundation/ids/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import { addTo, type Book } from './book.ts'
 import type { Data } from './data.ts'

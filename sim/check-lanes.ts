@@ -3,9 +3,9 @@
 //
 // The vendor's log is the oracle of starts; rows say only who is in whose way.
 
-import type { RouteDocument } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { RouteDocument } from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type WorkId } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, StoreDump } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { Data } from './data.ts'

@@ -1,10 +1,10 @@
 // DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
 
-import { isLockKey } from '../src/core/action/index.ts'
-import type { NewDeadLetter } from '../src/core/dead-letter/index.ts'
-import { letterOfEdit, type StoredEvent } from '../src/core/event/index.ts'
-import type { DeadLetterId, EventId } from '../src/core/ids/index.ts'
-import { letterOf } from '../src/core/work/index.ts'
+import { isLockKey } from '../src/core/effects/action/index.ts'
+import { letterOfEdit, type StoredEvent } from '../src/core/events/event/index.ts'
+import type { NewDeadLetter } from '../src/core/failures/dead-letter/index.ts'
+import type { DeadLetterId, EventId } from '../src/core/foundation/ids/index.ts'
+import { letterOf } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { Data } from './data.ts'

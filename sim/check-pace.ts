@@ -1,11 +1,11 @@
 // PA7, PA8, PA12, PA14 and PA19 on every send, commit and claim: rates, of one node and of all, hosts that asked to be left alone,
 // cycles of drains, limits.
 
-import type { RatePolicy } from '../src/core/definition/index.ts'
-import type { DrainRecord } from '../src/core/drain/index.ts'
-import type { WorkId } from '../src/core/ids/index.ts'
-import { MINUTE, SECOND } from '../src/core/time/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { RatePolicy } from '../src/core/definitions/documents/index.ts'
+import type { DrainRecord } from '../src/core/flow-control/drain/index.ts'
+import type { WorkId } from '../src/core/foundation/ids/index.ts'
+import { MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'

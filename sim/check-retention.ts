@@ -7,7 +7,7 @@ import {
   OPEN_ENTRIES,
   type Pruned,
   type PruneRequest,
-} from '../src/core/retention/index.ts'
+} from '../src/core/store/retention/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import { isCopy } from './check-letters.ts'

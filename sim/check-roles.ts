@@ -1,7 +1,7 @@
 // ND6 and ND7: who claims work, in whose hands it is born, and who does what goes by the clock.
 
-import type { Role } from '../src/core/node/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { Role } from '../src/core/queue/node-role/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { Outcome } from './data.ts'

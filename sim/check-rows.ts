@@ -1,18 +1,18 @@
 // N2, N4, N5 and N6 on every applied group: each commit is walked write by write against the rows as they were last
 // seen, and the rows that the store then holds must be those that the walk gives.
 
-import { isLockKey } from '../src/core/action/index.ts'
-import { messageOf } from '../src/core/errors/index.ts'
+import { isLockKey } from '../src/core/effects/action/index.ts'
+import { keyOfGeneration, LEDGER_STEPS } from '../src/core/effects/ledger/index.ts'
+import { messageOf } from '../src/core/foundation/errors/index.ts'
 import {
   DEFAULT_TENANT,
   type Incarnation,
   type NodeId,
   type TenantId,
   type WorkId,
-} from '../src/core/ids/index.ts'
-import { keyOfGeneration, LEDGER_STEPS } from '../src/core/ledger/index.ts'
-import { FINAL_WORK } from '../src/core/retention/index.ts'
-import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/work/index.ts'
+} from '../src/core/foundation/ids/index.ts'
+import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/queue/work/index.ts'
+import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
 import { addTo, type Book } from './book.ts'

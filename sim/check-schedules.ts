@@ -1,8 +1,8 @@
 // SC7 and SC10: each slot of the schedule becomes one event, none before its time, and since all that is missed is fired, none is
 // left out between the first that a node saw and the end.
 
-import { compileCron } from '../src/core/schedule/index.ts'
-import { MINUTE } from '../src/core/time/index.ts'
+import { MINUTE } from '../src/core/foundation/time/index.ts'
+import { compileCron } from '../src/core/ingest/schedule/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'

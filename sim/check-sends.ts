@@ -1,7 +1,7 @@
 // N3 and N6 on every call that leaves a node, and the outcome of it all: one effect per key.
 
-import { DEFAULT_TENANT, type WorkId } from '../src/core/ids/index.ts'
-import { isUntried } from '../src/core/work/index.ts'
+import { DEFAULT_TENANT, type WorkId } from '../src/core/foundation/ids/index.ts'
+import { isUntried } from '../src/core/queue/work/index.ts'
 import { addTo, type Book, type Reserve } from './book.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'

@@ -1,7 +1,7 @@
 // N10 where rows are looked up: at the end of a run somebody who has nothing asks the store for everything that others have, by id, by key
 // and by list, and holds guards against their rows. Nothing may be found, and no guard may hold.
 
-import type { TenantId } from '../src/core/ids/index.ts'
+import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import type { Commit, StoreDump, TenantReads } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { Data } from './data.ts'

@@ -1,13 +1,12 @@
 // N8 and what else is promised of instances, on every applied group: the row is what the history says, firings hold their tokens and
 // have their items, keys lead to who lives, locks and places are never shared, and each step has its effect once.
 
-import { readCorrelation } from '../src/core/correlation/index.ts'
-import type { WorkflowDocument } from '../src/core/definition/index.ts'
-import type { InstanceId, WorkId } from '../src/core/ids/index.ts'
-import type { Instance, NewInstance } from '../src/core/instance/index.ts'
-import type { NewOrphan } from '../src/core/orphan/index.ts'
-import { FINAL_WORK } from '../src/core/retention/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { WorkflowDocument } from '../src/core/definitions/documents/index.ts'
+import type { InstanceId, WorkId } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
+import { FINAL_WORK } from '../src/core/store/retention/index.ts'
+import { readCorrelation } from '../src/core/workflows/correlation/index.ts'
+import type { Instance, NewInstance } from '../src/core/workflows/instance/index.ts'
 import {
   correlationKey,
   decodeHistory,
@@ -15,7 +14,8 @@ import {
   type PastEntry,
   parseStepName,
   rebuildInstance,
-} from '../src/core/workflow/index.ts'
+} from '../src/core/workflows/machine/index.ts'
+import type { NewOrphan } from '../src/core/workflows/orphan/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import { type HistoryWalk, isInputs, walkHistory } from './check-history.ts'

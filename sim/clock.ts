@@ -5,7 +5,7 @@
 // anything real, so that this is quiescence, and the same every time. A turn of the real event loop would do the same at several
 // times the cost; one is taken now and then, so that messages between processes and signals get through.
 
-import type { Instant } from '../src/core/time/index.ts'
+import type { Instant } from '../src/core/foundation/time/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
 
 export interface VirtualTime {

@@ -1,7 +1,7 @@
 // People who keep connections and their credentials: who bring the next secret, rightly or wrongly, ask for rotations, test, switch circuits
 // for a while, and retire. Each act is one that the API offers, at a moment when it may be wrong.
 
-import type { CredentialState } from '../src/core/credential/index.ts'
+import type { CredentialState } from '../src/core/connections/credential/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { Accounts } from './accounts.ts'
 import { ACCOUNTS, type AccountName } from './connections.ts'

@@ -13,10 +13,10 @@ import type {
   OperationDocument,
   ProviderDocument,
   RouteDocument,
-} from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
-import { RETRY_PROFILES } from '../src/core/retry/index.ts'
-import { MINUTE, SECOND } from '../src/core/time/index.ts'
+} from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
+import { MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../src/core/queue/retry/index.ts'
 import type { ScenarioRoute } from './scenario-route.ts'
 import type { VendorOperation } from './vendor-operation.ts'
 

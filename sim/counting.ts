@@ -1,9 +1,9 @@
 // Counts what a run used of what the engine can do: seeds in which nothing of it happened would show nothing about it.
 
-import { lockKey } from '../src/core/action/index.ts'
-import { isCanonicalSource } from '../src/core/canonical/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import { lockKey } from '../src/core/effects/action/index.ts'
+import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
+import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Book, Counted } from './book.ts'
 import type { Data, Outcome } from './data.ts'

@@ -16,14 +16,14 @@ import {
 import { type Executor, makeExecutor } from '../src/adapters/store-sqlite/executor.ts'
 import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
 import { makeReads, type ReadName, type Reads } from '../src/adapters/store-sqlite/reads.ts'
-import type { StoredEvent } from '../src/core/event/index.ts'
-import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
-import type { LedgerEntry } from '../src/core/ledger/index.ts'
-import type { OutboxRow } from '../src/core/outbox/index.ts'
-import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
-import { joinKey } from '../src/core/text/index.ts'
-import type { Instant } from '../src/core/time/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { LedgerEntry } from '../src/core/effects/ledger/index.ts'
+import type { StoredEvent } from '../src/core/events/event/index.ts'
+import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
+import { joinKey } from '../src/core/foundation/text/index.ts'
+import type { Instant } from '../src/core/foundation/time/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
+import type { OutboxRow } from '../src/core/store/outbox/index.ts'
+import type { Pruned, PruneRequest } from '../src/core/store/retention/index.ts'
 import type {
   ClaimRequest,
   ClaimResult,

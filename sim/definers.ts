@@ -3,8 +3,8 @@
 //
 // What a node was told counts only while nobody else says anything: another word may reach it at any time.
 
-import type { ControlVerb, DefinitionStatus } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import type { ControlVerb, DefinitionStatus } from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { ClaimRequest } from '../src/ports/store.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'

@@ -4,7 +4,7 @@
 // Moods come and go: an endpoint is well, slow, hangs, refuses, breaks, is limited, lies (it takes what it gets and says that it did not),
 // cuts its answers, redirects, is gone for a while or for good. When the world heals all are well but those that are gone for good.
 
-import type { TenantId } from '../src/core/ids/index.ts'
+import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Faults } from './faults.ts'

@@ -1,7 +1,7 @@
 // Planted bugs of several nodes: what one is told to leave to others, what it hears of them, and what it believes when the store
 // does not answer.
 
-import { ALL_ROLES } from '../src/core/node/index.ts'
+import { ALL_ROLES } from '../src/core/queue/node-role/index.ts'
 import type { Store } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import type { Profile } from './faults.ts'

@@ -1,7 +1,7 @@
 // Nodes of a run that has several: some that always come back, others that are added and leave for good; and what happens to the
 // server that they share.
 
-import { ALL_ROLES, ROLES, type Role } from '../src/core/node/index.ts'
+import { ALL_ROLES, ROLES, type Role } from '../src/core/queue/node-role/index.ts'
 import type { Rng } from './random.ts'
 
 /** Mean times between, 0: never. */

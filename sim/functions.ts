@@ -4,7 +4,7 @@
 // by the rules of the documentation: an error with a name where nothing happened, any other one where nobody knows.
 
 import type { StaticFunction } from '../src/adapters/code-static/index.ts'
-import type { JsonValue } from '../src/core/json/index.ts'
+import type { JsonValue } from '../src/core/foundation/json/index.ts'
 import type { ConnectionCaller, EffectOptions, FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import { RetryableError, TerminalError } from '../src/sdk/errors.ts'

@@ -1,6 +1,6 @@
 // Planted bugs of subscriptions and their deliveries; what a planted bug is for is said in bugs.ts.
 
-import type { WorkId } from '../src/core/ids/index.ts'
+import type { WorkId } from '../src/core/foundation/ids/index.ts'
 import type { HttpClient, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, Store, TenantReads, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'

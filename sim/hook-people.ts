@@ -1,9 +1,9 @@
 // People who keep subscriptions: who make, patch, pause, enable, disable and remove them, rotate their secrets, send deliveries once more
 // and recover what was missed. Each act is one that the API offers, at a moment when it may be wrong.
 
-import type { SubscriptionDocument } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
-import type { SubscriptionRecord } from '../src/core/subscription/index.ts'
+import type { SubscriptionDocument } from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
+import type { SubscriptionRecord } from '../src/core/webhooks/subscription/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Endpoints } from './endpoints.ts'

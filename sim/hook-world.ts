@@ -1,9 +1,9 @@
 // The part of the world that has to do with subscriptions: endpoints, the vault, the people who keep them, and the checks. Of a run
 // without them nothing is there, and nothing is drawn.
 
-import type { DefinitionDocument } from '../src/core/definition/index.ts'
-import type { TenantId } from '../src/core/ids/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
+import type { TenantId } from '../src/core/foundation/ids/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Commit } from '../src/ports/store.ts'
 import { makeDeliveryChecks } from './check-deliveries.ts'

@@ -1,9 +1,13 @@
 // The subscriptions of the simulated shop, and what the checks know of them: those of the definitions, those that people make by the
 // API, and those of a second tenant, who has one of the same name. `wants` says in plain code what patterns and condition mean.
 
-import type { DefinitionDocument, Signing, SubscriptionDocument } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
-import { HOUR, MINUTE, SECOND } from '../src/core/time/index.ts'
+import type {
+  DefinitionDocument,
+  Signing,
+  SubscriptionDocument,
+} from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
+import { HOUR, MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
 import type { Rng } from './random.ts'
 import { SOURCES } from './scenario.ts'
 

@@ -1,11 +1,11 @@
 // A person who mends: marks dead letters ready, edits, discards and replays them by the many; asks for, hurries and ends
 // work. Each act is one that the API offers, at a moment when it may be wrong.
 
-import type { DeadLetter } from '../src/core/dead-letter/index.ts'
-import type { StoredEvent } from '../src/core/event/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
-import { parseJson } from '../src/core/json/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import type { StoredEvent } from '../src/core/events/event/index.ts'
+import type { DeadLetter } from '../src/core/failures/dead-letter/index.ts'
+import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
+import { parseJson } from '../src/core/foundation/json/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Engine, EventFilter } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { WorkAct } from './faults.ts'

@@ -5,10 +5,15 @@
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
 import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
-import type { DefinitionDocument } from '../src/core/definition/index.ts'
-import { AppError } from '../src/core/errors/index.ts'
-import { DEFAULT_TENANT, type Incarnation, type NodeId, type TenantId } from '../src/core/ids/index.ts'
-import type { Role } from '../src/core/node/index.ts'
+import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
+import { AppError } from '../src/core/foundation/errors/index.ts'
+import {
+  DEFAULT_TENANT,
+  type Incarnation,
+  type NodeId,
+  type TenantId,
+} from '../src/core/foundation/ids/index.ts'
+import type { Role } from '../src/core/queue/node-role/index.ts'
 import {
   type Decisions,
   ENGINE_DEFAULTS,

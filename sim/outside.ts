@@ -1,6 +1,6 @@
 // What those outside see of the world, and how they are answered.
 
-import type { Role } from '../src/core/node/index.ts'
+import type { Role } from '../src/core/queue/node-role/index.ts'
 import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'

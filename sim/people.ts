@@ -1,10 +1,10 @@
 // Those outside: senders who repeat until they are answered, and a person who decides and replays.
 
-import { AppError } from '../src/core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
-import { keyOfGeneration } from '../src/core/ledger/index.ts'
-import { signRequest } from '../src/core/source/index.ts'
-import type { WorkRow } from '../src/core/work/index.ts'
+import { keyOfGeneration } from '../src/core/effects/ledger/index.ts'
+import { AppError } from '../src/core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
+import { signRequest } from '../src/core/ingest/source/index.ts'
+import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { addTo } from './book.ts'

@@ -1,6 +1,6 @@
 // A route of the simulation, and what the simulator has to know of it.
 
-import type { RouteDocument } from '../src/core/definition/index.ts'
+import type { RouteDocument } from '../src/core/definitions/documents/index.ts'
 
 export interface OrderPayload {
   readonly order: string

@@ -3,9 +3,9 @@
 // A group is under way, is applied, and is answered; a node can die between any two of these, and its connection can break. What
 // was not applied when it died is lost, unless it was on its way to another machine already.
 
-import { makeGatherer } from '../src/core/commit/index.ts'
-import type { NodeId, TenantId } from '../src/core/ids/index.ts'
-import type { Pruned, PruneRequest } from '../src/core/retention/index.ts'
+import type { NodeId, TenantId } from '../src/core/foundation/ids/index.ts'
+import { makeGatherer } from '../src/core/store/commit/index.ts'
+import type { Pruned, PruneRequest } from '../src/core/store/retention/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
 import {
   type ClaimRequest,

@@ -4,10 +4,14 @@
 // Its rows are checked here and nowhere else. Its source remembers messages for a few seconds only, and its senders repeat them in the
 // very millisecond in which that ends.
 
-import type { DefinitionDocument, RouteDocument, SourceDocument } from '../src/core/definition/index.ts'
-import type { TenantId, WorkId } from '../src/core/ids/index.ts'
-import type { Pruned } from '../src/core/retention/index.ts'
-import { MINUTE, SECOND } from '../src/core/time/index.ts'
+import type {
+  DefinitionDocument,
+  RouteDocument,
+  SourceDocument,
+} from '../src/core/definitions/documents/index.ts'
+import type { TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
+import { MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
+import type { Pruned } from '../src/core/store/retention/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Acknowledgement } from './book.ts'

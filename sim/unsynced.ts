@@ -5,7 +5,7 @@
 // some writes later, which is what `synchronous = NORMAL` does. Only the memory store can go back.
 
 import type { MemoryState } from '../src/adapters/store-memory/state.ts'
-import { assert } from '../src/core/errors/index.ts'
+import { assert } from '../src/core/foundation/errors/index.ts'
 import type { Data } from './data.ts'
 
 /** Late flushes come after so many writes. */

@@ -1,7 +1,7 @@
 // The vault of the simulated machines, and what is known of its secrets from outside: which values are good at which time. It outlives
 // every process, answers late, and fails now and then.
 
-import { DEFAULT_TENANT, type TenantId } from '../src/core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
 import { makeMemoryVault } from '../src/engine/secrets/vault.fixture.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { VirtualTime } from './clock.ts'

@@ -1,9 +1,9 @@
 // One simulated run: nodes, data, vendor, people and chaos around one seed. First things go wrong for a while; then
 // everything heals, and within a computed time all must be settled.
 
-import type { NodeId, TenantId, WorkId } from '../src/core/ids/index.ts'
-import { ALL_ROLES, type Role } from '../src/core/node/index.ts'
-import { MINUTE } from '../src/core/time/index.ts'
+import type { NodeId, TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
+import { MINUTE } from '../src/core/foundation/time/index.ts'
+import { ALL_ROLES, type Role } from '../src/core/queue/node-role/index.ts'
 import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import { type Counts, makeBook, type Violation } from './book.ts'

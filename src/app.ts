@@ -43,12 +43,12 @@ import { openSignedCode } from './app/signed-code.ts'
 import { openTransport } from './app/transport.ts'
 import { type Config, ownFilesOf } from './config/index.ts'
 import { BUILT_IN_PROVIDERS } from './connectors/index.ts'
-import type { SubscriptionDocument } from './core/definition/index.ts'
-import { AppError, messageOf } from './core/errors/index.ts'
-import { EMPTY_CODE_FOLDER } from './core/function/index.ts'
-import type { RefusedName } from './core/guard/index.ts'
-import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/ids/index.ts'
-import type { StreamList } from './core/inlet/index.ts'
+import type { RefusedName } from './core/access/network/index.ts'
+import type { SubscriptionDocument } from './core/definitions/documents/index.ts'
+import { EMPTY_CODE_FOLDER } from './core/effects/function/index.ts'
+import { AppError, messageOf } from './core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from './core/foundation/ids/index.ts'
+import type { StreamList } from './core/ingest/bus-message/index.ts'
 import {
   type EnvNames,
   isEnvReadable,
@@ -57,8 +57,8 @@ import {
   makeMasterKeys,
   parseMasterKey,
   weaknessOf,
-} from './core/secret/index.ts'
-import { compileAddress } from './core/subscription/index.ts'
+} from './core/secrets/index.ts'
+import { compileAddress } from './core/webhooks/subscription/index.ts'
 import {
   type DefinitionFile,
   type Finding,

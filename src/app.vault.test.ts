@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { startVaultServer } from './adapters/vault-hashicorp/server.fixture.ts'
 import { type App, SettingError, startApp } from './app.ts'
 import { resolveConfig } from './config/index.ts'
-import { signRequest } from './core/source/index.ts'
+import { signRequest } from './core/ingest/source/index.ts'
 
 const VALUE = 'vk-41b7e0-nobody-may-find-me'
 const FLOWS = `

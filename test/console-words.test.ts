@@ -12,8 +12,8 @@ import {
   PLAIN_SCHEMES,
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
-} from '../src/core/definition/index.ts'
-import { ERRORS } from '../src/core/errors/index.ts'
+} from '../src/core/definitions/documents/index.ts'
+import { ERRORS } from '../src/core/foundation/errors/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
 
 test('[CO1] every scheme has its words', () => {

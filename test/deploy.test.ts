@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { backlogGauges } from '../src/app/figures.ts'
 import { readSecretFiles, resolveConfig, SETTINGS } from '../src/config/index.ts'
-import { ROLES } from '../src/core/node/index.ts'
+import { ROLES } from '../src/core/queue/node-role/index.ts'
 import { project } from './support/node-process.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what others' schemas describe; each test says what it needs of it.

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadTestFolder, makeTestFolder } from '../src/adapters/code-bundle/folder.fixture.ts'
-import { hashDocument } from '../src/core/definition/index.ts'
+import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import { formatFindings } from '../src/definitions/index.ts'
 
 const text = readFileSync(new URL('../docs/functions.md', import.meta.url), 'utf8')

@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { DefinitionDocument } from '../src/core/definition/index.ts'
-import { DEFAULT_TENANT } from '../src/core/ids/index.ts'
+import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
 import { makeBusWorld } from '../src/engine/ingest/bus.fixture.ts'
 

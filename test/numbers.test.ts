@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { startApp } from '../src/app.ts'
 import { resolveConfig } from '../src/config/index.ts'
-import { compareWorth, numeralText } from '../src/core/json/numeral.fixture.ts'
+import { compareWorth, numeralText } from '../src/core/foundation/json/numeral.fixture.ts'
 import { makeStores } from './support/stores.ts'
 
 const stores = makeStores()

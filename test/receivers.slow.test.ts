@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newSecret, publicKeyOf, signDelivery } from '../src/core/signing/index.ts'
+import { newSecret, publicKeyOf, signDelivery } from '../src/core/webhooks/signing/index.ts'
 import { verify } from '../src/sdk/client/index.ts'
 
 const root = resolve(import.meta.dirname, '..')

@@ -2,7 +2,7 @@
 // recipe here fails the test: whoever adds one says what a stranger may ask of it, and what must come of that.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TenantId } from '../src/core/ids/index.ts'
+import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import { readDocument } from '../src/http/document.fixture.ts'
 import { type ApiNode, type Called, startApiNode } from './support/api-node.ts'
 

@@ -3,8 +3,8 @@
 // thing are required of it.
 
 import { createRequire } from 'node:module'
-import type { GithubPayloads } from '../../src/core/catalog/vendors/github.ts'
-import type { JsonValue } from '../../src/core/json/index.ts'
+import type { GithubPayloads } from '../../src/core/definitions/catalog/vendors/github.ts'
+import type { JsonValue } from '../../src/core/foundation/json/index.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

@@ -1,8 +1,8 @@
 // What passes between the node and the thread that checks definitions. A copy from thread to thread keeps no classes: numbers in their
 // exact digits and errors with a code travel beside, and are made again on the other side.
 
-import { AppError, type ErrorCode, messageOf } from '../core/errors/index.ts'
-import { isNumeral, Numeral } from '../core/json/index.ts'
+import { AppError, type ErrorCode, messageOf } from '../core/foundation/errors/index.ts'
+import { isNumeral, Numeral } from '../core/foundation/json/index.ts'
 
 /** The copy keeps which objects are the same: those in `numerals` are the ones in `message`, wherever they stand. */
 export interface Packed {

@@ -5,8 +5,8 @@
 // messages from it are `ready`, its questions, and the result.
 
 import { Worker } from 'node:worker_threads'
-import { AppError, messageOf } from '../core/errors/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
+import { AppError, messageOf } from '../core/foundation/errors/index.ts'
 import type { CheckAnswers, CheckJob, CheckQuestions, CheckResult } from '../definitions/index.ts'
 import type { RunCheck } from '../http/index.ts'
 import { errorOf, type Failure, type Packed, pack, unpack } from './check-message.ts'

@@ -1,7 +1,7 @@
 // The entry of the thread that checks definitions: takes a job, asks what only the node knows, and sends what it found.
 
 import { parentPort } from 'node:worker_threads'
-import { assert } from '../core/errors/index.ts'
+import { assert } from '../core/foundation/errors/index.ts'
 import { type CheckAnswers, runCheck } from '../definitions/index.ts'
 import { failureOf, type Packed, pack, unpack } from './check-message.ts'
 import type { FromThread, ToThread } from './check-thread.ts'

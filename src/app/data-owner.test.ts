@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
-import { makeMasterKeys } from '../core/secret/index.ts'
+import { makeMasterKeys } from '../core/secrets/index.ts'
 import { findPause } from './data-owner.ts'
 
 const OWN = new Uint8Array(32).fill(1)

@@ -8,8 +8,8 @@
 
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import type { MasterKeys } from '../core/secret/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import type { MasterKeys } from '../core/secrets/index.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface FileIdentity {

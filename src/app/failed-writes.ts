@@ -2,7 +2,7 @@
 //
 // Only a write that changed something proves that the store takes writes: a refusal by a guard and an empty claim flush nothing.
 
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { type Store, StoreError } from '../ports/store.ts'
 
 export interface WriteHealth {

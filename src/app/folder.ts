@@ -1,8 +1,8 @@
 // The definitions folder of a node: put in force at the start and, in DEV, whenever it changes.
 
-import { type Change, definitionId } from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { type Change, definitionId } from '../core/definitions/documents/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import {
   compareFindings,
   type Finding,

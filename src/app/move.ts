@@ -3,6 +3,7 @@
 // Nothing is claimed before the comparison. Then the file is marked first and the schema released last, so that at no moment
 // a node may start on both.
 
+import { messageOf } from '../core/foundation/errors/index.ts'
 import {
   ARCHIVE_TABLES,
   type ArchiveTable,
@@ -10,8 +11,7 @@ import {
   decideMove,
   isSameDigest,
   makeDigest,
-} from '../core/archive/index.ts'
-import { messageOf } from '../core/errors/index.ts'
+} from '../core/store/archive/index.ts'
 import type { ArchiveReader, ArchiveSource, ArchiveTarget } from '../ports/archive.ts'
 
 export interface MoveOptions {

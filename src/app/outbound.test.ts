@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { judgeUrl } from '../core/guard/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import { judgeUrl } from '../core/access/network/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { HttpClient, HttpRequest } from '../ports/http-client.ts'
 import { combineClients, makeOutbound, outboundPolicyOf } from './outbound.ts'
 

@@ -4,8 +4,8 @@
 // tenant and is kept open must not carry the call of another.
 
 import type { Config } from '../config/index.ts'
-import { makeOutboundPolicy, type OutboundPolicy } from '../core/guard/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import { makeOutboundPolicy, type OutboundPolicy } from '../core/access/network/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { HttpClient } from '../ports/http-client.ts'
 
 const MAIL = /^smtps?:/i

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Store } from '../ports/store.ts'
 import { noteQueueAges } from './queue-ages.ts'
 

@@ -1,6 +1,6 @@
 // Notes how long the oldest work has been due, whether or not somebody looks: after an incident people ask how it was.
 
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { Store } from '../ports/store.ts'
 

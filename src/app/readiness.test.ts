@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { makeManualTime } from '../engine/engine.fixture.ts'
 import { type Store, StoreError } from '../ports/store.ts'
 import { watchWrites } from './failed-writes.ts'

@@ -1,11 +1,11 @@
 // The code of the store, opened with its signatures: what a former version left unsigned is signed once, and what is refused is logged.
 
 import { type BundleCode, makeBundleSignatures } from '../adapters/code-bundle/index.ts'
-import { codeHashesOf, type DefinitionDocument } from '../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import { parseJson } from '../core/json/index.ts'
-import type { MasterKeys } from '../core/secret/index.ts'
-import { isSealed } from '../core/sensitive/index.ts'
+import { codeHashesOf, type DefinitionDocument } from '../core/definitions/documents/index.ts'
+import { isSealed } from '../core/events/sensitive/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import { parseJson } from '../core/foundation/json/index.ts'
+import type { MasterKeys } from '../core/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { Page, Store, StoredRecord } from '../ports/store.ts'
 

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import type { App, Pause } from '../app.ts'
 import type { Config } from '../config/index.ts'
-import { ROLES } from '../core/node/index.ts'
+import { ROLES } from '../core/queue/node-role/index.ts'
 
 export interface BannerOptions {
   /** Signs the first visitor in; null: there is no console to show. */

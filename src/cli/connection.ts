@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataFolders, SETTINGS } from '../config/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import { makeClient, type StreamMessage } from '../sdk/client/index.ts'
 import { CliError, problemToError, usageError } from './failure.ts'
 

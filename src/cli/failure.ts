@@ -1,6 +1,6 @@
 // How a command ends when it does not end well: one sentence, the next step, and a number that scripts can rely on.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 
 /** docs/cli.md lists them; a number never changes its meaning. */
 export const EXIT = {

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { type JsonValue, parseJson } from '../core/json/index.ts'
+import { type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import type { Session } from './command.ts'
 import { CliError, usageError } from './failure.ts'
 

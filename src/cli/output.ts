@@ -2,7 +2,7 @@
 // tables that fit; a pipe gets plain aligned text; `--json` gets one value, or one per line from a stream.
 
 import picocolors from 'picocolors'
-import { isNumeral, type JsonValue, stringifyJson } from '../core/json/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { type Cell, type Column, renderTable } from './table.ts'
 import { pad, printable, shortTime, widthOf } from './text.ts'
 

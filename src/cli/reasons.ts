@@ -1,7 +1,7 @@
 // The option `--reason`: it says why, in every command. What has a reason of its own is chosen by `--with-reason`.
 
 import { Option } from 'commander'
-import { DEAD_LETTER_REASONS } from '../core/dead-letter/index.ts'
+import { DEAD_LETTER_REASONS } from '../core/failures/dead-letter/index.ts'
 import { usageError } from './failure.ts'
 
 /** What a command that asks why is given: `--because` is the former name, which scripts use. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { verifySignature } from '../core/source/index.ts'
-import { open, SAMPLES } from '../core/source/schemes/samples.fixture.ts'
+import { verifySignature } from '../core/ingest/source/index.ts'
+import { open, SAMPLES } from '../core/ingest/source/schemes/samples.fixture.ts'
 import { signFor } from './signing.ts'
 
 const body = Buffer.from('{"a":1}')

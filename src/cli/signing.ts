@@ -1,8 +1,8 @@
 // The secret and the signature of what commands send: as the source's definition says, with a secret that is known here.
 
 import { randomUUID } from 'node:crypto'
-import { type SourceDocument, secretsOf, type VerifyDocument } from '../core/definition/index.ts'
-import { SigningError, signedUrl, signRequest } from '../core/source/index.ts'
+import { type SourceDocument, secretsOf, type VerifyDocument } from '../core/definitions/documents/index.ts'
+import { SigningError, signedUrl, signRequest } from '../core/ingest/source/index.ts'
 import type { Answer, Session } from './command.ts'
 import { CliError, usageError } from './failure.ts'
 

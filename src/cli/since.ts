@@ -1,6 +1,6 @@
 // «Since when», as people write it: an event’s id, a moment, or how long ago.
 
-import { isCalendarDate, parseInstant } from '../core/time/index.ts'
+import { isCalendarDate, parseInstant } from '../core/foundation/time/index.ts'
 import { usageError } from './failure.ts'
 
 const UNITS: Readonly<Record<string, number>> = {

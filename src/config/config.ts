@@ -2,8 +2,8 @@
 // settings that may hold secrets are never repeated.
 
 import { getHeapStatistics } from 'node:v8'
-import type { TenantLimits } from '../core/access/index.ts'
-import { ROLES, type Role } from '../core/node/index.ts'
+import type { TenantLimits } from '../core/access/callers/index.ts'
+import { ROLES, type Role } from '../core/queue/node-role/index.ts'
 import { findPlaintext } from './plaintext.ts'
 import {
   CLIENT_SETTINGS,

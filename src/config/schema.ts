@@ -5,17 +5,17 @@
 
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
-import { parseOutboundEntry } from '../core/guard/index.ts'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
-import { parseStreamEntry, type StreamEntry } from '../core/inlet/index.ts'
-import { parseRoles, ROLES, type Role } from '../core/node/index.ts'
+import { parseOutboundEntry } from '../core/access/network/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import { parseStreamEntry, type StreamEntry } from '../core/ingest/bus-message/index.ts'
+import { parseRoles, ROLES, type Role } from '../core/queue/node-role/index.ts'
 import {
   isEnvEntry,
   isSimpleMasterKey,
   parseMasterKey,
   RESERVED_ENV,
   weaknessOf,
-} from '../core/secret/index.ts'
+} from '../core/secrets/index.ts'
 import { PLAINTEXT, type Plaintext } from './plaintext.ts'
 import { parseDuration, parseSize } from './units.ts'
 

@@ -2,10 +2,14 @@
 // its samples and one call of this.
 
 import { describe, expect, test } from 'vitest'
-import { compileSchema } from '../core/catalog/index.ts'
-import type { OperationDocument, OperationRequest, ProviderDocument } from '../core/definition/index.ts'
+import { compileSchema } from '../core/definitions/catalog/index.ts'
+import type {
+  OperationDocument,
+  OperationRequest,
+  ProviderDocument,
+} from '../core/definitions/documents/index.ts'
 import { compileExpression, compileShape } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { type ConnectorSamples, inboundConformance } from './inbound.conformance.ts'
 import { outboundConformance } from './outbound.conformance.ts'
 

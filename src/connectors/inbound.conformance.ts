@@ -2,15 +2,15 @@
 // names the event.
 
 import { describe, expect, test } from 'vitest'
-import type { ProviderDocument, SourceDocument, VerifyDocument } from '../core/definition/index.ts'
-import { hashText } from '../core/definition/index.ts'
+import type { ProviderDocument, SourceDocument, VerifyDocument } from '../core/definitions/documents/index.ts'
+import { hashText } from '../core/foundation/hash/index.ts'
 import {
   compileSource,
   MAPPINGS,
   type MappingName,
   signRequest,
   verifySignature,
-} from '../core/source/index.ts'
+} from '../core/ingest/source/index.ts'
 import type { ConnectorSamples } from './samples.fixture.ts'
 
 export type { ConnectorSamples } from './samples.fixture.ts'

@@ -1,7 +1,7 @@
 // The providers that come with Millrace: one manifest per folder, in the same form as what users write with `kind: Provider`. They are
 // always in force, and their names are taken.
 
-import type { ProviderDocument } from '../core/definition/index.ts'
+import type { ProviderDocument } from '../core/definitions/documents/index.ts'
 import { email } from './email/manifest.ts'
 import { github } from './github/manifest.ts'
 import { gitlab } from './gitlab/manifest.ts'

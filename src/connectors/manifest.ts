@@ -9,10 +9,10 @@ import type {
   OperationRequest,
   ProviderDocument,
   Refinement,
-} from '../core/definition/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { SECOND } from '../core/time/index.ts'
+} from '../core/definitions/documents/index.ts'
+import type { FailureClass } from '../core/failures/failure/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { SECOND } from '../core/foundation/time/index.ts'
 
 type RequestManifest = Pick<OperationRequest, 'method' | 'path'> &
   Partial<Pick<OperationRequest, 'query' | 'headers'>>

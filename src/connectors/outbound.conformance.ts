@@ -5,19 +5,23 @@ import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { makeVendor, type VendorApi, type VendorReply } from '../../test/support/vendor-api/index.ts'
 import { makeHttpClient } from '../adapters/http-undici/index.ts'
-import { parseResponse } from '../core/action/index.ts'
+import { applyValue } from '../core/connections/credential/index.ts'
+import {
+  type OperationDocument,
+  operationOf,
+  type ProviderDocument,
+} from '../core/definitions/documents/index.ts'
+import { parseResponse } from '../core/effects/action/index.ts'
 import {
   type CompiledOperation,
   compileOperation,
   compilePath,
   type OperationScope,
   type PathRequest,
-} from '../core/action/operation.ts'
-import { applyValue } from '../core/credential/index.ts'
-import { type OperationDocument, operationOf, type ProviderDocument } from '../core/definition/index.ts'
+} from '../core/effects/action/operation.ts'
 import { compileTemplate, ExpressionError } from '../core/expression/index.ts'
-import { classifyCall, type FailureClass, parseRetryAfter } from '../core/failure/index.ts'
-import { canonicalJson, type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import { classifyCall, type FailureClass, parseRetryAfter } from '../core/failures/failure/index.ts'
+import { canonicalJson, type JsonValue, parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { HttpClient, HttpOutcome } from '../ports/http-client.ts'
 import type { AnswerSample, ConnectorSamples, OperationSample } from './samples.fixture.ts'
 

@@ -1,8 +1,8 @@
 // What a connector's test says of its vendor, beside the manifest: what requests look like there, and what answers.
 
 import type { LimitDialect, VendorReply } from '../../test/support/vendor-api/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { FailureClass } from '../core/failures/failure/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 
 export interface OperationSample {
   /** Left out: the first example of its schema. */

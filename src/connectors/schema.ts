@@ -1,6 +1,6 @@
 // JSON Schemas of what operations take and give, in few words. They are data like the rest of a manifest.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 
 type Schema = { readonly [keyword: string]: JsonValue }
 type Fields = Readonly<Record<string, Schema>>

@@ -1,10 +1,10 @@
 // What `check` says about an action, wherever it stands: that it does one thing, with what belongs to it, and that what it names is there.
 // Reads it as it was written, sound or not.
 
+import { matchesPattern, parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { compileCron } from '../core/schedule/index.ts'
-import { matchesPattern, parsePattern, parseSubject } from '../core/subject/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { compileCron } from '../core/ingest/schedule/index.ts'
 import { checkAuth, checkProbeHost } from './auth.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'

@@ -1,7 +1,7 @@
 // What `check` says about addresses that a credential is sent to: where the node may not call, and who could read it on the way.
 
-import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 

@@ -1,7 +1,7 @@
 // What `check` says about an agent beyond its single fields.
 
-import { compileSchema } from '../core/catalog/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { compileSchema } from '../core/definitions/catalog/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkAuth } from './auth.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection } from './operations.ts'

@@ -1,6 +1,6 @@
 // Inline auth and `{{ secret('…') }}`: where they may stand, and what is said where they may not.
 import { describe, expect, test } from 'vitest'
-import { hashDocument, languageOf } from '../core/definition/index.ts'
+import { hashDocument, languageOf } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './compile.ts'
 
 const check = (text: string, more: object = {}) =>

@@ -1,6 +1,6 @@
 // What `check` says about inline auth: one way in, a secret that may be named here, and nothing beside it that says the same.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkSecrets } from './secrets.ts'
 import { listed } from './suggest.ts'

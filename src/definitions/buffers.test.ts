@@ -1,8 +1,8 @@
 // Pace, order and gathering as they are written: the normal form, names in scope, and what `check` says (docs/spec/definitions.md).
 
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type RouteDocument } from '../core/definition/index.ts'
-import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
+import { hashDocument, type RouteDocument } from '../core/definitions/documents/index.ts'
+import { DAY, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { compileDefinitions, type Finding } from './index.ts'
 
 const functions = () => 'sha256:code'

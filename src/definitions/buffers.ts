@@ -2,7 +2,7 @@
 // Reads the route as it was written, sound or not.
 
 import { formatDuration, isSameFormula, parseDuration, readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Remark } from './finding.ts'
 import { changeOf, isTelling } from './key-words.ts'
 import { MAX_WAIT_MS } from './resolve.ts'

@@ -5,7 +5,7 @@ import type {
   AgentDocument,
   DefinitionDocument,
   WorkflowDocument,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { compileTemplate } from '../core/expression/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'

@@ -1,17 +1,17 @@
 // What `check` says about routes together, and against what is in force: keys that meet in the ledger, a formula that changed,
 // how long the ledger remembers, who must be alone. Works on sound documents.
 
-import { publishedBy } from '../core/catalog/index.ts'
+import { publishedBy } from '../core/definitions/catalog/index.ts'
 import {
   type DefinitionDocument,
   RETENTION_MS,
   type RouteDocument,
   type WorkflowDocument,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { patternsMeet } from '../core/events/subject/index.ts'
 import { type FormulaStart, formatDuration, isSameFormula, readFormula } from '../core/expression/index.ts'
-import { ledgerNeeds, sumOf } from '../core/retention/index.ts'
-import { patternsMeet } from '../core/subject/index.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
+import { ledgerNeeds, sumOf } from '../core/store/retention/index.ts'
 import type { BundleWorkflow } from './bundle-workflows.ts'
 import type { FieldPath, Remark } from './finding.ts'
 

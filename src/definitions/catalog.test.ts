@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const deps = { functions: () => 'sha256:a' }

@@ -1,11 +1,11 @@
 // What `check` says about subjects and schemas: a route that waits for what nobody can publish, and a catalog that is wrong
 // about its own examples.
 
-import { CANONICAL_SOURCE } from '../core/canonical/index.ts'
-import { compileSchema, PUBLISHED_BY_MILLRACE, publishedBy } from '../core/catalog/index.ts'
-import type { DefinitionDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { makeTrie, parsePattern, parseSubject } from '../core/subject/index.ts'
+import { compileSchema, PUBLISHED_BY_MILLRACE, publishedBy } from '../core/definitions/catalog/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
+import { CANONICAL_SOURCE } from '../core/events/canonical/index.ts'
+import { makeTrie, parsePattern, parseSubject } from '../core/events/subject/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closestSubject } from './suggest.ts'
 

@@ -1,10 +1,10 @@
 // One check as data: what it is given, what it asks on the way, and what it finds. Nothing here is a function or a class, so that the
 // check may run on another thread than the one that knows the answers.
 
-import type { DefinitionDocument, ProfileDocument } from '../core/definition/index.ts'
-import { makeOutboundPolicy } from '../core/guard/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { type EnvNames, isEnvReadable } from '../core/secret/index.ts'
+import { makeOutboundPolicy } from '../core/access/network/index.ts'
+import type { DefinitionDocument, ProfileDocument } from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { type EnvNames, isEnvReadable } from '../core/secrets/index.ts'
 import {
   type CheckedIntegration,
   checkIntegration,

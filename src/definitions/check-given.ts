@@ -1,8 +1,8 @@
 // One document that comes through the API: the same language, as fields of a request instead of a file. What is found names the field
 // that it is about; a field that is null is as if it were left out.
 
-import type { DefinitionDocument } from '../core/definition/index.ts'
-import { copyPlain, type JsonValue } from '../core/json/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
+import { copyPlain, type JsonValue } from '../core/foundation/json/index.ts'
 import { type CompileDeps, compileDefinitions } from './compile.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
 import { importSubscription } from './import-subscriptions.ts'

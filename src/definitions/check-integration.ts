@@ -1,7 +1,11 @@
 // A provider, a connection or a credential that comes through the API: checked as if it stood in a file, and applied as a definition of
 // the API with what was written as its text.
 
-import type { ConnectionDocument, CredentialDocument, ProviderDocument } from '../core/definition/index.ts'
+import type {
+  ConnectionDocument,
+  CredentialDocument,
+  ProviderDocument,
+} from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
 import type { CompileDeps, Definition } from './compile.ts'
 import { RULES } from './finding.ts'

@@ -1,7 +1,7 @@
 // A subscription that comes through the API: the same language, as fields of a request instead of a file. What is found
 // names the field that it is about; and a change of single fields makes a whole that is checked like any other.
 
-import type { SubscriptionDocument } from '../core/definition/index.ts'
+import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
 import type { CompileDeps } from './compile.ts'
 

@@ -1,7 +1,7 @@
 // Where in the text of a file a definition, or one of its fields, is written. The text is not parsed: the name is looked
 // for, then the fields from there. Where nothing is found it is the export, or the beginning of the file.
 
-import type { CodeExport } from '../core/function/index.ts'
+import type { CodeExport } from '../core/effects/function/index.ts'
 import type { FieldPath } from './finding.ts'
 
 export function findInCode(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseJson } from '../core/json/index.ts'
+import { parseJson } from '../core/foundation/json/index.ts'
 import { readCode } from './code.ts'
 
 test('a number in its exact digits stays one, in the document and in what is shown of it', () => {

@@ -2,11 +2,11 @@
 // other file, and go the same way. What is special is where a finding points: a value does not remember its place, so
 // that it is looked for in the text.
 
+import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/effects/function/index.ts'
+import { parsePattern } from '../core/events/subject/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/function/index.ts'
-import { isNumber, type JsonValue } from '../core/json/index.ts'
-import { parsePattern } from '../core/subject/index.ts'
-import { MINUTE } from '../core/time/index.ts'
+import { isNumber, type JsonValue } from '../core/foundation/json/index.ts'
+import { MINUTE } from '../core/foundation/time/index.ts'
 import { findInCode } from './code-places.ts'
 import { documentNameFault } from './fields.ts'
 import { type Finding, type Remark, RULES, type RuleName } from './finding.ts'

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { hashBundle, hashDocument } from '../core/definition/index.ts'
+import { hashBundle, hashDocument } from '../core/definitions/documents/index.ts'
 import { compileTemplate } from '../core/expression/index.ts'
 import type { Finding } from './finding.ts'
 import { compileDefinitions, RULES } from './index.ts'

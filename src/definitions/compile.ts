@@ -1,14 +1,14 @@
 // One way in: from files to checked documents, with every finding at once.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
+import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type {
   AgentDocument,
   Authored,
   DefinitionDocument,
   ProfileDocument,
   ProviderDocument,
-} from '../core/definition/index.ts'
-import type { OutboundPolicy } from '../core/guard/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { tellBundle, tellMigrations } from './bundle.ts'
 import { tellAction, tellWorkflows } from './bundle-workflows.ts'
 import { tellUnpublished } from './catalog.ts'

@@ -1,9 +1,9 @@
 // What `check` says about connections and credentials beyond their single fields: that they fit their provider and each other. Reads them
 // as they were written, sound or not.
 
-import { compileSchema } from '../core/catalog/index.ts'
-import type { AuthModel, ProviderDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { compileSchema } from '../core/definitions/catalog/index.ts'
+import type { AuthModel, ProviderDocument } from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkVendorAddress } from './addresses.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { accountIn, checkKnown, type Fields, fieldsOf, hasTemplate, isMap } from './integrations.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hashDocument } from '../core/definition/index.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
 import { renderDefinitions } from './documentation.ts'
 import { compileDefinitions, makeJsonSchema } from './index.ts'
 import { findMeaning, MEANINGS } from './meanings.ts'

@@ -3,6 +3,8 @@
 // A check reports through `params`, which issues.ts turns into remarks.
 
 import { z } from 'zod'
+import { readTarget } from '../core/access/network/index.ts'
+import { parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import {
   compileCondition,
   compileExpression,
@@ -14,10 +16,8 @@ import {
   parseDuration,
   parseSize,
 } from '../core/expression/index.ts'
-import { readTarget } from '../core/guard/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { isSecretName, OWN_SECRETS, SECRET_NAME } from '../core/secret/index.ts'
-import { parsePattern, parseSubject } from '../core/subject/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { isSecretName, OWN_SECRETS, SECRET_NAME } from '../core/secrets/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
 import { ELEMENT_NAME, isReserved } from './roots.ts'
 

@@ -1,6 +1,6 @@
 // What `check` reports. The rules are listed in docs/spec/definitions.md; an id is never reused.
 
-import type { TraceStep } from '../core/analysis/index.ts'
+import type { TraceStep } from '../core/workflows/analysis/index.ts'
 
 export interface Finding {
   readonly severity: 'error' | 'warning' | 'info'

@@ -1,7 +1,7 @@
 // What people write first, and what they are told.
 
 import { describe, expect, test } from 'vitest'
-import { hashDocument } from '../core/definition/index.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 function check(text: string) {

@@ -2,7 +2,7 @@
 
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import { FILE_BYTES_MAX } from './read.ts'
 import type { DefinitionFile } from './source-text.ts'
 

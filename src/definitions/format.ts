@@ -1,6 +1,6 @@
 // Findings for a terminal: place, message, the line with a caret under it, and what to write.
 
-import { showTrace } from '../core/analysis/index.ts'
+import { showTrace } from '../core/workflows/analysis/index.ts'
 import type { Finding } from './finding.ts'
 import type { DefinitionFile } from './source-text.ts'
 

@@ -1,7 +1,7 @@
 // Who may send to a source and what it answers, as far as a schema of single fields cannot say it.
 
-import { parseAllowed, vendorNames } from '../core/guard/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { parseAllowed, vendorNames } from '../core/access/network/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
 

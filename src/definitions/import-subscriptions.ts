@@ -1,7 +1,7 @@
 // A subscription in the spelling of older documents: `kind: WebhookSubscription`, with an endpoint, event types and the reference of a
 // secret. Rewritten before anything is checked, as workflows are (import.ts).
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { type Imported, moved, type Rewriting, rewritten } from './import-origins.ts'
 import type { ReadDocument } from './read.ts'
 

@@ -1,7 +1,7 @@
 // Other spellings of a workflow, as older documents have them: `id`, `initial_place`, `trigger` with a type, lists of places and
 // transitions, mappings. Rewritten before anything is checked, with places kept, so that the same workflow has the same hash.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { type Imported, moved, type Rewriting, rewritten } from './import-origins.ts'
 import type { ReadDocument } from './read.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
+import { makeOutboundPolicy } from '../core/access/network/index.ts'
 import {
   type ConnectionDocument,
   type CredentialDocument,
@@ -7,8 +8,7 @@ import {
   hashDocument,
   type ProviderDocument,
   type RouteDocument,
-} from '../core/definition/index.ts'
-import { makeOutboundPolicy } from '../core/guard/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { type CompileDeps, checkIntegration, compileDefinitions, patchIntegration } from './index.ts'
 
 function compile(text: string, deps: Partial<CompileDeps> = {}) {

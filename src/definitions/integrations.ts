@@ -2,8 +2,8 @@
 // them, and the providers that come with Millrace.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
-import type { AuthModel, DefinitionDocument, ProviderDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { AuthModel, DefinitionDocument, ProviderDocument } from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
 import { resolveProvider } from './resolve-providers.ts'
 import { type ProviderInput, SCHEMAS } from './schema.ts'

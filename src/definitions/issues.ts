@@ -1,7 +1,7 @@
 // From what the schema found to remarks in the words of the language, with suggestions.
 
 import { z } from 'zod'
-import { isNumeral, type JsonValue } from '../core/json/index.ts'
+import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { type Kind, SCHEMAS, schemaFor } from './schema.ts'

@@ -1,7 +1,7 @@
 // Where `hmac` cannot be used: in what is written for every tenant, or is read where no tenant's key is.
 
 import { mayUseHmac } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
 /** Texts for people. */

@@ -1,7 +1,7 @@
 // What `check` says about keys, rule by rule (docs/spec/keys.md): each row shows a formula that is told of, and one beside it that is not.
 
 import { describe, expect, test } from 'vitest'
-import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions, type Finding, formatFindings } from './index.ts'
 
 const functions = () => 'sha256:code'

@@ -1,9 +1,9 @@
 // What `check` says about the key of a route, and about the reference of an upsert, by their formulas alone (docs/spec/keys.md).
 // Reads the route as it was written, sound or not.
 
-import { OWN_KEY_PREFIX } from '../core/action/index.ts'
+import { OWN_KEY_PREFIX } from '../core/effects/action/index.ts'
 import { type Formula, type FormulaRead, readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { changeOf, isChangingPart, isOperationPart, isTelling, isVersionPart, lifeOf } from './key-words.ts'
 import { scopeOf } from './roots.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hashDocument } from '../core/definition/index.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const action = (headers: string) =>

@@ -1,8 +1,8 @@
 // Credentials that stand in a definition in clear text: definitions are read by many, and go into repositories.
 
-import type { DefinitionDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { findLiterals, USER_INFO_WHAT } from '../core/secret/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { findLiterals, USER_INFO_WHAT } from '../core/secrets/index.ts'
 import type { Remark } from './finding.ts'
 
 type Fields = { readonly [key: string]: JsonValue }

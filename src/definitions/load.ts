@@ -1,6 +1,6 @@
 // A folder of definitions, from disk to what can be put in force: one step for the start, the watch and the commands.
 
-import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/function/index.ts'
+import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/effects/function/index.ts'
 import { type ReadCode, readCode } from './code.ts'
 import { type CompileDeps, type Compiled, compileDefinitions, type Definition } from './compile.ts'
 import { compareFindings, type Finding } from './finding.ts'

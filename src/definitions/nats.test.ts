@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceDocument } from '../core/definition/index.ts'
-import type { StreamList } from '../core/inlet/index.ts'
+import type { SourceDocument } from '../core/definitions/documents/index.ts'
+import type { StreamList } from '../core/ingest/bus-message/index.ts'
 import { compileDefinitions, streamsOf } from './index.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })

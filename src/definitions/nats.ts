@@ -1,10 +1,10 @@
 // What a source takes from NATS, as far as a schema of single fields cannot say it.
 
-import type { DefinitionDocument, SourceDocument } from '../core/definition/index.ts'
-import { mayReadAnyStream, mayReadStream, type StreamList } from '../core/inlet/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { BUS_PREFIX } from '../core/outbox/index.ts'
-import { parsePattern, patternsMeet } from '../core/subject/index.ts'
+import type { DefinitionDocument, SourceDocument } from '../core/definitions/documents/index.ts'
+import { parsePattern, patternsMeet } from '../core/events/subject/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { mayReadAnyStream, mayReadStream, type StreamList } from '../core/ingest/bus-message/index.ts'
+import { BUS_PREFIX } from '../core/store/outbox/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
 type Fields = { readonly [key: string]: JsonValue }

@@ -1,7 +1,7 @@
 // What the analysis of its net says about a workflow, at the places and transitions that it is about (docs/spec/analysis.md).
 
-import { type Analysis, analyse, type Defect, MARKINGS_MAX } from '../core/analysis/index.ts'
-import type { WorkflowDocument } from '../core/definition/index.ts'
+import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
+import { type Analysis, analyse, type Defect, MARKINGS_MAX } from '../core/workflows/analysis/index.ts'
 import type { FieldPath, Finding } from './finding.ts'
 import type { ReadDocument } from './read.ts'
 import { FINDINGS_MAX } from './source-text.ts'

@@ -1,9 +1,13 @@
 // What `check` says about calls on a connection: operations that are named, what they are given, and addresses behind a connection's own.
 // Reads actions as they were written, sound or not.
 
-import { compileSchema } from '../core/catalog/index.ts'
-import { type OperationDocument, operationOf, type ProviderDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { compileSchema } from '../core/definitions/catalog/index.ts'
+import {
+  type OperationDocument,
+  operationOf,
+  type ProviderDocument,
+} from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { ABSOLUTE } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import {

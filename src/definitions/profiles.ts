@@ -1,8 +1,8 @@
 // Profiles by name: whether there is one of the sort that a field wants, and what a Profile document must hold.
 
-import { DRAIN_PROFILES, type ProfileDocument } from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { RETRY_PROFILES } from '../core/retry/index.ts'
+import { DRAIN_PROFILES, type ProfileDocument } from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
 

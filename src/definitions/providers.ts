@@ -2,7 +2,7 @@
 // parts name is there. Reads it as it was written, sound or not.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkVendorAddress } from './addresses.ts'
 import { checkJsonSchema } from './agents.ts'
 import { reads } from './buffers.ts'

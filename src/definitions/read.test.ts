@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Numeral } from '../core/json/index.ts'
+import { Numeral } from '../core/foundation/json/index.ts'
 import { compileDefinitions, readDocuments } from './index.ts'
 
 const read = (text: string, path = 'a.yaml') => readDocuments([{ path, text }])

@@ -2,7 +2,7 @@
 // Not its job: what the values mean.
 
 import { type Document, isScalar, parseAllDocuments } from 'yaml'
-import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
+import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import type { Finding, Remark } from './finding.ts'
 import { locate, startOf } from './places.ts'
 import {

@@ -2,7 +2,7 @@
 // Reads values as they were written, sound or not, so that every finding comes in one run.
 
 import { compileTemplate } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkRouteAction } from './actions.ts'
 import { checkAgent } from './agents.ts'
 import { checkBuffers } from './buffers.ts'

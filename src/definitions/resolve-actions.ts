@@ -8,12 +8,12 @@ import type {
   ProviderDocument,
   UpsertActionDocument,
   UpsertCallDocument,
-} from '../core/definition/index.ts'
-import { operationOf } from '../core/definition/index.ts'
-import { assert } from '../core/errors/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { operationOf } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { SECOND } from '../core/time/index.ts'
+import { assert } from '../core/foundation/errors/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { SECOND } from '../core/foundation/time/index.ts'
 import { resolveAuth } from './resolve-auth.ts'
 import type { ActionInput, HttpInput, UpsertInput } from './schema-actions.ts'
 

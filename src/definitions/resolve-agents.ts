@@ -1,9 +1,9 @@
 // The normal form of an agent. Whoever uses it has it in its own document (resolve-actions.ts), and so pinned.
 
-import type { AgentDocument } from '../core/definition/index.ts'
+import type { AgentDocument } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { MINUTE } from '../core/time/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { MINUTE } from '../core/foundation/time/index.ts'
 import { type Known, resolveRetry } from './resolve.ts'
 import { resolveAuth } from './resolve-auth.ts'
 import { resolveSecret } from './resolve-secrets.ts'

@@ -1,7 +1,7 @@
 // The normal form of inline auth.
 
-import type { AuthDocument } from '../core/definition/index.ts'
-import { assert } from '../core/errors/index.ts'
+import type { AuthDocument } from '../core/definitions/documents/index.ts'
+import { assert } from '../core/foundation/errors/index.ts'
 import { resolveSecret, type SecretPlaceInput } from './resolve-secrets.ts'
 
 export interface AuthInput {

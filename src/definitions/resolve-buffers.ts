@@ -10,9 +10,9 @@ import {
   type RouteDocument,
   USUAL_CIRCUIT,
   usualBurst,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import { MINUTE, SECOND } from '../core/time/index.ts'
+import { MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { USUAL_ELEMENT } from './roots.ts'
 import type { RouteInput } from './schema.ts'
 import type { CircuitInput, DrainInput, RateInput } from './schema-buffers.ts'

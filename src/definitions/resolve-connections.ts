@@ -10,9 +10,9 @@ import {
   ROTATION_COOL_DOWN_MS,
   ROTATION_OVERLAP_MS,
   USUAL_CIRCUIT,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { resolveCircuitInline } from './resolve-buffers.ts'
 import { resolveBucket, withoutSlash } from './resolve-providers.ts'
 import { resolveSecret } from './resolve-secrets.ts'

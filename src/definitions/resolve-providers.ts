@@ -10,10 +10,10 @@ import {
   type OperationRequest,
   type ProviderDocument,
   usualBurst,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { SECOND } from '../core/time/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { SECOND } from '../core/foundation/time/index.ts'
 import { isIdempotentMethod, PROBE_AFTER_MS } from './resolve-actions.ts'
 import type { ProviderInput } from './schema.ts'
 import type { RateInput } from './schema-buffers.ts'

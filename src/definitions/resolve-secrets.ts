@@ -1,7 +1,7 @@
 // The normal form of where a secret is.
 
-import type { SecretRef } from '../core/definition/index.ts'
-import { assert } from '../core/errors/index.ts'
+import type { SecretRef } from '../core/definitions/documents/index.ts'
+import { assert } from '../core/foundation/errors/index.ts'
 
 export interface SecretPlaceInput {
   readonly env?: string | undefined

@@ -1,10 +1,10 @@
 // The normal form of a subscription. What is not written, or says what holds anyway, is left out of it where its type allows.
 
-import { DISABLE_AFTER_MS, type SubscriptionDocument } from '../core/definition/index.ts'
+import { DISABLE_AFTER_MS, type SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { RETRY_PROFILES } from '../core/retry/index.ts'
-import { SECOND } from '../core/time/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { SECOND } from '../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import { type Known, MAX_WAIT_MS, resolveRetry } from './resolve.ts'
 import { resolveAuth } from './resolve-auth.ts'
 import { resolveRate } from './resolve-buffers.ts'

@@ -1,9 +1,9 @@
 // The normal form of what a source may say beyond its verification and its names. What is not written is left out, so that
 // a document of an older release has the hash that it had.
 
-import { RETENTION_MS, type SourceDocument, usualBurst } from '../core/definition/index.ts'
+import { RETENTION_MS, type SourceDocument, usualBurst } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { SourceInput } from './schema.ts'
 
 type WaysIn = Pick<

@@ -7,11 +7,11 @@ import type {
   TransitionDocument,
   TriggerDocument,
   WorkflowDocument,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { RETRY_PROFILES } from '../core/retry/index.ts'
-import { HOUR, MINUTE } from '../core/time/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { HOUR, MINUTE } from '../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import { type Known, MAX_WAIT_MS, resolveRetry, retryOfAgent } from './resolve.ts'
 import { resolveAction } from './resolve-actions.ts'
 import { resolveRate } from './resolve-buffers.ts'

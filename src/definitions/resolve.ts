@@ -8,14 +8,14 @@ import type {
   SecretRef,
   SourceDocument,
   VerifyDocument,
-} from '../core/definition/index.ts'
-import { MESSAGE_SUBJECT } from '../core/definition/index.ts'
-import { assert } from '../core/errors/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { MESSAGE_SUBJECT } from '../core/definitions/documents/index.ts'
 import { parseDuration, parseSize } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { RETRY_PROFILES } from '../core/retry/index.ts'
-import { MAPPINGS } from '../core/source/index.ts'
-import { DAY, HOUR, MINUTE } from '../core/time/index.ts'
+import { assert } from '../core/foundation/errors/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { DAY, HOUR, MINUTE } from '../core/foundation/time/index.ts'
+import { MAPPINGS } from '../core/ingest/source/index.ts'
+import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import { type KnownFunctions, resolveAction } from './resolve-actions.ts'
 import { type Profiles, resolveBuffers, resolveDrainInline, resolveRateInline } from './resolve-buffers.ts'
 import { resolveSecret } from './resolve-secrets.ts'

@@ -1,6 +1,6 @@
 // What `check` says about retries, wherever they stand.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
 import type { Surroundings } from './surroundings.ts'

@@ -1,6 +1,6 @@
 // Which names expressions see, by place. What `each` and `batch` bring depends on the route: its schema is made for them.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 
 export const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
 export const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const

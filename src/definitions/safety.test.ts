@@ -2,10 +2,10 @@
 // value; and a formula that goes on for too long is stopped.
 
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../core/definition/index.ts'
-import type { Envelope } from '../core/event/index.ts'
+import type { RouteDocument } from '../core/definitions/documents/index.ts'
+import type { Envelope } from '../core/events/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
-import { callScope, compileRoute, itemScope, type Route } from '../core/route/index.ts'
+import { callScope, compileRoute, itemScope, type Route } from '../core/routing/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const SECRET = 'hunter2-4711'

@@ -1,6 +1,6 @@
 // When a source fires, as far as a schema of single fields cannot say it.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkCron } from './actions.ts'
 import type { Remark } from './finding.ts'
 

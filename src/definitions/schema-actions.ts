@@ -1,8 +1,8 @@
 // What a route or a step of a workflow may do, as it is written. Made for the names in scope there (roots.ts).
 
 import { z } from 'zod'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import {
   authPlace,
   duration,

@@ -1,7 +1,7 @@
 // An agent as it is written: a model behind an endpoint that speaks the OpenAI protocol, and what it is told.
 
 import { z } from 'zod'
-import { MINUTE, SECOND } from '../core/time/index.ts'
+import { MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import {
   authPlace,
   duration,

@@ -2,7 +2,7 @@
 // schema of a Route; profiles share the policies.
 
 import { z } from 'zod'
-import { DAY, HOUR, SECOND } from '../core/time/index.ts'
+import { DAY, HOUR, SECOND } from '../core/foundation/time/index.ts'
 import { duration, elementName, formula, literal, oneOf, pick, reference } from './fields.ts'
 import { EVENT_ROOTS, itemRoots, type RouteScope } from './roots.ts'
 

@@ -2,7 +2,7 @@
 // document for each environment; a node takes the one of its own.
 
 import { z } from 'zod'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { duration, literal, oneOf, partName, reference, secretPlace, sends, url, username } from './fields.ts'
 import { circuitPolicy, ratePolicy } from './schema-buffers.ts'
 import { authModel } from './schema-providers.ts'

@@ -9,10 +9,10 @@ import {
   PLAIN_SCHEMES,
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
-} from '../core/definition/index.ts'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
-import { MAPPING_NAMES } from '../core/source/index.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../core/time/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
+import { MAPPING_NAMES } from '../core/ingest/source/index.ts'
 import {
   duration,
   headerName,

@@ -1,9 +1,9 @@
 // A subscription as it is written: whose endpoint gets which of our events, and how.
 
 import { z } from 'zod'
-import { SIGNINGS } from '../core/definition/index.ts'
-import { isReservedHeader } from '../core/subscription/index.ts'
-import { DAY, MINUTE, SECOND } from '../core/time/index.ts'
+import { SIGNINGS } from '../core/definitions/documents/index.ts'
+import { DAY, MINUTE, SECOND } from '../core/foundation/time/index.ts'
+import { isReservedHeader } from '../core/webhooks/subscription/index.ts'
 import {
   authPlace,
   condition,

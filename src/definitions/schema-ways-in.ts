@@ -2,7 +2,7 @@
 // what becomes of it. Spread into the schema of a Source.
 
 import { z } from 'zod'
-import { DAY, HOUR } from '../core/time/index.ts'
+import { DAY, HOUR } from '../core/foundation/time/index.ts'
 import {
   condition,
   duration,

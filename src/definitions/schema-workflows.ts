@@ -1,8 +1,8 @@
 // A workflow as it is written: places, transitions and triggers, each by its name. resolve-workflows.ts makes its normal form.
 
 import { z } from 'zod'
-import { FIRE_MODES, PLACE_TYPES } from '../core/definition/index.ts'
-import { DAY, SECOND } from '../core/time/index.ts'
+import { FIRE_MODES, PLACE_TYPES } from '../core/definitions/documents/index.ts'
+import { DAY, SECOND } from '../core/foundation/time/index.ts'
 import {
   condition,
   documentName,

@@ -7,10 +7,10 @@ import {
   PLAIN_SCHEMES,
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
-} from '../core/definition/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import { MAPPING_NAMES } from '../core/source/index.ts'
-import { DAY, SECOND } from '../core/time/index.ts'
+} from '../core/definitions/documents/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { DAY, SECOND } from '../core/foundation/time/index.ts'
+import { MAPPING_NAMES } from '../core/ingest/source/index.ts'
 import {
   address,
   condition,

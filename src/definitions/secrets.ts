@@ -1,7 +1,7 @@
 // What `check` says about where a secret is: one place, that may be named here, and whether something is there by now.
 
-import type { JsonValue } from '../core/json/index.ts'
-import { isSecretName, namedSecrets } from '../core/secret/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { isSecretName, namedSecrets } from '../core/secrets/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 

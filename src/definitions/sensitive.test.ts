@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../core/definition/index.ts'
+import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const SOURCE = `kind: Source

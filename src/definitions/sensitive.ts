@@ -1,15 +1,15 @@
 // Sensitive paths as written: whether they can be read, and which formulas would bring what they hide to a place that is
 // kept in clear.
 
-import { clearPaths, readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
 import {
   findClearRead,
   findClearReads,
   parseSensitivePath,
   type SensitivePath,
-} from '../core/sensitive/index.ts'
-import { MAPPINGS } from '../core/source/index.ts'
+} from '../core/events/sensitive/index.ts'
+import { clearPaths, readFormula } from '../core/expression/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import { MAPPINGS } from '../core/ingest/source/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
 type Fields = { readonly [key: string]: JsonValue }

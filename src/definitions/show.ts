@@ -1,8 +1,8 @@
 // A document as YAML where nobody wrote one: its normal form, with what is null left out; or what somebody gave in another form.
 
 import { type ScalarTag, stringify } from 'yaml'
-import type { DefinitionDocument } from '../core/definition/index.ts'
-import { isNumeral, type JsonValue } from '../core/json/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
+import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
 
 /** Written only: definitions are read by the standard tags. */
 const NUMERALS: ScalarTag = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type SubscriptionDocument } from '../core/definition/index.ts'
-import { makeOutboundPolicy } from '../core/guard/index.ts'
+import { makeOutboundPolicy } from '../core/access/network/index.ts'
+import { hashDocument, type SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { type CompileDeps, checkSubscription, compileDefinitions, patchSubscription } from './index.ts'
 
 const FUNCTIONS = { functions: () => null }

@@ -1,9 +1,9 @@
 // What `check` says about a subscription beyond its single fields. Reads it as it was written, sound or not.
 
-import type { DefinitionDocument, SubscriptionDocument } from '../core/definition/index.ts'
+import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
+import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
-import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/guard/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkAuth } from './auth.ts'
 import { checkGroups, reads } from './buffers.ts'
 import { type Finding, type Remark, RULES } from './finding.ts'

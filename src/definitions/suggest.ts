@@ -1,6 +1,6 @@
 // «Did you mean …?» and the quotes that YAML needs.
 
-import { closest, editDistance } from '../core/text/index.ts'
+import { closest, editDistance } from '../core/foundation/text/index.ts'
 
 export { closest }
 

@@ -1,6 +1,6 @@
 // What the checks of one document know of everything beside it.
 
-import type { OutboundPolicy } from '../core/guard/index.ts'
+import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
 import type { ReadableStreams } from './nats.ts'
 import type { KnownProfile } from './profiles.ts'

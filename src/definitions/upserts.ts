@@ -1,6 +1,6 @@
 // What `check` says about an upsert: whether what it finds is what it makes.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { reads } from './buffers.ts'
 import type { Remark } from './finding.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'

@@ -11,7 +11,7 @@ import {
   type ParsedNode,
   type Scalar,
 } from 'yaml'
-import { type JsonValue, NUMERAL_BOUNDS, plainNumber, readNumeral } from '../core/json/index.ts'
+import { type JsonValue, NUMERAL_BOUNDS, plainNumber, readNumeral } from '../core/foundation/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { keyText, type Node, startOf } from './places.ts'
 import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'

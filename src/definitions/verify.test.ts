@@ -7,7 +7,7 @@ import {
   type SourceDocument,
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
-} from '../core/definition/index.ts'
+} from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const page = readFileSync(new URL('../../docs/sources.md', import.meta.url), 'utf8')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceDocument } from '../core/definition/index.ts'
+import type { SourceDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })

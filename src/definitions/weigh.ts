@@ -1,12 +1,12 @@
 // How much there is to read, before it is read. Parsing takes a thousand times as long as looking at each character, and
 // nothing else of the node goes on meanwhile: what others send is weighed first.
 
-import type { DefinitionDocument } from '../core/definition/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { weighPatterns } from '../core/expression/index.ts'
-import { compileRoute } from '../core/route/index.ts'
-import { compileSource } from '../core/source/index.ts'
-import { compileSubscription } from '../core/subscription/index.ts'
-import { compileWorkflow } from '../core/workflow/index.ts'
+import { compileSource } from '../core/ingest/source/index.ts'
+import { compileRoute } from '../core/routing/index.ts'
+import { compileSubscription } from '../core/webhooks/subscription/index.ts'
+import { compileWorkflow } from '../core/workflows/machine/index.ts'
 import type { Finding } from './finding.ts'
 import { type DefinitionFile, makeFinding, makeSourceText } from './source-text.ts'
 

@@ -1,8 +1,8 @@
 // What `check` says about people, versions and security of a workflow.
 
-import { isPermissionName } from '../core/access/index.ts'
+import { isPermissionName } from '../core/access/callers/index.ts'
 import { compilePath } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkJsonSchema } from './agents.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { targetPath, USUAL_VERSION } from './resolve-workflows.ts'

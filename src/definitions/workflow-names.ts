@@ -1,6 +1,6 @@
 // Names of places and transitions, looked up in the workflow that they are written in.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
 

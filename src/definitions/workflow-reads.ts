@@ -2,7 +2,7 @@
 // instance can have. Reads it as it was written, sound or not.
 
 import { readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
 import { type Fields, fieldsOf, isMap } from './workflow-names.ts'

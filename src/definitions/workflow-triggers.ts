@@ -1,6 +1,6 @@
 // What `check` says about the triggers of a workflow: what belongs to which sort, and what an event finds its instance by.
 
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkCron } from './actions.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type WorkflowDocument } from '../core/definition/index.ts'
+import { hashDocument, type WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const functions = (name: string) => (name === 'work' ? 'sha256:code' : null)

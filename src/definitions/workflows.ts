@@ -2,7 +2,7 @@
 // that nothing takes or gives, undoing and failing. Reads it as it was written, sound or not (docs/spec/workflow-language.md).
 
 import { readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkAction } from './actions.ts'
 import { checkJsonSchema } from './agents.ts'
 import type { FieldPath, Remark } from './finding.ts'

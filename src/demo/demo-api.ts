@@ -1,7 +1,7 @@
 // What the API asks of the demo: only for the tenant that has it, and only while its definitions are in force.
 
-import { AppError } from '../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'
 import type { Demo } from './demo.ts'
 import type { DemoState } from './stream.ts'
 

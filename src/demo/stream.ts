@@ -1,7 +1,7 @@
 // A bounded stream of signed samples through the node's own front door, so that the console lives. One at a time; it
 // ends by count, by `stop`, or with the node.
 
-import { signRequest } from '../core/source/index.ts'
+import { signRequest } from '../core/ingest/source/index.ts'
 import { DEMO_COUNT_MAX } from './limits.ts'
 import { makeStreamSample } from './samples/index.ts'
 

@@ -10,9 +10,9 @@ import type {
   HttpActionDocument,
   RouteDocument,
   SourceDocument,
-} from '../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../core/ids/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../core/foundation/ids/index.ts'
+import type { WorkRow } from '../core/queue/work/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'

@@ -5,15 +5,15 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
-import type { HttpActionDocument, RouteDocument } from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import type { HttpActionDocument, RouteDocument } from '../core/definitions/documents/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import {
   DEFAULT_TENANT,
   type DeadLetterId,
   type EventId,
   type NodeId,
   type WorkId,
-} from '../core/ids/index.ts'
+} from '../core/foundation/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
 import { answered, CREATED, SOURCE, HTTP as WORLD_HTTP, ROUTE as WORLD_ROUTE } from './engine.fixture.ts'

@@ -1,12 +1,12 @@
 // The engine: intake, leases, claims and the runner around one store. It starts by fencing and recovering what a crash
 // left, and stops by finishing what runs.
 
-import { type DefinitionDocument, definitionId } from '../core/definition/index.ts'
-import { messageOf } from '../core/errors/index.ts'
-import { shareOf } from '../core/fairness/index.ts'
-import { makeIds, type TenantId } from '../core/ids/index.ts'
-import { type Role, roleOfConsumer } from '../core/node/index.ts'
-import type { Route } from '../core/route/index.ts'
+import { type DefinitionDocument, definitionId } from '../core/definitions/documents/index.ts'
+import { messageOf } from '../core/foundation/errors/index.ts'
+import { makeIds, type TenantId } from '../core/foundation/ids/index.ts'
+import { shareOf } from '../core/queue/fairness/index.ts'
+import { type Role, roleOfConsumer } from '../core/queue/node-role/index.ts'
+import type { Route } from '../core/routing/index.ts'
 import type { Followed } from '../ports/wakes.ts'
 import {
   type EventPlan,

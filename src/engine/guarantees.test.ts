@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type RouteDocument } from '../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId, type WorkId } from '../core/ids/index.ts'
+import { hashDocument, type RouteDocument } from '../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId, type WorkId } from '../core/foundation/ids/index.ts'
 import { type Commit, StoreError } from '../ports/store.ts'
 import { accept, CREATED, HTTP, makeWorld, PAID, ROUTE, SOURCE, workOf } from './engine.fixture.ts'
 

@@ -1,4 +1,4 @@
-export { DELIVERY_STATES, type DeliveryState } from '../core/subscription/index.ts'
+export { DELIVERY_STATES, type DeliveryState } from '../core/webhooks/subscription/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './config.ts'
 export {
   type BulkReplay,

@@ -6,8 +6,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import { isAllowed } from '../core/access/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import { isAllowed } from '../core/access/callers/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import type { Access, Caller } from '../engine/access/index.ts'
 import { neededRole } from './openapi.ts'
 

@@ -5,8 +5,8 @@
 
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
-import { type Encoding, readEncoding } from '../core/body/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { type Encoding, readEncoding } from '../core/ingest/request-body/index.ts'
 import { bodyTooLarge } from './body-limits.ts'
 import type { ByteBudget, Holding } from './byte-budget.ts'
 import { askForBody, isWaitingToSend } from './expect.ts'

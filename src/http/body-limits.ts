@@ -1,7 +1,7 @@
 // How much of a body each kind of request may send: what its fields can hold at their longest, and little more. None takes more than
 // `MILLRACE_BODY_LIMIT`.
 
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 
 const KIB = 1_024
 

@@ -7,8 +7,8 @@
 // nothing more.
 
 import type { Socket } from 'node:net'
-import { AppError } from '../core/errors/index.ts'
-import { compileNetworks } from '../core/guard/index.ts'
+import { compileNetworks } from '../core/access/network/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import { addressGroup } from './auth.ts'
 
 export interface ByteBudget {

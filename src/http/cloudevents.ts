@@ -2,8 +2,8 @@
 // `application/cloudevents-batch+json`, whose next page stands in the header `link`.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { formatStructured, fromEvent } from '../core/cloudevent/index.ts'
-import type { StoredEvent } from '../core/event/index.ts'
+import { formatStructured, fromEvent } from '../core/events/cloudevent/index.ts'
+import type { StoredEvent } from '../core/events/event/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { Page, TenantReads } from '../ports/store.ts'

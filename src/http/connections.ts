@@ -2,7 +2,7 @@
 // proxies carry the requests of many clients and are not counted; the proxy limits its own clients.
 
 import type { Socket } from 'node:net'
-import { compileNetworks } from '../core/guard/index.ts'
+import { compileNetworks } from '../core/access/network/index.ts'
 import { addressGroup } from './auth.ts'
 
 export interface Connections {

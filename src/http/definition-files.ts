@@ -1,8 +1,8 @@
 // Definitions that come over the network: read and checked beside what is in force already. Code does not come this way:
 // what runs in the node is the node's own.
 
-import { AppError } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import {
   type CheckedFiles,
   type CheckQuestions,

@@ -1,6 +1,6 @@
 // What is wrong with a document that came as fields of a request: each finding at its field.
 
-import { AppError, type ErrorCode } from '../core/errors/index.ts'
+import { AppError, type ErrorCode } from '../core/foundation/errors/index.ts'
 import type { FieldFinding } from '../definitions/index.ts'
 
 export function refuseFindings(code: ErrorCode, findings: readonly FieldFinding[]): AppError {

@@ -4,7 +4,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import { PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 
 /** Names have at most 128 characters, some of them escaped. */

@@ -8,8 +8,8 @@
 // the thing is there, and rotates its secret.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../core/json/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Begun } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { takesIdempotencyKey } from './openapi.ts'

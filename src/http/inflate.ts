@@ -6,8 +6,8 @@
 // a bomb is refused after a few chunks. What is broken or cut off is refused whole.
 
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
-import type { Encoding } from '../core/body/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { Encoding } from '../core/ingest/request-body/index.ts'
 
 /** JSON and forms shrink to a tenth, tables of zeros to a hundredth; bombs to a thousandth and less. */
 const RATIO_MAX = 200

@@ -7,9 +7,9 @@
 // engine, which lists it with its own refusals.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
-import { type Encoding, readEncoding, readMediaType } from '../core/body/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import { clientAddress, compileNetworks, publicUrl } from '../core/guard/index.ts'
+import { clientAddress, compileNetworks, publicUrl } from '../core/access/network/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { type Encoding, readEncoding, readMediaType } from '../core/ingest/request-body/index.ts'
 import type { IntakeRequest, Received } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import type { ByteBudget, Holding } from './byte-budget.ts'

@@ -1,7 +1,7 @@
 // What is wrong with a JSON body of the API, as a problem. Its sender may see the name that is there twice; no value is quoted.
 
-import { AppError } from '../core/errors/index.ts'
-import type { JsonError } from '../core/json/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { JsonError } from '../core/foundation/json/index.ts'
 
 const CODES = {
   syntax: 'not_json',

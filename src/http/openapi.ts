@@ -3,7 +3,7 @@
 
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { stringifyJson } from '../core/json/index.ts'
+import { stringifyJson } from '../core/foundation/json/index.ts'
 import { anything, boolean, ref, type Schema, SHARED, shape, string } from './schemas-answers.ts'
 
 export type NeededRole = 'open' | 'viewer' | 'operator' | 'admin' | 'node'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { AppError, ERROR_KINDS, ERRORS, type ErrorCode } from '../core/errors/index.ts'
+import { AppError, ERROR_KINDS, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import { StoreError } from '../ports/store.ts'
 import { renderErrors } from './error-documentation.ts'
 import { isOurFailure, problemHeaders, toProblem } from './problem.ts'

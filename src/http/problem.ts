@@ -3,7 +3,7 @@
 // Only an AppError's own text is shown. Whatever else was thrown is our failure: the caller gets its number, the log the
 // rest.
 
-import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
+import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import { StoreError } from '../ports/store.ts'
 import { describeFaults, type SchemaFault } from './faults.ts'
 

@@ -1,6 +1,6 @@
 // Where it matters most, nobody changes what happened or happens without saying why.
 
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from './api.ts'
 
 export function mustSayWhy(

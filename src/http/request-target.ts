@@ -2,7 +2,7 @@
 // itself, and a request has one host.
 
 import type { IncomingMessage } from 'node:http'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(\/[^#]*|\?[^#]*)?$/i
 const HOST_LENGTH = 4

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
-import { ALL_ROLES, type Role } from '../core/node/index.ts'
+import { ALL_ROLES, type Role } from '../core/queue/node-role/index.ts'
 import type { HttpApi } from './api.ts'
 import type { ShownPause } from './paused-page.ts'
 import { makeHttpServer } from './server.ts'

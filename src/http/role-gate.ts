@@ -1,8 +1,8 @@
 // Which role each path needs. A node that lacks it says so instead of doing half of it: a request that came to the wrong node is told
 // from one that asks for something that nobody has.
 
-import { AppError } from '../core/errors/index.ts'
-import type { Role } from '../core/node/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { Role } from '../core/queue/node-role/index.ts'
 import { isIngest } from './ingest.ts'
 import { pauseSentences, type ShownPause } from './paused-page.ts'
 

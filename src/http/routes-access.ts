@@ -1,8 +1,8 @@
 // GET /v1/me; POST and DELETE /v1/session; POST /v1/session/links: who the caller is, and how the console gets to be one.
 
 import type { FastifyInstance } from 'fastify'
-import { ROLES } from '../core/access/index.ts'
-import { ROLES as NODE_ROLES } from '../core/node/index.ts'
+import { ROLES } from '../core/access/callers/index.ts'
+import { ROLES as NODE_ROLES } from '../core/queue/node-role/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { addressGroup, assertOwnOrigin, baseUrl, sessionCookie } from './auth.ts'

@@ -1,12 +1,17 @@
 // The catalog: which subjects can be published, with schemas and examples, and which routes want them: GET /v1/catalog …
 
 import type { FastifyInstance } from 'fastify'
-import { findEntry, PUBLISHED_BY_MILLRACE, type Published, publishedBy } from '../core/catalog/index.ts'
-import type { RouteDocument } from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import { stringifyJson } from '../core/json/index.ts'
-import { makeTrie, parsePattern, parseSubject, patternsMeet } from '../core/subject/index.ts'
+import {
+  findEntry,
+  PUBLISHED_BY_MILLRACE,
+  type Published,
+  publishedBy,
+} from '../core/definitions/catalog/index.ts'
+import type { RouteDocument } from '../core/definitions/documents/index.ts'
+import { makeTrie, parsePattern, parseSubject, patternsMeet } from '../core/events/subject/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import { stringifyJson } from '../core/foundation/json/index.ts'
 import { closestSubject } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, type PageQuery, page, splitQuery, text } from './schemas.ts'

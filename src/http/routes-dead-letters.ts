@@ -2,12 +2,12 @@
 // discard.
 
 import type { FastifyInstance } from 'fastify'
-import type { DeadLetterReason, DeadLetterState } from '../core/dead-letter/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import { showEnvelope } from '../core/event/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { DeadLetterId, TenantId } from '../core/ids/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { showEnvelope } from '../core/events/event/index.ts'
+import type { DeadLetterReason, DeadLetterState } from '../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../core/failures/failure/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { DeadLetterId, TenantId } from '../core/foundation/ids/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { listLetters } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'

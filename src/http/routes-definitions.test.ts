@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { DefinitionDocument } from '../core/definition/index.ts'
-import { makeOutboundPolicy } from '../core/guard/index.ts'
-import { DEFAULT_TENANT } from '../core/ids/index.ts'
+import { makeOutboundPolicy } from '../core/access/network/index.ts'
+import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { PATTERNS_MAX, patternSizeOf } from '../definitions/weigh.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 

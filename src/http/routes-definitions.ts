@@ -8,11 +8,11 @@ import {
   type ControlVerb,
   type DefinitionDocument,
   type DefinitionKind,
-} from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secret/index.ts'
+} from '../core/definitions/documents/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
+import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secrets/index.ts'
 import {
   type DefinitionFile,
   diffLines,

@@ -2,10 +2,10 @@
 // POST /v1/webhooks/subscriptions/{name}/recover for what an endpoint has missed.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import { FAILURE_CLASSES, type FailureClass } from '../core/failure/index.ts'
-import type { EventId, WorkId } from '../core/ids/index.ts'
-import { SUBSCRIPTION_PREFIX } from '../core/subscription/index.ts'
+import { FAILURE_CLASSES, type FailureClass } from '../core/failures/failure/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { EventId, WorkId } from '../core/foundation/ids/index.ts'
+import { SUBSCRIPTION_PREFIX } from '../core/webhooks/subscription/index.ts'
 import {
   DELIVERY_STATES,
   type DeliveriesFilter,

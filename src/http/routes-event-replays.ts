@@ -1,9 +1,9 @@
 // POST /v1/events/replay: match events again, or say what that would do; GET /v1/events/{id}/body: what was received.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { EventId } from '../core/ids/index.ts'
-import { bytesOf } from '../core/inlet/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { EventId } from '../core/foundation/ids/index.ts'
+import { bytesOf } from '../core/ingest/bus-message/index.ts'
 import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'

@@ -1,16 +1,16 @@
 // GET /v1/events, /v1/events/{id} and /v1/unmatched: what was accepted, and everything that followed from it.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
 import {
   type EventSummary,
   editedFrom,
   letterOfEdit,
   type StoredEvent,
   showEnvelope,
-} from '../core/event/index.ts'
-import type { EventId } from '../core/ids/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+} from '../core/events/event/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { EventId } from '../core/foundation/ids/index.ts'
+import type { WorkRow } from '../core/queue/work/index.ts'
 import { readEdit } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'

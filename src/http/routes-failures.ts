@@ -1,8 +1,11 @@
 // GET /v1/failures, /v1/failures/{id}, /v1/escalations and /v1/escalations/{id}; POST /v1/escalations/{id}/acknowledge.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import { ESCALATION_STATES, type Escalation, type EscalationState } from '../core/escalation/index.ts'
+import {
+  ESCALATION_STATES,
+  type Escalation,
+  type EscalationState,
+} from '../core/failures/escalation/index.ts'
 import {
   FAILURE_CLASSES,
   FAILURE_STATES,
@@ -10,8 +13,9 @@ import {
   type FailureClass,
   type FailureState,
   REPORTED_AS,
-} from '../core/failure/index.ts'
-import type { EscalationId, FailureId } from '../core/ids/index.ts'
+} from '../core/failures/failure/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { EscalationId, FailureId } from '../core/foundation/ids/index.ts'
 import type { HttpApi } from './api.ts'
 import {
   fields,

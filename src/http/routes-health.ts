@@ -1,7 +1,7 @@
 // GET /healthz, /readyz and /errors/{code}: for machines that watch and people that wonder; no key needed.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
+import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import type { HttpApi, Readiness } from './api.ts'
 import { fields, oneOf, text } from './schemas.ts'
 import { answer, integer, listOf, shape, string } from './schemas-answers.ts'

@@ -1,12 +1,12 @@
 // One instance: GET /v1/instances/{id}[?at=], …/history, …/why, …/work; POST …/fire, move, edit, retry, cancel and migrate.
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { InstanceId } from '../core/ids/index.ts'
-import type { Marking } from '../core/instance/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import { parseInstant } from '../core/time/index.ts'
-import type { Until } from '../core/workflow/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { InstanceId } from '../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
+import { parseInstant } from '../core/foundation/time/index.ts'
+import type { Marking } from '../core/workflows/instance/index.ts'
+import type { Until } from '../core/workflows/machine/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'

@@ -4,10 +4,15 @@
 // What is posted is a definition like any other, managed by the API: it is checked, versioned and rolled back as all are.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError, ERRORS, type ErrorCode } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import { RUN_PURPOSES, RUN_STATES, type RunPurpose, type RunState } from '../core/run/index.ts'
+import {
+  RUN_PURPOSES,
+  RUN_STATES,
+  type RunPurpose,
+  type RunState,
+} from '../core/effects/integration-run/index.ts'
+import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'

@@ -1,11 +1,17 @@
 // Keys of a tenant, and the tenants of the node: GET, POST and DELETE /v1/keys; GET and POST /v1/tenants.
 
 import type { FastifyInstance } from 'fastify'
-import { PERMISSION_NAME, PERMISSIONS_MAX, ROLES, type Role, TENANT_NAME } from '../core/access/index.ts'
-import { AppError } from '../core/errors/index.ts'
+import {
+  PERMISSION_NAME,
+  PERMISSIONS_MAX,
+  ROLES,
+  type Role,
+  TENANT_NAME,
+} from '../core/access/callers/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import { DAY, MINUTE } from '../core/time/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import { DAY, MINUTE } from '../core/foundation/time/index.ts'
 import type { Caller, KeyRow, TenantRow } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, idParams, line, oneOf, type PageQuery, page, plainText, splitQuery } from './schemas.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { AppError } from '../core/errors/index.ts'
-import type { WorkId } from '../core/ids/index.ts'
-import type { WorkRow } from '../core/work/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { WorkId } from '../core/foundation/ids/index.ts'
+import type { WorkRow } from '../core/queue/work/index.ts'
 import { makeDefinitionWorld } from './definitions.fixture.ts'
 
 test('[LN6] [LN8] who holds a lane up is listed, and leaving it needs a reason', async () => {

@@ -1,8 +1,8 @@
 // GET /v1/lanes/held; POST /v1/work/{id}/leave-lane: who holds others up, and letting those go on.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { WorkId } from '../core/ids/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { WorkId } from '../core/foundation/ids/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, idParams, neededReasonBody, type PageQuery, page, splitQuery } from './schemas.ts'
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'

@@ -1,8 +1,8 @@
 // GET /v1/ledger and /v1/ledger/history: what was done to the outside, and what may be done about outcomes that nobody knows.
 
 import type { FastifyInstance } from 'fastify'
-import type { WorkId } from '../core/ids/index.ts'
-import type { LedgerEntry, LedgerState } from '../core/ledger/index.ts'
+import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
+import type { WorkId } from '../core/foundation/ids/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
 import { ledgerHistoryQuery, ledgerQuery, type PageQuery, splitQuery, toConsumer } from './schemas.ts'

@@ -1,9 +1,9 @@
 // Events that found no instance, or several: GET /v1/orphans[/{id}]; POST …/{id}/correlate and discard; POST /v1/orphans/retry.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { InstanceId, OrphanId } from '../core/ids/index.ts'
-import { ORPHAN_STATES, type Orphan, type OrphanState } from '../core/orphan/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { InstanceId, OrphanId } from '../core/foundation/ids/index.ts'
+import { ORPHAN_STATES, type Orphan, type OrphanState } from '../core/workflows/orphan/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'

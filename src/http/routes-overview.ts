@@ -1,7 +1,7 @@
 // GET /v1/overview and /v1/stats: how much there is to do, and how it went over the last while.
 
 import type { FastifyInstance } from 'fastify'
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { StoreOverview } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
 import { fields } from './schemas.ts'

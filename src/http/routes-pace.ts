@@ -1,7 +1,7 @@
 // GET /v1/pace and /v1/pace/{route}; POST /v1/pace/{route}/close-circuit: when the work of routes may run.
 
 import type { FastifyInstance } from 'fastify'
-import { PRIORITIES } from '../core/fairness/index.ts'
+import { PRIORITIES } from '../core/queue/fairness/index.ts'
 import type { PaceView } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, neededReasonBody, text } from './schemas.ts'

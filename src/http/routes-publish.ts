@@ -10,9 +10,9 @@ import {
   parseBinary,
   parseStructured,
   toDraft,
-} from '../core/cloudevent/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import { JsonError, type JsonValue, parseJson } from '../core/json/index.ts'
+} from '../core/events/cloudevent/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import type { HttpApi } from './api.ts'
 import { CLOUD_BATCH, CLOUD_EVENT } from './cloudevents.ts'
 import { refusedJson } from './json-refusal.ts'

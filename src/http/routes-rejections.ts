@@ -1,7 +1,7 @@
 // GET /v1/rejections: what was refused on the way in. Never what was sent.
 
 import type { FastifyInstance } from 'fastify'
-import { ERRORS } from '../core/errors/index.ts'
+import { ERRORS } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, oneOf, type PageQuery, page, splitQuery, text } from './schemas.ts'
 import { answer, instant, integer, listOf, nullable, pageOf, shape, string } from './schemas-answers.ts'

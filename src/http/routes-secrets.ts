@@ -1,10 +1,10 @@
 // GET, POST and DELETE /v1/secrets; POST /v1/secrets/{name}/promote and /v1/secrets/rewrap. Values go in and never come out.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
-import { OWN_SECRETS, SECRET_NAME } from '../core/secret/index.ts'
-import { DAY } from '../core/time/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { DAY } from '../core/foundation/time/index.ts'
+import { OWN_SECRETS, SECRET_NAME } from '../core/secrets/index.ts'
 import type { SecretRow } from '../ports/vault.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'

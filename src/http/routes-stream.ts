@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { Change } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../core/foundation/ids/index.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 
 let world: ReturnType<typeof makeDefinitionWorld>

@@ -1,11 +1,11 @@
 // POST /v1/try, POST /v1/try/expression and GET /v1/events/{id}/explain: what would happen, and why something did.
 
 import type { FastifyInstance } from 'fastify'
-import type { RouteDocument } from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import type { EventId, TenantId } from '../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import { hideRequest } from '../core/secret/index.ts'
+import type { RouteDocument } from '../core/definitions/documents/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { EventId, TenantId } from '../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
+import { hideRequest } from '../core/secrets/index.ts'
 import type { Finding } from '../definitions/index.ts'
 import type { GivenEvent, Tried } from '../engine/observe/index.ts'
 import type { HttpApi } from './api.ts'

@@ -2,8 +2,8 @@
 // ours. They are public by nature; of any other name the answer is the same as of none, so that asking tells nothing.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, text } from './schemas.ts'
 import { answer, listOf, shape, string } from './schemas-answers.ts'

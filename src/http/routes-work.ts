@@ -1,10 +1,10 @@
 // GET /v1/work and /v1/work/{id}; POST /v1/work/{id}/resolve, probe, retry and cancel: what people decide.
 
 import type { FastifyInstance } from 'fastify'
-import { AppError } from '../core/errors/index.ts'
-import type { FailureClass } from '../core/failure/index.ts'
-import type { TenantId, WorkId } from '../core/ids/index.ts'
-import type { WorkRow, WorkState } from '../core/work/index.ts'
+import type { FailureClass } from '../core/failures/failure/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../core/foundation/ids/index.ts'
+import type { WorkRow, WorkState } from '../core/queue/work/index.ts'
 import type { HttpApi } from './api.ts'
 import {
   idParams,

@@ -1,15 +1,15 @@
 // Workflows in force, their instances, and starting one: GET /v1/workflows …; GET and POST …/{name}/instances; POST …/migrate.
 
 import type { FastifyInstance } from 'fastify'
+import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
+import { hideLiterals } from '../core/secrets/index.ts'
 import {
   ATTENTIONS,
   type Attention,
   type Data,
   INSTANCE_STATES,
   type InstanceState,
-} from '../core/instance/index.ts'
-import { type JsonValue, stringifyJson } from '../core/json/index.ts'
-import { hideLiterals } from '../core/secret/index.ts'
+} from '../core/workflows/instance/index.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './reasons.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery, text } from './schemas.ts'

@@ -1,15 +1,15 @@
 // What answers contain, as JSON Schema: the shapes that many operations share, by name. shapes.ts makes them; the tests
 // compare every answer with these, so that the document cannot say anything else than the server.
 
-import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
-import { ERRORS } from '../core/errors/index.ts'
-import { ESCALATION_STATES } from '../core/escalation/index.ts'
-import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failure/index.ts'
-import { ATTENTIONS, INSTANCE_STATES } from '../core/instance/index.ts'
-import { LEDGER_STATES } from '../core/ledger/index.ts'
-import { ORPHAN_STATES } from '../core/orphan/index.ts'
-import { SUBSCRIPTION_STATUSES } from '../core/subscription/index.ts'
-import { WORK_STATES } from '../core/work/index.ts'
+import { LEDGER_STATES } from '../core/effects/ledger/index.ts'
+import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/failures/dead-letter/index.ts'
+import { ESCALATION_STATES } from '../core/failures/escalation/index.ts'
+import { FAILURE_CLASSES, FAILURE_STATES, REPORTED_AS } from '../core/failures/failure/index.ts'
+import { ERRORS } from '../core/foundation/errors/index.ts'
+import { WORK_STATES } from '../core/queue/work/index.ts'
+import { SUBSCRIPTION_STATUSES } from '../core/webhooks/subscription/index.ts'
+import { ATTENTIONS, INSTANCE_STATES } from '../core/workflows/instance/index.ts'
+import { ORPHAN_STATES } from '../core/workflows/orphan/index.ts'
 import {
   anything,
   boolean,

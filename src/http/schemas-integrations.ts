@@ -1,10 +1,10 @@
 // What answers about providers, connections, credentials and runs contain, by name; shapes-integrations.ts makes them.
 
-import { CONNECTION_STATUSES, HEALTHS } from '../core/connection/index.ts'
-import { CREDENTIAL_STATUSES, ROTATION_REASONS } from '../core/credential/index.ts'
-import { AUTH_MODELS, IDEMPOTENCIES } from '../core/definition/index.ts'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
-import { RUN_PURPOSES, RUN_STATES } from '../core/run/index.ts'
+import { CONNECTION_STATUSES, HEALTHS } from '../core/connections/connection/index.ts'
+import { CREDENTIAL_STATUSES, ROTATION_REASONS } from '../core/connections/credential/index.ts'
+import { AUTH_MODELS, IDEMPOTENCIES } from '../core/definitions/documents/index.ts'
+import { RUN_PURPOSES, RUN_STATES } from '../core/effects/integration-run/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { anything, boolean, instant, integer, listOf, nullable, ref, shape, string } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'
 

@@ -1,8 +1,8 @@
 // What answers about subscriptions and deliveries contain, by name; shapes-webhooks.ts makes them.
 
-import { SIGNINGS } from '../core/definition/index.ts'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
-import { SUBSCRIPTION_STATUSES } from '../core/subscription/index.ts'
+import { SIGNINGS } from '../core/definitions/documents/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
+import { SUBSCRIPTION_STATUSES } from '../core/webhooks/subscription/index.ts'
 import { DELIVERY_STATES, RECOVERY_VERDICTS } from '../engine/index.ts'
 import { boolean, instant, integer, listOf, nullable, ref, shape, string } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'

@@ -1,8 +1,8 @@
 // What answers about workflows, instances and orphans contain; shapes-workflows.ts makes them.
 
-import { FIRE_MODES, PLACE_TYPES } from '../core/definition/index.ts'
-import { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from '../core/instance/index.ts'
-import { ORPHAN_REASONS, ORPHAN_STATES } from '../core/orphan/index.ts'
+import { FIRE_MODES, PLACE_TYPES } from '../core/definitions/documents/index.ts'
+import { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from '../core/workflows/instance/index.ts'
+import { ORPHAN_REASONS, ORPHAN_STATES } from '../core/workflows/orphan/index.ts'
 import {
   anything,
   boolean,

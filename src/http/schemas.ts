@@ -1,11 +1,11 @@
 // What requests may contain, as JSON Schema for Fastify. A field that nobody reads is refused: a mistyped filter would
 // otherwise answer everything.
 
-import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/dead-letter/index.ts'
-import { FAILURE_CLASSES } from '../core/failure/index.ts'
-import { LEDGER_STATES } from '../core/ledger/index.ts'
-import { type Instant, parseInstant } from '../core/time/index.ts'
-import { WORK_STATES } from '../core/work/index.ts'
+import { LEDGER_STATES } from '../core/effects/ledger/index.ts'
+import { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from '../core/failures/dead-letter/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
+import { type Instant, parseInstant } from '../core/foundation/time/index.ts'
+import { WORK_STATES } from '../core/queue/work/index.ts'
 
 export const text = { type: 'string', minLength: 1, maxLength: 512 } as const
 export const oneOf = (values: readonly string[]) => ({ type: 'string', enum: values }) as const

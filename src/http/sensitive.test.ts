@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
-import type { Role } from '../core/access/index.ts'
-import type { StoredEvent } from '../core/event/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
+import type { Role } from '../core/access/callers/index.ts'
+import type { StoredEvent } from '../core/events/event/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../core/foundation/ids/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import { readBodies, showBodies } from './sensitive.ts'
 

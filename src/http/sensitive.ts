@@ -1,11 +1,11 @@
 // What a caller sees of an event's payload and headers: operators all of it, which leaves a line in the log; whoever may only
 // look, `[hidden]` at the sensitive places. A payload that does not open is left out, and the answer says why.
 
-import { isAllowed } from '../core/access/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import type { StoredEvent } from '../core/event/index.ts'
-import { parseJson, stringifyJson } from '../core/json/index.ts'
-import { isSealed, redact, redactHeader, sealedProblem } from '../core/sensitive/index.ts'
+import { isAllowed } from '../core/access/callers/index.ts'
+import type { StoredEvent } from '../core/events/event/index.ts'
+import { isSealed, redact, redactHeader, sealedProblem } from '../core/events/sensitive/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import { type Reader, tellSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'

@@ -6,9 +6,10 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { makeLocalVault } from '../adapters/vault-local/index.ts'
-import type { NewDeadLetter } from '../core/dead-letter/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import type { NewEvent } from '../core/event/index.ts'
+import type { NewLedgerEntry } from '../core/effects/ledger/index.ts'
+import type { NewEvent } from '../core/events/event/index.ts'
+import type { NewDeadLetter } from '../core/failures/dead-letter/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 import {
   DEFAULT_TENANT,
   type DeadLetterId,
@@ -16,11 +17,10 @@ import {
   type NodeId,
   type TenantId,
   type WorkId,
-} from '../core/ids/index.ts'
-import type { NewLedgerEntry } from '../core/ledger/index.ts'
-import { ROLES } from '../core/node/index.ts'
-import { makeMasterKeys } from '../core/secret/index.ts'
-import { EMPTY_NOTE, type NewWork } from '../core/work/index.ts'
+} from '../core/foundation/ids/index.ts'
+import { ROLES } from '../core/queue/node-role/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../core/queue/work/index.ts'
+import { makeMasterKeys } from '../core/secrets/index.ts'
 import { makeDemoApi } from '../demo/index.ts'
 import { makeIdempotency } from '../engine/access/idempotency-keys.ts'
 import { makeAccess } from '../engine/access/index.ts'

@@ -1,10 +1,10 @@
 // Providers, connections, credentials and runs as the API shows them. Values of secrets are in none of these, so nothing is taken out;
 // only what was sent and answered is kept from viewers, since it may quote what an event hides from them.
 
-import type { ProbeResult } from '../core/connection/index.ts'
-import type { CredentialVersion } from '../core/credential/index.ts'
-import type { ProviderDocument } from '../core/definition/index.ts'
-import type { Run, RunAttempt } from '../core/run/index.ts'
+import type { ProbeResult } from '../core/connections/connection/index.ts'
+import type { CredentialVersion } from '../core/connections/credential/index.ts'
+import type { ProviderDocument } from '../core/definitions/documents/index.ts'
+import type { Run, RunAttempt } from '../core/effects/integration-run/index.ts'
 import type {
   ConnectionDetail,
   ConnectionView,

@@ -1,9 +1,9 @@
 // Subscriptions and deliveries as clients see them. Tokens often stand in the query of an address and in headers: whoever may only
 // look sees that they are there, and nothing of them.
 
-import { isAllowed } from '../core/access/index.ts'
-import type { SubscriptionDocument } from '../core/definition/index.ts'
-import type { Attempt } from '../core/work/index.ts'
+import { isAllowed } from '../core/access/callers/index.ts'
+import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
+import type { Attempt } from '../core/queue/work/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { EndpointWindow } from '../engine/flow-control/index.ts'
 import type {

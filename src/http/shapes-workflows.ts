@@ -1,11 +1,11 @@
 // Workflows, instances and orphans as clients see them. Data goes out digit for digit as it is kept: answers that hold it are
 // written by `stringifyJson`.
 
-import { netOf } from '../core/analysis/index.ts'
-import type { TransitionDocument, WorkflowDocument } from '../core/definition/index.ts'
-import type { DoneStep, Firing, HistoryEntry, InstanceRow } from '../core/instance/index.ts'
-import type { Orphan } from '../core/orphan/index.ts'
-import type { Workflow } from '../core/workflow/index.ts'
+import type { TransitionDocument, WorkflowDocument } from '../core/definitions/documents/index.ts'
+import { netOf } from '../core/workflows/analysis/index.ts'
+import type { DoneStep, Firing, HistoryEntry, InstanceRow } from '../core/workflows/instance/index.ts'
+import type { Workflow } from '../core/workflows/machine/index.ts'
+import type { Orphan } from '../core/workflows/orphan/index.ts'
 import type { ReadEntry, ReadInstance, ReadPast } from '../engine/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { iso, isoOrNull } from './shapes.ts'

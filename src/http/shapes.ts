@@ -1,11 +1,11 @@
 // Rows as clients see them: the names and forms that the API promises. Instants are ISO 8601; what is not known is left
 // out where the promise says so, and null elsewhere.
 
-import type { DeadLetter, LetterGroup } from '../core/dead-letter/index.ts'
-import { REPORTED_AS } from '../core/failure/index.ts'
-import type { LedgerEntry } from '../core/ledger/index.ts'
-import type { Instant } from '../core/time/index.ts'
-import type { Attempt, WorkRow } from '../core/work/index.ts'
+import type { LedgerEntry } from '../core/effects/ledger/index.ts'
+import type { DeadLetter, LetterGroup } from '../core/failures/dead-letter/index.ts'
+import { REPORTED_AS } from '../core/failures/failure/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
+import type { Attempt, WorkRow } from '../core/queue/work/index.ts'
 import type { BulkReplay, Change, ReplayFilter } from '../engine/index.ts'
 
 export function iso(at: Instant): string {

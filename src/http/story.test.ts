@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { WorkId } from '../core/ids/index.ts'
-import { EMPTY_NOTE, type WorkRow } from '../core/work/index.ts'
+import type { WorkId } from '../core/foundation/ids/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../core/queue/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { readStories } from './story.ts'
 

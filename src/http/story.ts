@@ -1,9 +1,9 @@
 // The whole story of a work item: its tries, what the ledger says of its effect, and the dead letter it became. It takes
 // several reads, so an event tells no more than a person reads, and asks for a few at a time.
 
-import type { DeadLetter } from '../core/dead-letter/index.ts'
-import { letterOfEdit } from '../core/event/index.ts'
-import { letterOf, type WorkRow } from '../core/work/index.ts'
+import { letterOfEdit } from '../core/events/event/index.ts'
+import type { DeadLetter } from '../core/failures/dead-letter/index.ts'
+import { letterOf, type WorkRow } from '../core/queue/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { present, showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
 

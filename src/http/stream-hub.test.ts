@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { InstanceId, TenantId, WorkId } from '../core/ids/index.ts'
+import type { InstanceId, TenantId, WorkId } from '../core/foundation/ids/index.ts'
 import type { Change } from '../engine/index.ts'
 import { HUB_LIMITS, type HubLimits, type Lens, makeStreamHub } from './stream-hub.ts'
 

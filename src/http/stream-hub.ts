@@ -5,7 +5,7 @@
 // never holds more than the message that is on its way. FD10 whoever is let go has no seat any more, at once, and no
 // connection a little later, whether it reads or not.
 
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import { type Change, changeName, type Feed } from '../engine/index.ts'
 import { showChange } from './shapes.ts'
 

@@ -1,8 +1,8 @@
 // What is known beside definitions that come over the network, and what they are checked against.
 
-import type { ProfileDocument } from '../core/definition/index.ts'
-import { outboundEntries } from '../core/guard/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import { outboundEntries } from '../core/access/network/index.ts'
+import type { ProfileDocument } from '../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'
 import { type KnownBeside, streamsOf } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 

@@ -1,7 +1,7 @@
 // One after the other for each tenant: for requests that keep the whole node busy while they run. Whoever has many of them
 // under way waits for their own, not others for them.
 
-import { AppError } from '../core/errors/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
 
 export interface Turns {
   /** Throws `limited` when too many wait already. */

@@ -8,8 +8,8 @@
 
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
-import { isNumeral } from '../core/json/index.ts'
-import { parseInstant } from '../core/time/index.ts'
+import { isNumeral } from '../core/foundation/json/index.ts'
+import { parseInstant } from '../core/foundation/time/index.ts'
 
 /** Values in a body, of any kind and depth, up to which all faults are looked for. */
 export const VALUES_MAX = 5_000

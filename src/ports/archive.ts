@@ -1,9 +1,9 @@
 // A store as a whole, while nobody runs on it: what carries everything from one store into another.
 //
-// Rows come out in pages, in the words of the core (`src/core/archive`), so that whoever copies knows neither store. What is
+// Rows come out in pages, in the words of the core (`src/core/store/archive`), so that whoever copies knows neither store. What is
 // read back from where it was loaded has to be the same, field by field; `test/move.test.ts` holds the stores to it.
 
-import type { ArchiveRows, ArchiveTable, TargetState } from '../core/archive/index.ts'
+import type { ArchiveRows, ArchiveTable, TargetState } from '../core/store/archive/index.ts'
 
 export interface ArchiveReader extends AsyncDisposable {
   /** As the store counts them, apart from `pages`. */

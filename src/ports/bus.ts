@@ -6,7 +6,7 @@
 // one acknowledges it after the commit that keeps it. There is no limit of deliveries: what cannot be read becomes a dead letter
 // of ours, and is acknowledged.
 
-import type { Instant } from '../core/time/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
 import type { Wakes } from './wakes.ts'
 
 export interface OutgoingMessage {

@@ -1,6 +1,6 @@
 // Time for everything that may not read it by itself.
 
-import type { Instant } from '../core/time/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
 
 export interface Clock {
   /** Wall clock. */

@@ -1,8 +1,8 @@
 // What everything that runs users' functions must do (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT, type EventId } from '../core/ids/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../core/foundation/ids/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
 import { RetryableError, TerminalError } from '../sdk/errors.ts'
 import type { Code, FunctionContext } from './code.ts'
 

@@ -1,10 +1,10 @@
 // Users' functions, by the hash of the bundle they come in, and what a function may do while it runs.
 
-import type { Envelope } from '../core/event/index.ts'
-import type { FunctionOutcome } from '../core/function/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import type { JsonValue } from '../core/json/index.ts'
-import type { Instant } from '../core/time/index.ts'
+import type { FunctionOutcome } from '../core/effects/function/index.ts'
+import type { Envelope } from '../core/events/event/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import type { JsonValue } from '../core/foundation/json/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
 
 /** The envelope and its payload, parsed for this function alone. Whole numbers beyond 2^53 are bigints; a number that no double holds is a `Numeral`. */
 export interface FunctionEvent extends Envelope {

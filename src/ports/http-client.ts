@@ -1,7 +1,7 @@
 // One request to somebody else's server. What the server does is an outcome, never an exception.
 
-import type { OutboundRule } from '../core/guard/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
+import type { OutboundRule } from '../core/access/network/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 
 export interface HttpRequest {
   /** Whose call it is; each tenant may reach what the operator lets it. Left out: what no tenant is let beside public addresses. */

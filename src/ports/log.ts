@@ -1,6 +1,6 @@
 // Two channels: lines at the control points, with the same fields every time, and ordinary operator messages.
 
-import type { ReportedAs } from '../core/failure/index.ts'
+import type { ReportedAs } from '../core/failures/failure/index.ts'
 
 export type ControlPoint = 'ingest' | 'dedupe' | 'effect' | 'dead-letter' | 'replay'
 

@@ -1,8 +1,8 @@
 // What every seal must do (docs/spec/sensitive.md).
 
 import { describe, expect, test } from 'vitest'
-import type { TenantId } from '../core/ids/index.ts'
-import { isSealed, joinSealed, splitSealed } from '../core/sensitive/index.ts'
+import { isSealed, joinSealed, splitSealed } from '../core/events/sensitive/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import { type Seal, SealError, type SealPlace } from './seal.ts'
 
 export interface SealHarness {

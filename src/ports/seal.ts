@@ -3,7 +3,7 @@
 // It is synchronous, so that it can stand on the way of every commit and claim. A text is bound to the place that it is kept
 // at: copied to another row, tenant or part, it does not open.
 
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 
 /** Where a sealed text is kept. */
 export interface SealPlace {
@@ -19,7 +19,7 @@ export interface Opened {
 }
 
 export interface Seal {
-  /** In the form of src/core/sensitive: anybody may see which key and which paths, nobody can change them. */
+  /** In the form of src/core/events/sensitive: anybody may see which key and which paths, nobody can change them. */
   seal(place: SealPlace, text: string, paths: readonly string[]): string
   /** Throws SealError. */
   open(place: SealPlace, sealed: string): Opened

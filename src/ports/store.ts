@@ -14,11 +14,17 @@
 // settle an indeterminate COMMIT themselves by looking for the group's id, so callers see `indeterminate` only when
 // looking was impossible too.
 
-import type { RecordKind, Write } from '../core/commit/index.ts'
-import type { DeadLetter, DeadLetterReason, DeadLetterState, LetterGroup } from '../core/dead-letter/index.ts'
-import type { Escalation, EscalationState } from '../core/escalation/index.ts'
-import type { EventSummary, StoredEvent } from '../core/event/index.ts'
-import type { Failure, FailureClass, FailureState } from '../core/failure/index.ts'
+import type { Run, RunPurpose, RunState } from '../core/effects/integration-run/index.ts'
+import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
+import type { EventSummary, StoredEvent } from '../core/events/event/index.ts'
+import type {
+  DeadLetter,
+  DeadLetterReason,
+  DeadLetterState,
+  LetterGroup,
+} from '../core/failures/dead-letter/index.ts'
+import type { Escalation, EscalationState } from '../core/failures/escalation/index.ts'
+import type { Failure, FailureClass, FailureState } from '../core/failures/failure/index.ts'
 import type {
   DeadLetterId,
   EscalationId,
@@ -31,17 +37,22 @@ import type {
   RunId,
   TenantId,
   WorkId,
-} from '../core/ids/index.ts'
-import type { Attention, HistoryRow, InstanceRow, InstanceState, Marking } from '../core/instance/index.ts'
-import type { LedgerEntry, LedgerState } from '../core/ledger/index.ts'
-import type { Orphan, OrphanState } from '../core/orphan/index.ts'
-import type { OutboxRow } from '../core/outbox/index.ts'
-import type { Pruned, PruneRequest } from '../core/retention/index.ts'
-import type { Run, RunPurpose, RunState } from '../core/run/index.ts'
-import type { Instant } from '../core/time/index.ts'
-import type { Attempt, WorkKind, WorkRow, WorkState } from '../core/work/index.ts'
+} from '../core/foundation/ids/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
+import type { Attempt, WorkKind, WorkRow, WorkState } from '../core/queue/work/index.ts'
+import type { RecordKind, Write } from '../core/store/commit/index.ts'
+import type { OutboxRow } from '../core/store/outbox/index.ts'
+import type { Pruned, PruneRequest } from '../core/store/retention/index.ts'
+import type {
+  Attention,
+  HistoryRow,
+  InstanceRow,
+  InstanceState,
+  Marking,
+} from '../core/workflows/instance/index.ts'
+import type { Orphan, OrphanState } from '../core/workflows/orphan/index.ts'
 
-export type { RecordKind, Write } from '../core/commit/index.ts'
+export type { RecordKind, Write } from '../core/store/commit/index.ts'
 
 /** All guards of a commit are checked, in order, before any of its writes. */
 export type Guard =

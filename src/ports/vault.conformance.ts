@@ -1,9 +1,9 @@
 // What every vault must do, and what one must whose secrets can be set here (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
-import type { SecretRef } from '../core/definition/index.ts'
-import { AppError } from '../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../core/ids/index.ts'
+import type { SecretRef } from '../core/definitions/documents/index.ts'
+import { AppError } from '../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'
 import type { SecretVault, Vault } from './vault.ts'
 
 export interface VaultHarness {

@@ -1,8 +1,8 @@
 // Secrets by reference: values are resolved when they are needed and kept nowhere else.
 
-import type { SecretRef } from '../core/definition/index.ts'
-import type { TenantId } from '../core/ids/index.ts'
-import type { Instant } from '../core/time/index.ts'
+import type { SecretRef } from '../core/definitions/documents/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import type { Instant } from '../core/foundation/time/index.ts'
 import type { Page, PageRequest } from './store.ts'
 
 export interface Vault {

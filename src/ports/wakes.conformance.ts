@@ -1,7 +1,7 @@
 // What every carrier of wake-ups must do (docs/spec/wakes.md).
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import { WAKE_BYTES_MAX, type Wake, type Wakes } from './wakes.ts'
 
 export interface WakesHarness extends AsyncDisposable {

@@ -1,7 +1,7 @@
 // Wake-ups between nodes that share a store: hints, outside of any commit. One may be lost, come twice, late or out of order;
 // whoever depends on what it tells of also looks by itself from time to time.
 
-import type { TenantId } from '../core/ids/index.ts'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 
 /** Records that every node keeps a copy of. */
 export const FOLLOWED = ['subscription', 'circuit', 'bucket', 'rate', 'connection', 'credential'] as const

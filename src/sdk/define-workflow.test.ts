@@ -2,7 +2,7 @@
 
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { hashDocument } from '../core/definition/index.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
 import type { AgentInput, WorkflowInput } from '../definitions/schema.ts'
 import {

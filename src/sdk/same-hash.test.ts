@@ -1,7 +1,7 @@
 // What is built in TypeScript and what is written in YAML are one document, field by field.
 
 import { expect, test } from 'vitest'
-import { hashDocument } from '../core/definition/index.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
 import { SCHEMAS } from '../definitions/schema.ts'
 import {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type App, startApp } from '../../src/app.ts'
 import { resolveConfig } from '../../src/config/index.ts'
-import { signRequest } from '../../src/core/source/index.ts'
+import { signRequest } from '../../src/core/ingest/source/index.ts'
 import { readFiles, spellings } from '../support/find-values.ts'
 import { makeWorkspace, type Workspace } from '../support/workspace.ts'
 

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hashDocument } from '../../src/core/definition/index.ts'
-import { signRequest } from '../../src/core/source/index.ts'
+import { hashDocument } from '../../src/core/definitions/documents/index.ts'
+import { signRequest } from '../../src/core/ingest/source/index.ts'
 import { compileDefinitions, readFolder } from '../../src/definitions/index.ts'
 import { copyExample, startOffice } from '../support/examples.ts'
 import { buildDist, eventually, type NodeProcess, project, startNode } from '../support/node-process.ts'

@@ -1,8 +1,9 @@
 // A stage for the edge cases: definitions as a user writes them, the real compiler and engine over a memory store, time that moves by
 // hand, and a vendor whose own log says what really happened.
 
-import { type DefinitionDocument, hashText } from '../../src/core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../src/core/ids/index.ts'
+import type { DefinitionDocument } from '../../src/core/definitions/documents/index.ts'
+import { hashText } from '../../src/core/foundation/hash/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../src/core/foundation/ids/index.ts'
 import { compileDefinitions, type Finding, formatFindings } from '../../src/definitions/index.ts'
 import {
   accept,

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Pool } from 'undici'
-import { signRequest } from '../../src/core/source/index.ts'
+import { signRequest } from '../../src/core/ingest/source/index.ts'
 import { type NodeProcess, SECRET } from './node-process.ts'
 
 export interface Stop {

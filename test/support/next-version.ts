@@ -30,7 +30,7 @@ export async function makeNextVersion({ folder }: Pick<Workspace, 'folder'>): Pr
   await cp(join(project, 'dist'), join(copy, 'dist'), { recursive: true })
   await cp(join(project, 'package.json'), join(copy, 'package.json'))
   await symlink(join(project, 'node_modules'), join(copy, 'node_modules'))
-  const language = join(copy, 'dist/core/definition/language.js')
+  const language = join(copy, 'dist/core/definitions/documents/language-version.js')
   const text = await readFile(language, 'utf8')
   const next = text.replace(
     /LANGUAGE = (\d+)/,

@@ -1,7 +1,7 @@
 // Random requests to sources, from a seed: some good, most of them bent in one of many ways. The same seed gives the same ones.
 
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
-import { signRequest } from '../../src/core/source/index.ts'
+import { signRequest } from '../../src/core/ingest/source/index.ts'
 
 export interface NoisyRequest {
   readonly method: string

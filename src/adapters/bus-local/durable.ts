@@ -1,8 +1,8 @@
 // A durable consumer's place in a stream: what it has seen, and what it brought that is not acknowledged. Time arrives as an
 // argument; who takes the messages is consumer.ts.
 
-import { matchesPattern } from '../../core/subject/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { matchesPattern } from '../../core/events/subject/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredMessage, Stream } from './stream.ts'
 
 export interface Brought {

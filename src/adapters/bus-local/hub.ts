@@ -3,8 +3,8 @@
 //
 // Everything that reaches a node goes through that node's clock, so that one that is paused hears nothing until it goes on.
 
-import { publishInOrder, type Sent } from '../../core/bus/index.ts'
-import { matchesPattern, patternsMeet } from '../../core/subject/index.ts'
+import { matchesPattern, patternsMeet } from '../../core/events/subject/index.ts'
+import { publishInOrder, type Sent } from '../../core/store/outbox/index.ts'
 import {
   type Bus,
   BusError,

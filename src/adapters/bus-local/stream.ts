@@ -1,7 +1,7 @@
 // A stream of the local bus: what it holds, and which ids it remembers. Time arrives as an argument.
 
-import { matchesPattern } from '../../core/subject/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { matchesPattern } from '../../core/events/subject/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 
 export interface StreamSpec {
   readonly name: string

@@ -14,7 +14,7 @@ import {
   JetStreamApiCodes,
   type JetStreamManager,
 } from '@nats-io/jetstream'
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { isCode } from './streams.ts'
 
 const NANOS_PER_MS = 1_000_000

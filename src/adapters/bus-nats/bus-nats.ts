@@ -2,7 +2,7 @@
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { matchesPattern } from '../../core/subject/index.ts'
+import { matchesPattern } from '../../core/events/subject/index.ts'
 import { type Bus, BusError, type BusStatus, type Consumer } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { keepConnected } from './connection.ts'

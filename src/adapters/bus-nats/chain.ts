@@ -4,7 +4,7 @@
 // Somebody else who publishes into the stream, or a message that is there already, breaks the chain too. That says nothing about the
 // messages, so whoever asked sends those again, one after the other.
 
-import type { Sent } from '../../core/bus/index.ts'
+import type { Sent } from '../../core/store/outbox/index.ts'
 
 /** `broken`: it is not there, because the one before it is not the last one. */
 export type Linked = Sent | 'broken'

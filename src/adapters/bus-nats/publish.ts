@@ -10,7 +10,7 @@ import {
   InvalidSubjectError,
   type NatsConnection,
 } from '@nats-io/transport-node'
-import { publishInOrder, type Sent } from '../../core/bus/index.ts'
+import { publishInOrder, type Sent } from '../../core/store/outbox/index.ts'
 import { BusError, type OutgoingMessage } from '../../ports/bus.ts'
 import { type LinkAnswer, publishChained } from './chain.ts'
 

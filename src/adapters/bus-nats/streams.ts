@@ -8,8 +8,8 @@ import {
   type JetStreamManager,
   type StreamConfig,
 } from '@nats-io/jetstream'
-import { TOKENS_KEPT_MS } from '../../core/outbox/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { TOKENS_KEPT_MS } from '../../core/store/outbox/index.ts'
 
 const NANOS_PER_MS = 1_000_000
 const KEPT_MS = 7 * DAY

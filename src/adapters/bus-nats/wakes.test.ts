@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Wake } from '../../ports/wakes.ts'
 import type { Connection } from './connection.ts'

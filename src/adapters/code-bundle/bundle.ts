@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { sep } from 'node:path'
 import type { BuildResult, Message, OutputFile, Plugin } from 'esbuild'
-import type { CodeProblem } from '../../core/function/index.ts'
+import type { CodeProblem } from '../../core/effects/function/index.ts'
 
 export interface Bundle {
   readonly file: string

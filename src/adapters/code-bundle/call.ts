@@ -5,8 +5,8 @@ import {
   failedFunction,
   outcomeOfError,
   outcomeOfValue,
-} from '../../core/function/index.ts'
-import { copyPlain, type JsonValue } from '../../core/json/index.ts'
+} from '../../core/effects/function/index.ts'
+import { copyPlain, type JsonValue } from '../../core/foundation/json/index.ts'
 import type { FunctionContext } from '../../ports/code.ts'
 
 export interface UserFunction {

@@ -7,7 +7,6 @@ import { existsSync, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { parseDuration } from '../../core/expression/index.ts'
 import {
   type CodeExport,
   type CodeFile,
@@ -18,8 +17,9 @@ import {
   failedFunction,
   isOpenTo,
   outcomeOfError,
-} from '../../core/function/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+} from '../../core/effects/function/index.ts'
+import { parseDuration } from '../../core/expression/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { type Code, CodeRefusedError } from '../../ports/code.ts'
 import { type Bundle, bundleFiles } from './bundle.ts'
 import { callFunction, type UserFunction } from './call.ts'

@@ -1,7 +1,7 @@
 // Definitions in code: the same documents as YAML, and findings at the right place.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { hashDocument } from '../../core/definition/index.ts'
+import { hashDocument } from '../../core/definitions/documents/index.ts'
 import { formatFindings } from '../../definitions/index.ts'
 import { loadTestFolder, makeTestFolder, type TestFolder } from './folder.fixture.ts'
 

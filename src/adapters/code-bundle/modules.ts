@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CodePlace } from '../../core/function/index.ts'
+import type { CodePlace } from '../../core/effects/function/index.ts'
 import { findPlace } from './places.ts'
 
 export interface Loadable {

@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../../core/foundation/ids/index.ts'
 import { compileDefinitions } from '../../definitions/index.ts'
 import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
 import { makeMemoryVault } from '../../engine/secrets/vault.fixture.ts'

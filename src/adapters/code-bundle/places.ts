@@ -3,7 +3,7 @@
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CodePlace } from '../../core/function/index.ts'
+import type { CodePlace } from '../../core/effects/function/index.ts'
 
 /** The first frame that is in a file of the folder; null where none is. */
 export function findPlace(

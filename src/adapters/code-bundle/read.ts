@@ -7,7 +7,7 @@ import {
   type CodePlace,
   type CodeProblem,
   outcomeOfError,
-} from '../../core/function/index.ts'
+} from '../../core/effects/function/index.ts'
 import type { Bundle } from './bundle.ts'
 import type { ModuleExports } from './modules.ts'
 

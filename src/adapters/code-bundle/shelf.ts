@@ -5,8 +5,8 @@
 // signed at the first start of this one, if a definition pins it and its text has the hash; never later.
 
 import { createHash } from 'node:crypto'
-import type { TenantId } from '../../core/ids/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import type { Store, StoredRecord, TenantReads, Write } from '../../ports/store.ts'
 import type { Loadable } from './modules.ts'

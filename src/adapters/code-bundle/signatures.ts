@@ -5,8 +5,8 @@
 // map is not covered: it names lines in errors, and is never run.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { MasterKey, MasterKeys } from '../../core/secret/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
 
 export interface BundleSignatures {
   sign(tenant: TenantId, hash: string): string

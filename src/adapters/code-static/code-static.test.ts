@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { codeConformance, contextOf } from '../../ports/code.conformance.ts'
 import { makeStaticCode } from './index.ts'
 

@@ -3,8 +3,13 @@
 // input is shared with the other items of the event: they read it, and change nothing in it.
 
 import { createHash } from 'node:crypto'
-import { failedFunction, isOpenTo, outcomeOfError, outcomeOfValue } from '../../core/function/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import {
+  failedFunction,
+  isOpenTo,
+  outcomeOfError,
+  outcomeOfValue,
+} from '../../core/effects/function/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Code, FunctionContext } from '../../ports/code.ts'
 
 export type StaticFunction = (input: JsonValue, context: FunctionContext) => unknown

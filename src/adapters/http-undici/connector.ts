@@ -15,7 +15,7 @@ import {
   type OutboundPolicy,
   type RefusedName,
   unreachableName,
-} from '../../core/guard/index.ts'
+} from '../../core/access/network/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Resolve } from './names.ts'
 

@@ -8,7 +8,7 @@ import {
   type OutboundPolicy,
   type RefusedName,
   readTarget,
-} from '../../core/guard/index.ts'
+} from '../../core/access/network/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeConnector } from './connector.ts'
 import { Exchange } from './exchange.ts'

@@ -8,7 +8,7 @@ import {
   type RefusedName,
   readTarget,
   unreachableName,
-} from '../../core/guard/index.ts'
+} from '../../core/access/network/index.ts'
 import type { Vetted } from '../../ports/http-client.ts'
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>

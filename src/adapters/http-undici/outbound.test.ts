@@ -2,7 +2,7 @@
 
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { RefusedName } from '../../core/guard/index.ts'
+import type { RefusedName } from '../../core/access/network/index.ts'
 import {
   bytesOf,
   FORBIDDEN_IPV4,
@@ -12,7 +12,7 @@ import {
   spellIpv4,
   spellMapped,
   spellThroughIpv6,
-} from '../../core/guard/spellings.fixture.ts'
+} from '../../core/access/network/spellings.fixture.ts'
 import { answer, get, listen, listenRaw, makeClient, watchDials } from './servers.fixture.ts'
 
 const four = (address: string) => ({ address, family: 4 })

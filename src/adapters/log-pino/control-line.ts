@@ -1,7 +1,7 @@
 // One control-point line as JSON text. Built by hand because it is written for every event: a general serialiser costs
 // several times as much. The names and their order are part of the contract with those who read the logs.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { ControlLine } from '../../ports/log.ts'
 
 /** What JSON escapes, and halves of surrogate pairs, which the built-in writer checks. */

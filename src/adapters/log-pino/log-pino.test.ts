@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { AUDIT_MESSAGES, isAuditMessage } from '../../core/access/index.ts'
+import { AUDIT_MESSAGES, isAuditMessage } from '../../core/access/callers/index.ts'
 import { exampleLine, logConformance } from '../../ports/log.conformance.ts'
 import { makeLog, type OperatorLog } from './index.ts'
 

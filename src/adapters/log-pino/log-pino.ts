@@ -2,8 +2,8 @@
 // leave through one sink, in the order they came. The level drops ordinary messages, but none of the audit trail.
 
 import { pino } from 'pino'
-import { isAuditMessage } from '../../core/access/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { isAuditMessage } from '../../core/access/callers/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { makeControlLineWriter } from './control-line.ts'
 import { redactFields } from './redact.ts'

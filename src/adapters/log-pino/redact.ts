@@ -1,7 +1,7 @@
 // Fields of ordinary messages on their way to the log: secrets blanked by their name, size and depth bounded, and
 // nothing left that a serialiser could trip over.
 
-import { isNumeral } from '../../core/json/index.ts'
+import { isNumeral } from '../../core/foundation/json/index.ts'
 
 const SECRET_NAME = /authorization|signature|secret|token|password|passwd|cookie|api[-_]?key|private[-_]?key/i
 const DEPTH_MAX = 6

@@ -19,7 +19,7 @@ import {
   type RefusedName,
   readMailTarget,
   unreachableName,
-} from '../../core/guard/index.ts'
+} from '../../core/access/network/index.ts'
 import type { HttpClient, HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { type Message, MessageError, readMessage } from './message.ts'
 

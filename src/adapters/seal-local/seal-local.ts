@@ -5,9 +5,9 @@
 // master key; a new master key begins anew.
 
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { MasterKey, MasterKeys } from '../../core/secret/index.ts'
-import { joinSealed, splitSealed } from '../../core/sensitive/index.ts'
+import { joinSealed, splitSealed } from '../../core/events/sensitive/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
 import type { Random } from '../../ports/random.ts'
 import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 

@@ -1,7 +1,7 @@
 // A seal in the hands of a test or the simulator: a key that everybody knows, and nonces that are counted, so that equal runs
 // are equal.
 
-import { makeMasterKeys } from '../../core/secret/index.ts'
+import { makeMasterKeys } from '../../core/secrets/index.ts'
 import type { Seal } from '../../ports/seal.ts'
 import { makeLocalSeal } from './index.ts'
 

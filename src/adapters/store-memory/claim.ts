@@ -1,10 +1,10 @@
 // Claiming: due work goes to an owner, slot by slot.
 
-import { assert } from '../../core/errors/index.ts'
-import type { Incarnation } from '../../core/ids/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { isIsolated, type WorkRow } from '../../core/work/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
 import { compareText, isAlive, type MemoryState, putWork } from './state.ts'
 

@@ -2,10 +2,10 @@
 //
 // A plain synchronous function, so that whoever calls it decides when and with which faults.
 
-import { applyWrite, type Writing } from '../../core/commit/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import { applyWrite, type Writing } from '../../core/store/commit/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { checkGuard } from './guards.ts'
 import { laneRows } from './lanes.ts'

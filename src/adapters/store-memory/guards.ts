@@ -1,10 +1,10 @@
 // One guard against the state: null while it holds, otherwise what stood in its way.
 
-import { unreachable } from '../../core/errors/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import { unreachable } from '../../core/foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Found, Guard } from '../../ports/store.ts'
 import { findWork, type MemoryState } from './state.ts'
 

@@ -1,11 +1,11 @@
 // Instances of workflows, and the items that are about them.
 
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { InstanceRow } from '../../core/instance/index.ts'
-import { hasToken, type InstanceGroup, markingText, sumGroups } from '../../core/instance/index.ts'
-import { FINAL_WORK } from '../../core/retention/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import { FINAL_WORK } from '../../core/store/retention/index.ts'
+import type { InstanceRow } from '../../core/workflows/instance/index.ts'
+import { hasToken, type InstanceGroup, markingText, sumGroups } from '../../core/workflows/instance/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { INSTANCE_WORK_MAX, MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { ownRows } from './pages.ts'

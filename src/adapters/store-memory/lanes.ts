@@ -1,7 +1,7 @@
-// The rows of lanes for src/core/commit/lane-rows.ts.
+// The rows of lanes for src/core/store/commit/lane-rows.ts.
 
-import type { LaneRows } from '../../core/commit/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { LaneRows } from '../../core/store/commit/index.ts'
 import { compareText, findWork, laneKey, type MemoryState } from './state.ts'
 import { put, putWorkRow, type Transaction } from './transaction.ts'
 

@@ -1,7 +1,7 @@
 // The lives of nodes: one heartbeat per incarnation, and the way back for what a dead one held.
 
-import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation, NodeId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { compareText, isAlive, type MemoryState, putWork } from './state.ts'
 
 export function joinNode(

@@ -1,7 +1,7 @@
 // What is still to be told to the bus.
 
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { NewOutboxRow, OutboxRow } from '../../core/outbox/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import type { NewOutboxRow, OutboxRow } from '../../core/store/outbox/index.ts'
 import { compareText, type MemoryState } from './state.ts'
 import { put, remove, type Transaction } from './transaction.ts'
 

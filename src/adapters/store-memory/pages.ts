@@ -1,6 +1,6 @@
 // Pages of rows that lie in memory.
 
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
 import { compareText } from './state.ts'

@@ -1,10 +1,12 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them; then entries of the ledger, lanes and
 // escalations that are older than what they are kept for, instances and orphans that are over, and runs that no work is behind.
 
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
@@ -15,9 +17,7 @@ import {
   OPEN_ORPHANS,
   pruneEnd,
   pruneRunsEnd,
-} from '../../core/retention/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/store/retention/index.ts'
 import { ownRows } from './pages.ts'
 import { ownEntries } from './reads.ts'
 import { compareText, findWork, type MemoryState, putWork } from './state.ts'

@@ -1,12 +1,12 @@
 // Events and work by filters that have no index in any store: a page looks at a bounded number of rows.
 
 import { Buffer } from 'node:buffer'
-import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
-import { idSpan, workIdSpan } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { readWholeId } from '../../core/ids/index.ts'
-import { isSealed } from '../../core/sensitive/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { EventSummary, StoredEvent } from '../../core/events/event/index.ts'
+import { idSpan, workIdSpan } from '../../core/events/event/index.ts'
+import { isSealed } from '../../core/events/sensitive/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { readWholeId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'

@@ -3,19 +3,19 @@
 // The state may outlive a store object, as a file outlives a process. Rows are replaced whole and never changed, so
 // that what a reader was given stays as it was.
 
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { Escalation } from '../../core/escalation/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { Failure } from '../../core/failure/index.ts'
-import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { InstanceRow } from '../../core/instance/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Orphan } from '../../core/orphan/index.ts'
-import type { OutboxRow } from '../../core/outbox/index.ts'
-import type { Run } from '../../core/run/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { Attempt, WorkRow } from '../../core/work/index.ts'
+import type { Run } from '../../core/effects/integration-run/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Escalation } from '../../core/failures/escalation/index.ts'
+import type { Failure } from '../../core/failures/failure/index.ts'
+import type { EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Attempt, WorkRow } from '../../core/queue/work/index.ts'
+import type { OutboxRow } from '../../core/store/outbox/index.ts'
+import type { InstanceRow } from '../../core/workflows/instance/index.ts'
+import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import type { StoreDump } from '../../ports/store.ts'
 
 export interface IncarnationRow {

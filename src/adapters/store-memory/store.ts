@@ -2,8 +2,8 @@
 //
 // Nothing here reads a clock or waits: `now` and `defer` are passed in, so that equal calls give equal answers.
 
-import { makeGatherer } from '../../core/commit/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimWork } from './claim.ts'

@@ -1,8 +1,8 @@
 // One commit under way, with the way back of everything that it put.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import { type MemoryState, putWork } from './state.ts'
 
 export interface Transaction {

@@ -1,11 +1,11 @@
-// The rows that src/core/commit/apply-write.ts reads and changes, with an undo for each change: a commit that fails half-way leaves nothing
+// The rows that src/core/store/commit/apply-write.ts reads and changes, with an undo for each change: a commit that fails half-way leaves nothing
 // behind.
 
-import type { WriteTables } from '../../core/commit/index.ts'
-import { assert } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId } from '../../core/ids/index.ts'
-import { joinKey } from '../../core/text/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
+import type { EventId } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import type { WriteTables } from '../../core/store/commit/index.ts'
 import { addOutboxRow, deleteOutboxRow } from './outbox.ts'
 import { ownRows } from './pages.ts'
 import { isAlive } from './state.ts'

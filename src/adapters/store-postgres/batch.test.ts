@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { sendBatch } from './batch.ts'
 import { makeLaneless } from './commit/laneless.ts'
 import { makePool, type Pool, prepare, WRITE_SETTINGS } from './connection.ts'

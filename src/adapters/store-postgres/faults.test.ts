@@ -4,11 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { makeIds } from '../../core/ids/index.ts'
-import { joinKey } from '../../core/text/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type {
+  DeadLetterId,
+  EventId,
+  Incarnation,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../../core/foundation/ids/index.ts'
+import { makeIds } from '../../core/foundation/ids/index.ts'
+import { joinKey } from '../../core/foundation/text/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { claimSql } from './claim.ts'

@@ -3,7 +3,7 @@
 import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
-import type { NodeId } from '../../core/ids/index.ts'
+import type { NodeId } from '../../core/foundation/ids/index.ts'
 import { claimSql } from './claim.ts'
 import { FUNCTIONS } from './functions.ts'
 import { openPostgresStore } from './index.ts'

@@ -1,6 +1,6 @@
 // Joining: a node begins a new incarnation, and ends its earlier ones. Not while a store is moved into the schema.
 
-import type { NodeId } from '../../core/ids/index.ts'
+import type { NodeId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { lockJoins, refuseHalfMoved } from './archive/move-mark.ts'
 import { type Pool, prepare } from './connection.ts'

@@ -1,6 +1,6 @@
 // Leaving: a node that stops is fenced, and the jobs that it has leased become ready at once, without a loss.
 
-import type { WorkId } from '../../core/ids/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { type Pool, prepare } from './connection.ts'
 import { fenceSql } from './fence.ts'

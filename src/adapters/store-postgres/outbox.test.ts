@@ -3,8 +3,8 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { NewOutboxRow } from '../../core/outbox/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import type { NewOutboxRow } from '../../core/store/outbox/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { openPostgresStore } from './index.ts'
 

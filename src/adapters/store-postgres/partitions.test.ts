@@ -6,11 +6,11 @@ import {
   type TestClock,
   type TestDatabase,
 } from '../../../test/support/postgres.ts'
-import type { DeadLetterId, EventId, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { eventIdAt, makeIds } from '../../core/ids/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { DeadLetterId, EventId, InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { eventIdAt, makeIds } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
 import { makeGroupSql } from './commit/commit-sql.ts'
 import { assertOwnSessions, makePool, prepare, WRITE_SETTINGS } from './connection.ts'

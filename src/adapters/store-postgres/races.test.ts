@@ -3,13 +3,20 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres, type TestDatabase } from '../../../test/support/postgres.ts'
-import type { NewEscalation } from '../../core/escalation/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { EventId, Incarnation, InstanceId, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { makeIds } from '../../core/ids/index.ts'
-import type { NewInstance } from '../../core/instance/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type Lane, type WorkRow } from '../../core/work/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { NewEscalation } from '../../core/failures/escalation/index.ts'
+import type {
+  EventId,
+  Incarnation,
+  InstanceId,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../../core/foundation/ids/index.ts'
+import { makeIds } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type Lane, type WorkRow } from '../../core/queue/work/index.ts'
+import type { NewInstance } from '../../core/workflows/instance/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import { openPostgresStore } from './index.ts'
 

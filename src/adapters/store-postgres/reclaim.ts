@@ -1,6 +1,6 @@
 // Reclaiming: incarnations whose time is over are fenced, and the jobs that they had leased become ready again.
 
-import type { WorkId } from '../../core/ids/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { type Pool, prepare } from './connection.ts'
 import type { LiveFunction } from './install-functions.ts'

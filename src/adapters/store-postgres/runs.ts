@@ -1,9 +1,9 @@
 // Integration runs in PostgreSQL: their row, the filters of their list, and their retention.
 
-import { attemptsText } from '../../core/commit/index.ts'
-import type { Pruned } from '../../core/retention/index.ts'
-import { longestKeepMs, pruneRunsEnd } from '../../core/retention/index.ts'
-import { RUN_PURPOSES, RUN_STATES, type Run } from '../../core/run/index.ts'
+import { RUN_PURPOSES, RUN_STATES, type Run } from '../../core/effects/integration-run/index.ts'
+import { attemptsText } from '../../core/store/commit/index.ts'
+import type { Pruned } from '../../core/store/retention/index.ts'
+import { longestKeepMs, pruneRunsEnd } from '../../core/store/retention/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { prepare } from './connection.ts'
 import { escapeText, makeArray } from './parameters.ts'

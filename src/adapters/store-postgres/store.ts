@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import type { ClientConfig, QueryResult } from 'pg'
-import { makeGatherer } from '../../core/commit/index.ts'
-import { makeIds } from '../../core/ids/index.ts'
+import { makeIds } from '../../core/foundation/ids/index.ts'
+import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'

@@ -1,7 +1,7 @@
 // The tables as this code sees them: property, column and type of each, how rows are listed, and how they are inserted as sets.
 
 import type { Buffer } from 'node:buffer'
-import type { StoredEvent } from '../../core/event/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
 import { type ColumnType, makeArray } from './parameters.ts'
 
 type Columns = Readonly<Record<string, ColumnType>>

@@ -1,7 +1,7 @@
 // A connection in the hands of the reads: statements prepared once, and the numbers of tenants.
 
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Row } from './rows.ts'
 import type { Stored } from './text.ts'
 

@@ -5,8 +5,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
-import { type ArchiveRows, type ArchiveTable, COUNTER_NAMES, inPages } from '../../core/archive/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import {
+  type ArchiveRows,
+  type ArchiveTable,
+  COUNTER_NAMES,
+  inPages,
+} from '../../core/store/archive/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
 import { StoreError } from '../../ports/store.ts'
 import { EVENT_COLUMNS } from './columns.ts'

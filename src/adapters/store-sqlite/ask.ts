@@ -1,6 +1,6 @@
 // The port's read objects over one function that asks for a read by name, here or on another thread.
 
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { SystemReads, TenantReads } from '../../ports/store.ts'
 import type { ReadName, Reads } from './reads.ts'
 

@@ -2,10 +2,10 @@
 // nothing costs no flush.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { assert } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { isIsolated } from '../../core/work/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { isIsolated } from '../../core/queue/work/index.ts'
 import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.ts'
 import { EVENT_COLUMNS, WORK_COLUMNS } from './columns.ts'
 import { type Row, toEvent, toWork } from './rows.ts'

@@ -1,9 +1,9 @@
 // States as the numbers that partial indexes name. The order is part of the schema: add at the end only.
 
-import type { InstanceState } from '../../core/instance/index.ts'
-import type { LedgerState } from '../../core/ledger/index.ts'
-import type { RunState } from '../../core/run/index.ts'
-import type { WorkState } from '../../core/work/index.ts'
+import type { RunState } from '../../core/effects/integration-run/index.ts'
+import type { LedgerState } from '../../core/effects/ledger/index.ts'
+import type { WorkState } from '../../core/queue/work/index.ts'
+import type { InstanceState } from '../../core/workflows/instance/index.ts'
 
 export const WORK_STATE_OF = [
   'done',

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Commit, Write } from '../../ports/store.ts'
 import { type Executor, makeExecutor } from './executor.ts'
 import { migrate } from './migrate.ts'

@@ -11,10 +11,10 @@
 // a whole, each of them is done by itself.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'

@@ -1,7 +1,7 @@
 // Fencing: how an incarnation ends for good.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation } from '../../core/ids/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import type { Session } from './session.ts'
 
 const prepare = (db: DatabaseSyncInstance) => ({

@@ -2,8 +2,8 @@
 // a flush would block the event loop.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { makeGatherer } from '../../core/commit/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeSystemReads, makeTenantReads } from './ask.ts'

@@ -3,11 +3,11 @@
 // Active instances lie in an index in groups of one workflow, definition and marking. Whoever asks for those in a place goes from
 // group to group, takes the newest of each group that fits and merges them: instances elsewhere, and those that ended, cost nothing.
 
-import type { InstanceId, OrphanId, TenantId } from '../../core/ids/index.ts'
-import type { HistoryRow, InstanceGroup, InstanceRow } from '../../core/instance/index.ts'
-import { hasToken, markingText, parseMarking, sumGroups } from '../../core/instance/index.ts'
-import type { Orphan } from '../../core/orphan/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { InstanceId, OrphanId, TenantId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { HistoryRow, InstanceGroup, InstanceRow } from '../../core/workflows/instance/index.ts'
+import { hasToken, markingText, parseMarking, sumGroups } from '../../core/workflows/instance/index.ts'
+import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { INSTANCE_WORK_MAX, MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import type { ReadAccess } from './access.ts'

@@ -1,9 +1,9 @@
 // Rows of instances, their history and orphans as the shapes of the core.
 
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { HistoryRow, InstanceRow } from '../../core/instance/index.ts'
-import { parseMarking } from '../../core/instance/index.ts'
-import type { Orphan } from '../../core/orphan/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { HistoryRow, InstanceRow } from '../../core/workflows/instance/index.ts'
+import { parseMarking } from '../../core/workflows/instance/index.ts'
+import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import { INSTANCE_STATE_OF } from './codes.ts'
 import type { Row } from './rows.ts'
 import { fromStored, fromStoredOrNull, type Stored } from './text.ts'

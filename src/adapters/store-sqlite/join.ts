@@ -1,8 +1,8 @@
 // Joining: a node begins a new incarnation, and ends its earlier ones.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, NodeId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation, NodeId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { recallAlive, type Session } from './session.ts'
 import { toStored } from './text.ts'
 

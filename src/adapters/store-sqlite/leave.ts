@@ -1,8 +1,8 @@
 // Leaving: a node that stops is fenced, and the jobs that it has leased become ready at once, without a loss.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Fence } from './fence.ts'
 import type { Session } from './session.ts'
 

@@ -1,7 +1,7 @@
 // A ledger entry as the writing side finds it. Only this side knows the newest keys by heart, so it answers the read too.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { findLedger } from './commit/keys.ts'
 import { type Row, toLedgerEntry } from './rows.ts'
 import type { Session } from './session.ts'

@@ -2,8 +2,8 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
-import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
 import { makeSqliteStoreInline } from './inline.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'

@@ -2,10 +2,10 @@
 //
 // One process writes, so the order of positions is the order of commits.
 
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { NewOutboxRow, OutboxRow } from '../../core/outbox/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { NewOutboxRow, OutboxRow } from '../../core/store/outbox/index.ts'
 import type { ReadAccess } from './access.ts'
 import { EVENT_COLUMNS } from './columns.ts'
 import { type Row, toEvent } from './rows.ts'

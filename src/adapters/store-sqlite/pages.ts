@@ -1,6 +1,6 @@
 // Pages of a table's rows, newest first.
 
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'

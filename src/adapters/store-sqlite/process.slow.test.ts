@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { EventId, NodeId, TenantId } from '../../core/ids/index.ts'
+import type { EventId, NodeId, TenantId } from '../../core/foundation/ids/index.ts'
 import { openSqliteStore } from './index.ts'
 
 const fixture = fileURLToPath(new URL('./writing-child.fixture.ts', import.meta.url))

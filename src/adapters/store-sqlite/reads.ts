@@ -3,10 +3,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { Escalation } from '../../core/escalation/index.ts'
-import type { EventSummary, StoredEvent } from '../../core/event/index.ts'
-import type { Failure } from '../../core/failure/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { EventSummary, StoredEvent } from '../../core/events/event/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Escalation } from '../../core/failures/escalation/index.ts'
+import type { Failure } from '../../core/failures/failure/index.ts'
 import type {
   DeadLetterId,
   EscalationId,
@@ -14,10 +15,9 @@ import type {
   FailureId,
   TenantId,
   WorkId,
-} from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { endOfPrefix } from '../../core/text/index.ts'
-import type { Attempt, WorkRow, WorkState } from '../../core/work/index.ts'
+} from '../../core/foundation/ids/index.ts'
+import { endOfPrefix } from '../../core/foundation/text/index.ts'
+import type { Attempt, WorkRow, WorkState } from '../../core/queue/work/index.ts'
 import type {
   LaneRow,
   OpenCount,

@@ -1,8 +1,8 @@
 // Reclaiming: incarnations whose time is over are fenced, and the jobs that they had leased become ready again.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { WorkId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { recallAlive, type Session } from './session.ts'
 
 const prepare = (db: DatabaseSyncInstance) => ({

@@ -1,8 +1,8 @@
 // Renewing: an incarnation that is alive gets more time, never less; one whose time is over is fenced.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Fence } from './fence.ts'
 import { isAlive, type Session } from './session.ts'
 

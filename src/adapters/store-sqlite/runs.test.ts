@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 import { makeReadAccess } from './access.ts'
 import { migrate } from './migrate.ts'

@@ -1,10 +1,10 @@
 // Runs in the database: written twice by every call on a connection, listed by what they are about, and let go of.
 
-import { attemptsText } from '../../core/commit/index.ts'
-import type { RunId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { longestKeepMs, type PruneRequest, pruneRunsEnd } from '../../core/retention/index.ts'
-import type { NewRun, Run } from '../../core/run/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { NewRun, Run } from '../../core/effects/integration-run/index.ts'
+import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { attemptsText } from '../../core/store/commit/index.ts'
+import { longestKeepMs, type PruneRequest, pruneRunsEnd } from '../../core/store/retention/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import type { ReadAccess } from './access.ts'
 import { RUN_CODE, RUN_STATE_OF } from './codes.ts'

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { makeIds, type TenantId } from '../../core/ids/index.ts'
+import { makeIds, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreHarness } from '../../ports/store-conformance/kit.conformance.ts'
 import { makeThreadedHarness } from './harness.fixture.ts'
 

@@ -1,6 +1,6 @@
 // Which reads may pass by many rows that they do not answer, or count many: those that no look-up should wait behind.
 
-import { readWholeId } from '../../core/ids/index.ts'
+import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
 import { isWorkScan } from './work-list.ts'
 

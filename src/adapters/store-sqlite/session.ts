@@ -2,8 +2,8 @@
 // until a rollback, after which everything is read again.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { prepareCommitSql } from './commit/commit-sql.ts'
 import type { KeyIndex } from './key-index.ts'
 import { makeKeyIndex } from './key-index.ts'

@@ -3,7 +3,7 @@
 // Leases, windows and the time that a vendor is given are measured by it. Were it the wall clock, somebody who sets that
 // forward would end a lease under a call that is still open, and set back would stop every retry.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 
 export function makeSteadyClock(sources: {
   /** The instant of the last durable group: time never goes behind it. */

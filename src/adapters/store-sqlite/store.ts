@@ -5,7 +5,7 @@
 
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { makeGatherer } from '../../core/commit/index.ts'
+import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'

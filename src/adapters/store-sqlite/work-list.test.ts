@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
 import { makeReadAccess, type ReadAccess, type Value } from './access.ts'
 import { decodeCursor } from './cursor.ts'

@@ -1,9 +1,9 @@
 // Lists of work items, newest first, and how much is open of a consumer. What has no index looks at a bounded number of rows, so
 // that a consumer that nobody knows costs a page as little as one that has everything.
 
-import { workIdSpan } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { SUBSCRIPTION_PREFIX, type WorkRow, type WorkState } from '../../core/work/index.ts'
+import { workIdSpan } from '../../core/events/event/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { SUBSCRIPTION_PREFIX, type WorkRow, type WorkState } from '../../core/queue/work/index.ts'
 import type { OpenCount, Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
 import type { ReadAccess, Value } from './access.ts'

@@ -1,7 +1,7 @@
 // The entry of every thread of the store: what it does is in its data.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { assert } from '../../core/errors/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
 import { runCheckpoints } from './checkpoint-thread.ts'
 import { runReader } from './reader-thread.ts'
 import type { ThreadData } from './thread.ts'

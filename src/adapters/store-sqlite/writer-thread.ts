@@ -2,9 +2,9 @@
 
 import type { MessagePort } from 'node:worker_threads'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Incarnation, NodeId, TenantId } from '../../core/ids/index.ts'
-import type { PruneRequest } from '../../core/retention/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Incarnation, NodeId, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { PruneRequest } from '../../core/store/retention/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
 import { openForWriting, readSettings } from './connection.ts'
 import { openMark } from './durable-mark.ts'

@@ -1,7 +1,7 @@
 // A process that opens a store and writes until it is killed. Says `open`, then one line per acknowledged event.
 
-import { makeIds, type TenantId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import { makeIds, type TenantId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
 import { openSqliteStore } from './index.ts'
 
 const [file = '', mode = 'write'] = process.argv.slice(2)

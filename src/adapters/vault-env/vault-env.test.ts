@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeEnvVault } from './index.ts'

@@ -3,8 +3,8 @@
 // The environment is the node owner's, and so is the tenant `default`: for any other one nothing is set here. The engine's own
 // settings are never given out: a definition must not be able to read the admin key. Which other names may be read is the owner's choice.
 
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { type EnvNames, isEnvReadable } from '../../core/secret/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import { type EnvNames, isEnvReadable } from '../../core/secrets/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Vault } from '../../ports/vault.ts'
 

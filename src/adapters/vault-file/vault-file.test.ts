@@ -2,7 +2,7 @@ import { chmod, link, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { findOwnFiles, makeFileVault } from './index.ts'

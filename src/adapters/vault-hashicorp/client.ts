@@ -4,8 +4,8 @@
 // What the vault says about a failure is translated here, by a table. Texts of errors have paths and what the vault said, never a value.
 
 import { Agent } from 'undici'
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 
 const TIMEOUT_MS = 5 * SECOND
 const CONNECTIONS_MAX = 16

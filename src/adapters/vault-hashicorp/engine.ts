@@ -1,7 +1,7 @@
 // The KV engine (version 2) of the vault: entries are read, written against the number that they were read with, listed and removed.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { failureOf, saidIn, type VaultAnswer, type VaultClient } from './client.ts'
 import { type Data, type Entry, readEntry } from './entry.ts'
 import type { Tokens } from './login.ts'

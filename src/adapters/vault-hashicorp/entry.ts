@@ -4,9 +4,9 @@
 // A version's number is that of the write that brought it, so it only grows, whoever wrote. Beside the value stands its fingerprint: when
 // it does not fit, somebody changed the value by hand, and the entry's own number is the version.
 
-import { AppError } from '../../core/errors/index.ts'
-import { fingerprintOf, type SecretVersions } from '../../core/secret/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { fingerprintOf, type SecretVersions } from '../../core/secrets/index.ts'
 import type { SecretValue } from '../../ports/vault.ts'
 
 export type Data = Readonly<Record<string, unknown>>

@@ -4,8 +4,8 @@
 // Invariant: however many need a token at once, one asks for it.
 
 import { readFile } from 'node:fs/promises'
-import { AppError } from '../../core/errors/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import { failureOf, type VaultAnswer, type VaultClient } from './client.ts'

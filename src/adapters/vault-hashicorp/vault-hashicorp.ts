@@ -6,9 +6,10 @@
 //
 // Invariants: every change is checked against the entry that it was made from. Values leave by `resolve`, `current` and `pending` alone.
 
-import { makeCache } from '../../core/cache/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 import {
   expectPending,
   expectVersion,
@@ -18,8 +19,7 @@ import {
   promoteVersion,
   type SecretVersions,
   setVersion,
-} from '../../core/secret/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+} from '../../core/secrets/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { SecretRow, SecretValue, SecretVault } from '../../ports/vault.ts'

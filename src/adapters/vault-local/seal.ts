@@ -4,7 +4,7 @@
 // Invariant: what was sealed for one tenant, name and version opens for no other. Whatever was altered does not open.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import type { MasterKey, MasterKeys } from '../../core/secret/index.ts'
+import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
 import type { Random } from '../../ports/random.ts'
 
 /** All base64: 12 bytes of nonce, the sealed bytes, 16 bytes of proof. */

@@ -8,9 +8,10 @@
 // and is not resolved before it is promoted. A former value is resolved behind the one in use until its time is over, by the
 // clock of the node that asks, and however long that node has remembered it.
 
-import { makeCache } from '../../core/cache/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { type Instant, SECOND } from '../../core/foundation/time/index.ts'
 import {
   expectPending,
   expectVersion,
@@ -21,8 +22,7 @@ import {
   promoteVersion,
   type SecretVersions,
   setVersion,
-} from '../../core/secret/index.ts'
-import { type Instant, SECOND } from '../../core/time/index.ts'
+} from '../../core/secrets/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'

@@ -1,7 +1,7 @@
 // millrace dead-letters [id] | groups, replay, edit, ready, discard: work that is not retried by itself.
 
 import { type Command, Option } from 'commander'
-import { DEAD_LETTER_STATES } from '../../core/dead-letter/index.ts'
+import { DEAD_LETTER_STATES } from '../../core/failures/dead-letter/index.ts'
 import type { DeadLetter, DeadLetterDetail } from '../../sdk/client/index.ts'
 import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'

@@ -1,7 +1,7 @@
 // millrace deliveries [id] | retry, cancel: events on their way to endpoints, and every try of each.
 
 import { type Command, Option } from 'commander'
-import { DELIVERY_STATES } from '../../core/subscription/index.ts'
+import { DELIVERY_STATES } from '../../core/webhooks/subscription/index.ts'
 import type { Delivery, DeliveryDetail } from '../../sdk/client/index.ts'
 import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'

@@ -1,8 +1,8 @@
 // millrace failures [id] and millrace escalations [id] | ack: what went wrong, and what people were told of it.
 
 import { type Command, Option } from 'commander'
-import { ESCALATION_STATES } from '../../core/escalation/index.ts'
-import { FAILURE_CLASSES, FAILURE_STATES } from '../../core/failure/index.ts'
+import { ESCALATION_STATES } from '../../core/failures/escalation/index.ts'
+import { FAILURE_CLASSES, FAILURE_STATES } from '../../core/failures/failure/index.ts'
 import type { Escalation, Failure } from '../../sdk/client/index.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'

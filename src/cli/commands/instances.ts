@@ -1,8 +1,8 @@
 // millrace instances [id] | why, history, fire, move, edit, retry, cancel, migrate: running cases, and what people do with them.
 
 import { type Command, Option } from 'commander'
-import { ATTENTIONS, INSTANCE_STATES } from '../../core/instance/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
+import { ATTENTIONS, INSTANCE_STATES } from '../../core/workflows/instance/index.ts'
 import type { Instance, InstanceChange, InstanceDetail, InstanceHistory } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session, wholeNumber } from '../command.ts'
 import { usageError } from '../failure.ts'

@@ -1,8 +1,8 @@
 // millrace providers, connections, credentials and runs: other systems, what opens them, and what was called there.
 
 import { type Command, Option } from 'commander'
-import { CONNECTION_STATUSES } from '../../core/connection/index.ts'
-import { RUN_PURPOSES, RUN_STATES } from '../../core/run/index.ts'
+import { CONNECTION_STATUSES } from '../../core/connections/connection/index.ts'
+import { RUN_PURPOSES, RUN_STATES } from '../../core/effects/integration-run/index.ts'
 import type {
   Connection,
   ConnectionDetail,

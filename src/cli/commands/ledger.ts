@@ -1,7 +1,7 @@
 // millrace ledger [key] | unknowns: what was done to the outside, and what nobody knows of it.
 
 import { type Command, Option } from 'commander'
-import { LEDGER_STATES } from '../../core/ledger/index.ts'
+import { LEDGER_STATES } from '../../core/effects/ledger/index.ts'
 import type { LedgerEntry } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError } from '../failure.ts'

@@ -3,9 +3,9 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { SourceDocument } from '../../core/definition/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { matchesPattern, parsePattern } from '../../core/subject/index.ts'
+import type { SourceDocument } from '../../core/definitions/documents/index.ts'
+import { matchesPattern, parsePattern } from '../../core/events/subject/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { EventDetail } from '../../sdk/client/index.ts'
 import { type Cli, collect, handle, type Session } from '../command.ts'
 import { CliError, usageError } from '../failure.ts'

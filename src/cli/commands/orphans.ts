@@ -1,7 +1,7 @@
 // millrace orphans [id] | correlate, discard, retry: events that found no instance, or several.
 
 import { type Command, Option } from 'commander'
-import { ORPHAN_STATES } from '../../core/orphan/index.ts'
+import { ORPHAN_STATES } from '../../core/workflows/orphan/index.ts'
 import type { Orphan } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { postWithReason } from '../input.ts'

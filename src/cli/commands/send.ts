@@ -2,7 +2,7 @@
 
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { SourceDocument } from '../../core/definition/index.ts'
+import type { SourceDocument } from '../../core/definitions/documents/index.ts'
 import {
   fromScaled,
   isNumber,
@@ -10,7 +10,7 @@ import {
   parseJson,
   stringifyJson,
   toScaled,
-} from '../../core/json/index.ts'
+} from '../../core/foundation/json/index.ts'
 import { type Cli, collect, handle, type Session, wholeNumber } from '../command.ts'
 import { CliError, problemToError, usageError } from '../failure.ts'
 import { readHeaders } from '../headers.ts'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { type JsonValue, parseJson } from '../../core/json/index.ts'
+import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readInput } from '../input.ts'

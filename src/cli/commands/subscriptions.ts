@@ -1,8 +1,8 @@
 // millrace subscriptions [name] | create, patch, delete, rotate, reveal, test, enable, disable, pause: endpoints that get our events.
 
 import { type Command, Option } from 'commander'
-import { SIGNINGS } from '../../core/definition/index.ts'
-import { SUBSCRIPTION_STATUSES } from '../../core/subscription/index.ts'
+import { SIGNINGS } from '../../core/definitions/documents/index.ts'
+import { SUBSCRIPTION_STATUSES } from '../../core/webhooks/subscription/index.ts'
 import type { Subscription, SubscriptionDetail } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, collect, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'

@@ -2,8 +2,8 @@
 // nobody.
 
 import type { Command } from 'commander'
-import { parseJson } from '../../core/json/index.ts'
-import { matchesPattern } from '../../core/subject/index.ts'
+import { matchesPattern } from '../../core/events/subject/index.ts'
+import { parseJson } from '../../core/foundation/json/index.ts'
 import type { Event } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'

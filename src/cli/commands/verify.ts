@@ -5,7 +5,7 @@
 
 import type { Command } from 'commander'
 import { parseDuration } from '../../core/expression/index.ts'
-import { parseJson, stringifyJson } from '../../core/json/index.ts'
+import { parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import { type VerifyOptions, verify, WebhookVerificationError } from '../../sdk/client/index.ts'
 import { type Cli, collect, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'

@@ -1,7 +1,7 @@
 // millrace work [id] | work resolve, probe, retry, cancel: what is to be done.
 
 import { type Command, Option } from 'commander'
-import { WORK_STATES } from '../../core/work/index.ts'
+import { WORK_STATES } from '../../core/queue/work/index.ts'
 import type { Work, WorkStory } from '../../sdk/client/index.ts'
 import { printAttempt } from '../attempts.ts'
 import { type Cli, handle, type Session } from '../command.ts'

@@ -4,7 +4,7 @@
 // in its text where it has none (a comment that readers do not see). Lists are read from the newest on, one page: what was made a moment
 // ago is on it. Where it is not, and there are more pages, nobody can tell.
 
-import type { JsonValue } from '../../core/json/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { foundBy, foundIn, MORE_BY_LINK } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, fields, flag, id, input, list, oneOf, orNull, output, text, whole } from '../schema.ts'

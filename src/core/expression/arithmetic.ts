@@ -13,8 +13,8 @@ import {
   plainNumber,
   type Scaled,
   toScaled,
-} from '../json/index.ts'
-import { ExpressionError } from './errors.ts'
+} from '../foundation/json/index.ts'
+import { ExpressionError } from './expression-errors.ts'
 import { charge, chargeList, chargeText, type Frame } from './frame.ts'
 import { isMissing, type Operand, typeError } from './values.ts'
 

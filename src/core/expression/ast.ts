@@ -1,6 +1,6 @@
 // core/expression/ast.ts — the tree between parser and compiler. `at` and `end` are offsets into the text.
 
-import type { JsonNumber } from '../json/index.ts'
+import type { JsonNumber } from '../foundation/json/index.ts'
 
 export type BinaryOperator = '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | '+' | '-' | '*' | '/' | '%'
 export type MacroName = 'map' | 'filter' | 'all' | 'exists' | 'exists_one'

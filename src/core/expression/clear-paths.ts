@@ -2,8 +2,8 @@
 // counted or asked for, and what goes through `hash` or `hmac`, does not.
 
 import { childrenOf, type Node, staticPath } from './ast.ts'
-import { Fault } from './errors.ts'
 import { compileProgram } from './expression.ts'
+import { Fault } from './expression-errors.ts'
 import { splitTemplate } from './template.ts'
 
 /** Functions whose result says nothing of the text that they are given. */

@@ -2,7 +2,7 @@
 
 import type { Node } from './ast.ts'
 import { type Env, pathOf } from './env.ts'
-import { closest, ExpressionError, Fault } from './errors.ts'
+import { closest, ExpressionError, Fault } from './expression-errors.ts'
 import { charge, type Evaluate } from './frame.ts'
 import type { CallSite, FunctionEntry } from './function-entry.ts'
 import { FUNCTIONS } from './functions.ts'

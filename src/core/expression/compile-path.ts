@@ -1,11 +1,11 @@
 // core/expression/compile-path.ts — names: variables of macros, roots of the scope, and headers.
 
-import { headerName, readMember } from './access.ts'
 import type { Node } from './ast.ts'
 import type { Env } from './env.ts'
-import { closest, Fault } from './errors.ts'
+import { closest, Fault } from './expression-errors.ts'
 import { charge, type Evaluate } from './frame.ts'
 import { FUNCTIONS } from './functions.ts'
+import { headerName, readMember } from './member-access.ts'
 import { quoted } from './syntax-faults.ts'
 
 export function buildName(node: Node & { kind: 'name' }, env: Env): Evaluate {

@@ -1,16 +1,16 @@
 // core/expression/compile.ts — the tree to closures: every decision the text allows is taken once, here.
 // Only Fault is thrown while compiling, only ExpressionError while running.
 
-import { isNumeral } from '../json/index.ts'
-import { define, hasMember, readIndex, readMember } from './access.ts'
+import { isNumeral } from '../foundation/json/index.ts'
 import { add, divide, multiply, negate, type Operands, remainder, subtract } from './arithmetic.ts'
 import type { Node } from './ast.ts'
 import { buildCall } from './compile-call.ts'
 import { buildEach, buildMacro } from './compile-loop.ts'
 import { buildHeader, buildName, isHeader } from './compile-path.ts'
 import { type Env, notePath, pathOf } from './env.ts'
-import { Fault } from './errors.ts'
+import { Fault } from './expression-errors.ts'
 import { charge, type Evaluate, type Frame } from './frame.ts'
+import { define, hasMember, readIndex, readMember } from './member-access.ts'
 import { equal, isMissing, isObject, order, typeError } from './values.ts'
 
 const DEPTH_MAX = 400

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonValue } from '../json/index.ts'
+import type { JsonValue } from '../foundation/json/index.ts'
 import {
   compileCondition,
   compilePath,

@@ -1,8 +1,8 @@
 // core/expression/condition.ts — `where` and `when`: an expression or a filter. Only true is true.
 
-import type { JsonValue } from '../json/index.ts'
-import { Fault, type LocatedProblem } from './errors.ts'
+import type { JsonValue } from '../foundation/json/index.ts'
 import { type CompileOptions, compileProgram } from './expression.ts'
+import { Fault, type LocatedProblem } from './expression-errors.ts'
 import { makeTest, OPERATORS } from './filter.ts'
 import type { Scope } from './frame.ts'
 import { makePath } from './path.ts'

@@ -1,10 +1,10 @@
 // core/expression/explain.ts — why a condition holds or not: its parts, each with its own truth and what it saw.
 // For people who may see the payload; unlike errors, it tells values, cut short.
 
-import { type JsonValue, stringifyJson } from '../json/index.ts'
+import { type JsonValue, stringifyJson } from '../foundation/json/index.ts'
 import type { Node } from './ast.ts'
-import { ExpressionError, Fault } from './errors.ts'
 import { compileProgram } from './expression.ts'
+import { ExpressionError, Fault } from './expression-errors.ts'
 import { makeTest } from './filter.ts'
 import type { Scope } from './frame.ts'
 import type { Keyed } from './hmac.ts'

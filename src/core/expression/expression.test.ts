@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Numeral } from '../json/index.ts'
+import { Numeral } from '../foundation/json/index.ts'
 import { compileExpression, ExpressionError, type Scope } from './index.ts'
 
 const scope: Scope = {

@@ -1,11 +1,11 @@
 // core/expression/expression.ts — compiles a text once, evaluates it often.
 
-import type { JsonValue } from '../json/index.ts'
+import type { JsonValue } from '../foundation/json/index.ts'
 import { normalise } from './arithmetic.ts'
 import type { Node } from './ast.ts'
 import { build } from './compile.ts'
 import type { Env } from './env.ts'
-import { type ExpressionProblem, Fault } from './errors.ts'
+import { type ExpressionProblem, Fault } from './expression-errors.ts'
 import { checkResult, type Frame, type Scope, STEPS_MAX } from './frame.ts'
 import type { Keyed } from './hmac.ts'
 import { parseExpression } from './parser.ts'

@@ -1,8 +1,8 @@
 // core/expression/filter.ts — conditions as data: { path, equals: … }, combined by all, any and not.
 // A filter never fails at run time: what cannot be compared does not match.
 
-import { isNumeral, type JsonValue } from '../json/index.ts'
-import { closest, Fault } from './errors.ts'
+import { isNumeral, type JsonValue } from '../foundation/json/index.ts'
+import { closest, Fault } from './expression-errors.ts'
 import type { Frame } from './frame.ts'
 import { equal, isMissing, order, typeOf } from './values.ts'
 

@@ -1,10 +1,10 @@
 // core/expression/formula.ts — what a formula is made of, as far as its text alone tells: what every value of it begins with,
 // what it reads and through which functions, and whether two texts are the same formula. Nothing is computed here.
 
-import { isNumber, isNumeral, type JsonValue, stringifyByValue } from '../json/index.ts'
+import { isNumber, isNumeral, type JsonValue, stringifyByValue } from '../foundation/json/index.ts'
 import { childrenOf, type Node, staticPath } from './ast.ts'
-import { Fault } from './errors.ts'
 import { compileProgram } from './expression.ts'
+import { Fault } from './expression-errors.ts'
 import { splitTemplate } from './template.ts'
 import { toText } from './values.ts'
 

@@ -2,8 +2,8 @@
 // Only work that data can multiply is charged (elements visited, bytes built or searched): what the text alone
 // fixes is bounded by the parser, so a plain path costs no bookkeeping.
 
-import { Numeral } from '../json/index.ts'
-import { ExpressionError } from './errors.ts'
+import { Numeral } from '../foundation/json/index.ts'
+import { ExpressionError } from './expression-errors.ts'
 
 export type Scope = { readonly [root: string]: unknown }
 

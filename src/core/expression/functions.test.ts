@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Numeral } from '../json/index.ts'
+import { Numeral } from '../foundation/json/index.ts'
 import { compileExpression, ExpressionError } from './index.ts'
 
 function evaluate(text: string, payload: unknown = {}): unknown {

@@ -1,7 +1,14 @@
 // core/expression/functions.ts — the functions an expression may call, in both styles: size(x) and x.size().
 // A missing argument gives a missing result, unless a function says that it looks at missing ones.
 
-import { isNumber, isNumeral, type JsonNumber, plainNumber, type Scaled, toScaled } from '../json/index.ts'
+import {
+  isNumber,
+  isNumeral,
+  type JsonNumber,
+  plainNumber,
+  type Scaled,
+  toScaled,
+} from '../foundation/json/index.ts'
 import { exact, finite, normalise } from './arithmetic.ts'
 import { chargeText, chargeValue } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'

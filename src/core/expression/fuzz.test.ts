@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, type JsonValue } from '../json/index.ts'
+import { canonicalJson, type JsonValue } from '../foundation/json/index.ts'
 import {
   type CompiledTree,
   compileCondition,

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
-import { canonicalJson, isNumber, type JsonValue } from '../json/index.ts'
-import { ExpressionError } from './errors.ts'
+import { canonicalJson, isNumber, type JsonValue } from '../foundation/json/index.ts'
+import { ExpressionError } from './expression-errors.ts'
 import { charge, chargeText, chargeValue } from './frame.ts'
 import type { FunctionEntry, FunctionTable } from './function-entry.ts'
 import { hmacWith } from './hmac.ts'

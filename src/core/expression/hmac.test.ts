@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JsonValue, parseJson } from '../json/index.ts'
-import { compareWorth, numeralText, respell } from '../json/numeral.fixture.ts'
+import { type JsonValue, parseJson } from '../foundation/json/index.ts'
+import { compareWorth, numeralText, respell } from '../foundation/json/numeral.fixture.ts'
 import { compileExpression, explainCondition, type Keyed, makeHmac, mayUseHmac, SHOWN_HMAC } from './index.ts'
 
 const KEY = Uint8Array.from({ length: 32 }, (_, index) => index)

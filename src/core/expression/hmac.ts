@@ -6,8 +6,8 @@
 // compiled without a key evaluates to an error; it never falls back to another key or to `hash`.
 
 import { createHmac } from 'node:crypto'
-import { canonicalJson, type JsonValue } from '../json/index.ts'
-import { ExpressionError } from './errors.ts'
+import { canonicalJson, type JsonValue } from '../foundation/json/index.ts'
+import { ExpressionError } from './expression-errors.ts'
 import { chargeValue } from './frame.ts'
 import type { FunctionEntry } from './function-entry.ts'
 

@@ -1,13 +1,6 @@
 export { type AskedFields, askedFields } from './asked-fields.ts'
 export { clearPaths } from './clear-paths.ts'
 export { type Condition, compileCondition } from './condition.ts'
-export {
-  describeError,
-  ExpressionError,
-  type ExpressionErrorCode,
-  type ExpressionProblem,
-  type LocatedProblem,
-} from './errors.ts'
 export { type ConditionPart, explainCondition } from './explain.ts'
 export {
   type Compiled,
@@ -15,6 +8,13 @@ export {
   compileExpression,
   type Expression,
 } from './expression.ts'
+export {
+  describeError,
+  ExpressionError,
+  type ExpressionErrorCode,
+  type ExpressionProblem,
+  type LocatedProblem,
+} from './expression-errors.ts'
 export {
   type Formula,
   type FormulaRead,
@@ -34,6 +34,6 @@ export {
   withSecrets,
 } from './secret-call.ts'
 export { type CompiledTree, compileShape, type Shape } from './shape.ts'
+export { formatDuration, parseDuration, parseSize } from './sizes-and-durations.ts'
 export { compileTemplate, type Template, type TemplateMode } from './template.ts'
-export { formatDuration, parseDuration, parseSize } from './units.ts'
 export { typeOf } from './values.ts'

@@ -1,8 +1,8 @@
 // core/expression/lexer.ts — text to tokens. Positions are exact: findings point at a column.
 
-import type { JsonNumber } from '../json/index.ts'
-import { Fault } from './errors.ts'
-import { readNumber, readString } from './literals.ts'
+import type { JsonNumber } from '../foundation/json/index.ts'
+import { Fault } from './expression-errors.ts'
+import { readNumber, readString } from './literal-values.ts'
 
 export interface Token {
   readonly type: 'name' | 'number' | 'string' | 'operator' | 'end'

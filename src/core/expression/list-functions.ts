@@ -1,6 +1,6 @@
 // core/expression/list-functions.ts — functions on lists and maps.
 
-import { isNumber } from '../json/index.ts'
+import { isNumber } from '../foundation/json/index.ts'
 import { add } from './arithmetic.ts'
 import { charge, chargeList, chargeSearch, chargeText } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type JsonValue, Numeral, parseJson, stringifyJson } from '../json/index.ts'
-import { compareWorth, numeralText, respell } from '../json/numeral.fixture.ts'
+import { type JsonValue, Numeral, parseJson, stringifyJson } from '../foundation/json/index.ts'
+import { compareWorth, numeralText, respell } from '../foundation/json/numeral.fixture.ts'
 import {
   compileCondition,
   compileExpression,

@@ -5,7 +5,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Numeral } from '../json/index.ts'
+import { Numeral } from '../foundation/json/index.ts'
 import { compileExpression } from './index.ts'
 
 // Lists of mixed types are an intended difference: its checker would refuse a computed element beside a literal.

@@ -2,7 +2,7 @@
 // Invariants: recursion and tree depth are bounded, so no text can exhaust the stack; only Fault is thrown.
 
 import type { BinaryOperator, MacroName, MapEntry, Node } from './ast.ts'
-import { Fault } from './errors.ts'
+import { Fault } from './expression-errors.ts'
 import { type Token, tokenize } from './lexer.ts'
 import { textNeedsQuotes, unexpected } from './syntax-faults.ts'
 

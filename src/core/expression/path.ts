@@ -1,8 +1,8 @@
 // core/expression/path.ts — paths as filters, `sensitive` and `encrypt` write them: fixed names only.
 
 import type { Node } from './ast.ts'
-import { Fault } from './errors.ts'
 import { attempt, type Compiled, type CompileOptions, compileProgram } from './expression.ts'
+import { Fault } from './expression-errors.ts'
 import type { Scope } from './frame.ts'
 
 /** A field name, a position, or every element. */

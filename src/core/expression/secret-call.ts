@@ -4,9 +4,9 @@
 // Invariants: IX1 a text compiles with `secret` only where the compiler was told that it is part of a request. IX3 without values in the
 // scope it renders as `[redacted]`: what is shown or stored is made that way.
 
-import { isSecretName, OWN_SECRETS, REDACTED } from '../secret/index.ts'
+import { isSecretName, OWN_SECRETS, REDACTED } from '../secrets/index.ts'
 import type { Node } from './ast.ts'
-import { ExpressionError, Fault } from './errors.ts'
+import { ExpressionError, Fault } from './expression-errors.ts'
 import type { Frame, Scope } from './frame.ts'
 
 /** By `secretKey`. */

@@ -1,11 +1,11 @@
 // core/expression/shape.ts — a tree of sends: every string in it is a template.
 // A field or element whose one template has no value is left out; null written in the tree stays.
 
-import { isNumeral, type JsonValue } from '../json/index.ts'
-import { define } from './access.ts'
-import { Fault, type LocatedProblem } from './errors.ts'
+import { isNumeral, type JsonValue } from '../foundation/json/index.ts'
 import type { CompileOptions } from './expression.ts'
+import { Fault, type LocatedProblem } from './expression-errors.ts'
 import type { Scope } from './frame.ts'
+import { define } from './member-access.ts'
 import { makeTemplate, type TemplateMode } from './template.ts'
 
 export interface Shape {

@@ -1,6 +1,6 @@
 // core/expression/syntax-faults.ts — turns «something else was expected» into what to write instead.
 
-import { Fault } from './errors.ts'
+import { Fault } from './expression-errors.ts'
 import type { Token } from './lexer.ts'
 
 const WORDS: ReadonlyMap<string, string> = new Map([

@@ -3,12 +3,12 @@
 // percent-encoded and must be there: a missing one would silently address something else. In data that is sent a number is
 // written as it arrived; in every other text by its value, so that names and addresses do not depend on its spelling.
 
-import type { JsonValue } from '../json/index.ts'
-import { ExpressionError, Fault } from './errors.ts'
+import type { JsonValue } from '../foundation/json/index.ts'
 import { attempt, type Compiled, type CompileOptions, compileProgram, type Program } from './expression.ts'
+import { ExpressionError, Fault } from './expression-errors.ts'
 import { type Scope, STRING_MAX } from './frame.ts'
 import { encodeText } from './helpers.ts'
-import { readString } from './literals.ts'
+import { readString } from './literal-values.ts'
 import { isMissing, toSentText, toText } from './values.ts'
 
 export type TemplateMode = 'text' | 'data' | 'url'

@@ -1,6 +1,6 @@
 // core/expression/text-functions.ts — functions on texts. Positions and lengths count code points, as in CEL.
 
-import { isNumeral } from '../json/index.ts'
+import { isNumeral } from '../foundation/json/index.ts'
 import { charge, chargeList, chargeSearch, chargeText, type Frame } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
 import { codePointLength, typeError } from './values.ts'

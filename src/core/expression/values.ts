@@ -1,6 +1,6 @@
 // core/expression/values.ts — what values are and how they compare.
 // Inside the evaluator `undefined` is a missing value and `null` one that is there: they behave alike, except that
-// a template alone leaves a missing field out. A number is a double, a bigint or a Numeral (core/json), and compares by its value.
+// a template alone leaves a missing field out. A number is a double, a bigint or a Numeral (core/foundation/json), and compares by its value.
 
 import {
   canonicalNumber,
@@ -10,8 +10,8 @@ import {
   type JsonValue,
   stringifyByValue,
   stringifyJson,
-} from '../json/index.ts'
-import { ExpressionError } from './errors.ts'
+} from '../foundation/json/index.ts'
+import { ExpressionError } from './expression-errors.ts'
 import { charge, type Frame } from './frame.ts'
 
 export type Operand = string | undefined

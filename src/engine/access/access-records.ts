@@ -3,8 +3,8 @@
 // Keys and sessions lie in their tenant's scope, tenants in that of the first one. Nothing here opens a door: of every
 // secret only the hash is kept.
 
-import type { Role } from '../../core/access/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Role } from '../../core/access/callers/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 
 /** Whose right a session or a link carries: the node's own admin key, or a key of the tenant. */
 export type Credential = { readonly kind: 'node' } | { readonly kind: 'key'; readonly id: string }

@@ -4,11 +4,11 @@
 // one and a used link have the same answer.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { parseToken, type Role, type TenantLimits } from '../../core/access/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import { weaknessOf } from '../../core/secret/index.ts'
-import { type Instant, SECOND } from '../../core/time/index.ts'
+import { parseToken, type Role, type TenantLimits } from '../../core/access/callers/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import { type Instant, SECOND } from '../../core/foundation/time/index.ts'
+import { weaknessOf } from '../../core/secrets/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'

@@ -12,11 +12,11 @@ import {
   TENANT_LIMITS,
   type TenantLimits,
   type Token,
-} from '../../core/access/index.ts'
-import { makeCache } from '../../core/cache/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { type Instant, MINUTE, SECOND } from '../../core/time/index.ts'
+} from '../../core/access/callers/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { type Instant, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../../adapters/store-memory/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { type Store, StoreError } from '../../ports/store.ts'
 import { type Begun, makeIdempotency } from './idempotency-keys.ts'
 

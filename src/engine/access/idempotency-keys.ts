@@ -7,9 +7,9 @@
 // Records are named by the day first, so that old ones are found at the beginning of the list.
 
 import { createHash } from 'node:crypto'
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'

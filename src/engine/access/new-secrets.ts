@@ -1,7 +1,7 @@
 // New ids and secrets, from chance that is passed in.
 
-import { ID_BYTES, SECRET_BYTES } from '../../core/access/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { ID_BYTES, SECRET_BYTES } from '../../core/access/callers/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Random } from '../../ports/random.ts'
 
 const TIME_DIGITS = 11

@@ -3,10 +3,16 @@
 // Both carry the right of a key and end with it: a session names its key, and the node's own admin key is bound into the hash,
 // so that another admin key opens no old session and no guess at it can be tested on what is stored.
 
-import { formatToken, hashSecret, matchesHash, type Token, type TokenKind } from '../../core/access/index.ts'
-import { makeCache } from '../../core/cache/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { HOUR, type Instant } from '../../core/time/index.ts'
+import {
+  formatToken,
+  hashSecret,
+  matchesHash,
+  type Token,
+  type TokenKind,
+} from '../../core/access/callers/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { HOUR, type Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'

@@ -1,9 +1,9 @@
 // How often one address may fail to sign in, or show a wrong key. In memory: a restart forgives, and each node counts for itself.
 
-import { makeCache } from '../../core/cache/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import { type Bucket, type BucketPolicy, takeToken } from '../../core/guard/index.ts'
-import { HOUR, SECOND } from '../../core/time/index.ts'
+import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/network/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { HOUR, SECOND } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 /** People sign in. */

@@ -2,9 +2,9 @@
 //
 // A tenant is usable as soon as its record is there: keys, definitions and secrets of it need nothing else.
 
-import { AppError } from '../../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Page, PageRequest, Store } from '../../ports/store.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { makeWorld } from '../engine.fixture.ts'
 import { makeCommits } from './commits.ts'

@@ -1,9 +1,9 @@
 // Commits from the engine: named, and stubborn where an answer is owed.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import {

@@ -12,11 +12,11 @@
 // Invariants: SE8 nothing of a sensitive payload reaches the store behind in clear. SE9 what does not open is answered sealed,
 // never thrown: one event that cannot be read must not stop a claim or a list of others.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { mayHoldLiteral } from '../../core/secret/index.ts'
-import { compileSensitive, isSealed, splitSealed } from '../../core/sensitive/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
+import { compileSensitive, isSealed, splitSealed } from '../../core/events/sensitive/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { mayHoldLiteral } from '../../core/secrets/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 import type {

@@ -1,11 +1,11 @@
 // An event on its way into the store, with the work that follows from it: what `planEvent` makes and a unit of work ends.
 
-import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
-import type { Incarnation } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { NewWork } from '../../core/work/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
+import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { NewWork } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
 
 export interface Birth {

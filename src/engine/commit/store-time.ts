@@ -4,7 +4,7 @@
 // with the wall clock of this machine, which may be minutes off or jump. Invariant: never ahead of the store's own
 // clock, so that nobody asks a vendor before it had its time.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface StoreTime {

@@ -1,7 +1,7 @@
 // All tenants of the store: those with definitions, and those that were made and have none yet. What works through every
 // tenant's records asks here: a tenant without definitions takes events, subscriptions and replays like any other.
 
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, Store, StoredRecord } from '../../ports/store.ts'
 
 const PAGE = 500

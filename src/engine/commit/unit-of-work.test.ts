@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { type CommitResult, StoreError } from '../../ports/store.ts'
 import type { Planned } from './event-plan.ts'
 import { makeUnitOfWork, orConflict, orFail, retrying } from './unit-of-work.ts'

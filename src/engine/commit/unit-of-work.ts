@@ -4,8 +4,8 @@
 //
 // Invariant: whatever comes of a commit, thrown errors included, each plan is ended exactly once.
 
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { CommitResult, Guard, Write } from '../../ports/store.ts'
 import type { About, Commits, FirmResult } from './commits.ts'

@@ -3,7 +3,7 @@
 // Invariants: CX6 what may not call is neither claimed nor born leased, and uses up no attempt. DR5 a token that was taken is used by a call
 // or given back.
 
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import type { Buckets, Entrance, Where } from '../flow-control/index.ts'

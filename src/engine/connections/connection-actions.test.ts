@@ -5,8 +5,8 @@ import type {
   DefinitionDocument,
   RouteDocument,
   WorkflowDocument,
-} from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { HEAD_LENGTH_MAX } from '../effects/redacted-exchange.ts'
 import { accept, answered, CREATED, HTTP, LOST, PAID, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'

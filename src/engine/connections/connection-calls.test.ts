@@ -1,6 +1,6 @@
 // What is reserved beside the key of a call on a connection, by what its gate says at that moment.
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Call } from '../effects/call.ts'
 import { makeConnectionCalls } from './connection-calls.ts'
 import type { BookGate } from './connection-state-cache.ts'

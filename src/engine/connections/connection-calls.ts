@@ -4,10 +4,10 @@
 // Invariants: DR6 a call that is refused for its credential had no effect; it waits for the credential's rotation without using up an
 // attempt, or is dead. CX2 what a connection refuses is not sent, and is no run.
 
-import { compileRefine, parseResponse } from '../../core/action/index.ts'
-import { locate } from '../../core/connection/index.ts'
-import type { ProviderDocument } from '../../core/definition/index.ts'
-import type { CallPolicy, CallVerdict } from '../../core/failure/index.ts'
+import { locate } from '../../core/connections/connection/index.ts'
+import type { ProviderDocument } from '../../core/definitions/documents/index.ts'
+import { compileRefine, parseResponse } from '../../core/effects/action/index.ts'
+import type { CallPolicy, CallVerdict } from '../../core/failures/failure/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { connectionOf, type Lookups, type Named } from '../definitions/index.ts'

@@ -1,11 +1,11 @@
 // What others are told of a connection: an outage as a failure, with an escalation; the rest as events where somebody wants them.
 
-import type { CanonicalSubject } from '../../core/canonical/index.ts'
-import type { ConnectionStep, ConnectionTell } from '../../core/connection/index.ts'
-import type { ConnectionDocument } from '../../core/definition/index.ts'
-import { causeHash } from '../../core/escalation/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import type { ConnectionStep, ConnectionTell } from '../../core/connections/connection/index.ts'
+import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
+import type { CanonicalSubject } from '../../core/events/canonical/index.ts'
+import { causeHash } from '../../core/failures/escalation/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Write } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

@@ -1,10 +1,10 @@
 // What people ask of connections, and what they see of them. Credentials are asked of whoever keeps them.
 
-import type { ProbeResult } from '../../core/connection/index.ts'
-import type { ConnectionDocument } from '../../core/definition/index.ts'
-import { definitionId, type ManagedBy } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { RunId, TenantId, WorkId } from '../../core/ids/index.ts'
+import type { ProbeResult } from '../../core/connections/connection/index.ts'
+import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
+import { definitionId, type ManagedBy } from '../../core/definitions/documents/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Page, Store, StoredRecord } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'

@@ -1,6 +1,6 @@
 // The whole story, with the engine's own credentials: an account stops taking its secret, the secret is rotated, and the work goes on.
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { accept, answered, CREATED, makeWorld, PAID, workOf } from '../engine.fixture.ts'
 import { documents, WELL } from './connections.fixture.ts'
 

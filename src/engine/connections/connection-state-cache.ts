@@ -4,7 +4,6 @@
 // Invariants: CX4 one try at a time over all nodes: whoever writes it down first makes it. CX5 a change, its escalation and what is told of
 // it are one commit.
 
-import { CLOSED } from '../../core/circuit/index.ts'
 import {
   type ConnectionEvent,
   type ConnectionState,
@@ -14,13 +13,14 @@ import {
   NEW_CONNECTION,
   overrideAt,
   stepConnection,
-} from '../../core/connection/index.ts'
-import type { ConnectionDocument } from '../../core/definition/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/connections/connection/index.ts'
+import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { CLOSED } from '../../core/flow-control/circuit/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord, Write } from '../../ports/store.ts'
 import {
   type Commits,

@@ -1,15 +1,15 @@
 // Tests of connections: one call of the provider's probe, kept as a run, told to the book. A person asks for one; and a node tests what was
 // never tested, by itself and with growing pauses, so that whoever applies a connection need do nothing more.
 
-import { compilePath } from '../../core/action/index.ts'
-import { type ProbeResult, provesReachOnly } from '../../core/connection/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
+import { type ProbeResult, provesReachOnly } from '../../core/connections/connection/index.ts'
+import { compilePath } from '../../core/effects/action/index.ts'
+import { makeRun, type NewRun, stepRun } from '../../core/effects/integration-run/index.ts'
+import { scrubNothing } from '../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids, RunId, TenantId } from '../../core/ids/index.ts'
-import type { Vars } from '../../core/route/index.ts'
-import { makeRun, type NewRun, stepRun } from '../../core/run/index.ts'
-import { scrubNothing } from '../../core/sensitive/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { Ids, RunId, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Vars } from '../../core/routing/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'

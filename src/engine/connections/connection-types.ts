@@ -3,18 +3,22 @@
 // Every call to somebody else's system on a connection goes through the door: it knows the account, the secret, the limits, the health,
 // and what each kind of failure means. Who holds an item asserts its tenant before anything here is asked.
 
-import type { CircuitOverride, ConnectionState, ProbeResult } from '../../core/connection/index.ts'
-import type { CredentialState, RotationReason } from '../../core/credential/index.ts'
+import type {
+  CircuitOverride,
+  ConnectionState,
+  ProbeResult,
+} from '../../core/connections/connection/index.ts'
+import type { CredentialState, RotationReason } from '../../core/connections/credential/index.ts'
 import type {
   ConnectionDocument,
   CredentialDocument,
   ManagedBy,
   ProviderDocument,
-} from '../../core/definition/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Run, RunPurpose, RunState } from '../../core/run/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import type { Run, RunPurpose, RunState } from '../../core/effects/integration-run/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
 import type { Gate } from '../flow-control/index.ts'

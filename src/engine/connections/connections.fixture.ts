@@ -8,9 +8,9 @@ import type {
   OperationDocument,
   ProviderDocument,
   RouteDocument,
-} from '../../core/definition/index.ts'
-import { operationOf, USUAL_CIRCUIT } from '../../core/definition/index.ts'
-import { compileRoute } from '../../core/route/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { operationOf, USUAL_CIRCUIT } from '../../core/definitions/documents/index.ts'
+import { compileRoute } from '../../core/routing/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import type { Gate } from '../flow-control/connection-gate.ts'

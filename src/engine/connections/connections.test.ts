@@ -1,6 +1,6 @@
 // Calls of routes on a connection, with a memory store and calls that the test answers.
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import {
   accept,
   answered,

@@ -1,8 +1,8 @@
 // Connections, put together: the door and what stands around it. src/engine/engine.ts wires it to the queue.
 
-import type { ConnectionStatus } from '../../core/connection/index.ts'
-import type { ManagedBy } from '../../core/definition/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
+import type { ConnectionStatus } from '../../core/connections/connection/index.ts'
+import type { ManagedBy } from '../../core/definitions/documents/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'

@@ -1,6 +1,6 @@
 // Calls that wait for a credential: how long, and what they still know afterwards.
 import { expect, test } from 'vitest'
-import { DAY, HOUR } from '../../core/time/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
 import { accept, answered, CREATED, LOST, workOf } from '../engine.fixture.ts'
 import { documents, makeHandCredentials, makeShop } from './connections.fixture.ts'
 

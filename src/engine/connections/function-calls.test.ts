@@ -1,8 +1,8 @@
 // Functions that call operations of a connection.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
-import type { ConnectionDocument, RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type { ConnectionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { accept, answered, CREATED, LOST, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
 import {

@@ -5,22 +5,22 @@
 // happens next: retryable or terminal where nothing happened, a doubt where something may have. CX6 what waits puts the whole item back
 // without using up an attempt.
 
+import type { OperationDocument } from '../../core/definitions/documents/index.ts'
 import {
   type CompiledOperation,
   compileOperation,
   keyForHeader,
   parseResponse,
-} from '../../core/action/index.ts'
-import type { OperationDocument } from '../../core/definition/index.ts'
+} from '../../core/effects/action/index.ts'
+import { findJsonFault } from '../../core/effects/function/index.ts'
+import { makeRun, type NewRun, runIdOfEffect, stepRun } from '../../core/effects/integration-run/index.ts'
+import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
+import { scrubNothing } from '../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { CallVerdict } from '../../core/failure/index.ts'
-import { findJsonFault } from '../../core/function/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { copyPlain, type JsonValue } from '../../core/json/index.ts'
-import { keyOfGeneration } from '../../core/ledger/index.ts'
-import type { Vars } from '../../core/route/index.ts'
-import { makeRun, type NewRun, runIdOfEffect, stepRun } from '../../core/run/index.ts'
-import { scrubNothing } from '../../core/sensitive/index.ts'
+import type { CallVerdict } from '../../core/failures/failure/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { copyPlain, type JsonValue } from '../../core/foundation/json/index.ts'
+import type { Vars } from '../../core/routing/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'

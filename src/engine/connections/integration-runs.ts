@@ -4,12 +4,18 @@
 // Invariants: RN2 attempts only grow. DR11 a run ends with its item: whoever settles that, settles the run. DR12 a replay is a run of its own
 // that names the one before it.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids, RunId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { type MadeAttempt, makeRun, type NewRun, runIdOf, stepRun } from '../../core/run/index.ts'
-import { scrubNothing } from '../../core/sensitive/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import {
+  type MadeAttempt,
+  makeRun,
+  type NewRun,
+  runIdOf,
+  stepRun,
+} from '../../core/effects/integration-run/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import { scrubNothing } from '../../core/events/sensitive/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { Ids, RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent, UnitOfWork } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

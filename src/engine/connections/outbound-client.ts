@@ -4,10 +4,10 @@
 // Invariants: DR1 a credential goes to the connection's own addresses and nowhere else. DR2 a secret is resolved for one exchange and kept
 // nowhere. DR3 what is given on holds none of it. DR5 everything that is sent was counted by its buckets.
 
-import { locate } from '../../core/connection/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import { readLimits } from '../../core/rate/index.ts'
-import { makeRedact, type Redact } from '../../core/secret/index.ts'
+import { locate } from '../../core/connections/connection/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { readLimits } from '../../core/flow-control/rate/index.ts'
+import { makeRedact, type Redact } from '../../core/secrets/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'

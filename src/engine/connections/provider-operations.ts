@@ -3,19 +3,19 @@
 //
 // Invariants: DR7 an input that does not fit the operation is sent to nobody. DR8 a doubt is settled by what the provider says outright.
 
+import { type CompiledSchema, compileSchema } from '../../core/definitions/catalog/index.ts'
+import type { OperationDocument } from '../../core/definitions/documents/index.ts'
 import {
   type OperationAction,
   type OperationScope,
   type PathRequest,
   parseResponse,
   type RenderedRequest,
-} from '../../core/action/index.ts'
-import { type CompiledSchema, compileSchema } from '../../core/catalog/index.ts'
-import type { OperationDocument } from '../../core/definition/index.ts'
+} from '../../core/effects/action/index.ts'
+import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { keyOfGeneration } from '../../core/ledger/index.ts'
-import type { Vars } from '../../core/route/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { Vars } from '../../core/routing/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Lookups } from '../definitions/index.ts'
 import { type Call, type Doubt, errorText, type InternalCall, type Performed } from '../effects/index.ts'

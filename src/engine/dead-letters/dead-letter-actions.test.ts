@@ -1,10 +1,10 @@
 // What people do about dead letters.
 
 import { expect, test } from 'vitest'
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Write } from '../../ports/store.ts'
 import {
   accept,

@@ -2,19 +2,19 @@
 //
 // Every decision is one commit guarded by the letter's version, so that whoever comes second is told and changes nothing.
 
+import { editKey, type NewEvent, type StoredEvent } from '../../core/events/event/index.ts'
 import {
   type DeadLetter,
   type DeadLetterEvent,
   type NewDeadLetter,
   stepDeadLetter,
-} from '../../core/dead-letter/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import { editKey, type NewEvent, type StoredEvent } from '../../core/event/index.ts'
-import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import type { Route, Vars } from '../../core/route/index.ts'
-import type { NewWork, WorkRow } from '../../core/work/index.ts'
+} from '../../core/failures/dead-letter/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
+import type { Route, Vars } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
 import { orConflict, type Planned, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'

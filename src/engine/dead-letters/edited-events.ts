@@ -1,10 +1,16 @@
 // Where an edited copy of an event comes from: who edited it, why, and which fields differ. It is a record beside the copy,
 // written in the commit that appends it. Values are not stored: both payloads are.
 
-import { type Edit, editedFrom, type NewEvent, type StoredEvent } from '../../core/event/index.ts'
-import type { EventId } from '../../core/ids/index.ts'
-import { diffJson, JsonError, type JsonValue, placeText, stringifyJson } from '../../core/json/index.ts'
-import { namedPart, parsePayload } from '../../core/sensitive/index.ts'
+import { type Edit, editedFrom, type NewEvent, type StoredEvent } from '../../core/events/event/index.ts'
+import { namedPart, parsePayload } from '../../core/events/sensitive/index.ts'
+import type { EventId } from '../../core/foundation/ids/index.ts'
+import {
+  diffJson,
+  JsonError,
+  type JsonValue,
+  placeText,
+  stringifyJson,
+} from '../../core/foundation/json/index.ts'
 import type { TenantReads, Write } from '../../ports/store.ts'
 import { type Decided, ENGINE_OWNER } from '../access/index.ts'
 

@@ -1,8 +1,8 @@
 // What people do about work that nobody holds.
 
 import { describe, expect, test } from 'vitest'
-import type { HttpActionDocument, RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type WorkId } from '../../core/ids/index.ts'
+import type { HttpActionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type WorkId } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import {
   accept,

@@ -3,15 +3,14 @@
 //
 // Every decision is guarded by the item's state and epoch: if somebody else acted meanwhile, nothing changes.
 
-import { isLockKey } from '../../core/action/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
+import { isLockKey } from '../../core/effects/action/index.ts'
+import { decideEffect, keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { decideEffect, keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
 import {
   type Counters,
   EMPTY_NOTE,
@@ -20,7 +19,8 @@ import {
   putBackCounters,
   type WorkRow,
   type WorkState,
-} from '../../core/work/index.ts'
+} from '../../core/queue/work/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Guard } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'

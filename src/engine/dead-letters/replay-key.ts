@@ -4,7 +4,7 @@
 // Invariant: IN20 a formula that was changed doubles nothing.
 
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
-import type { WorkRow, WorkState } from '../../core/work/index.ts'
+import type { WorkRow, WorkState } from '../../core/queue/work/index.ts'
 import type { Registry } from '../definitions/index.ts'
 
 /** In these its row names the item's own key; in others it may name what a function is in doubt about. */

@@ -1,10 +1,14 @@
 // What a name of a connection stands for now: its document, its provider, its addresses. Looked up when a call is made, never pinned.
 
-import { type Addresses, resolveAddresses } from '../../core/connection/index.ts'
-import type { ConnectionDocument, CredentialDocument, ProviderDocument } from '../../core/definition/index.ts'
+import { type Addresses, resolveAddresses } from '../../core/connections/connection/index.ts'
+import type {
+  ConnectionDocument,
+  CredentialDocument,
+  ProviderDocument,
+} from '../../core/definitions/documents/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Vars } from '../../core/route/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Vars } from '../../core/routing/index.ts'
 import type { InForce, Registry } from './registry.ts'
 
 export interface Account {

@@ -1,6 +1,6 @@
 // Which connection an action goes by, where it names one, and what its runs are called.
 
-import type { ActionDocument } from '../../core/definition/index.ts'
+import type { ActionDocument } from '../../core/definitions/documents/index.ts'
 
 export interface Named {
   readonly connection: string

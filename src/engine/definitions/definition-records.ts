@@ -14,9 +14,9 @@ import {
   hashDocument,
   LANGUAGE,
   languageOf,
-} from '../../core/definition/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { TenantReads, Write } from '../../ports/store.ts'
 import { isUnreadable } from '../commit/index.ts'
 

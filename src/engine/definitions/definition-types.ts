@@ -10,9 +10,9 @@ import type {
   Entry,
   ManagedBy,
   SubscriptionDocument,
-} from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Guard, Page } from '../../ports/store.ts'
 import type { BundleEntry, BundleHead, Control } from './definition-records.ts'
 import type { NewDefinition } from './stored-documents.ts'

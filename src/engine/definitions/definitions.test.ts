@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeStaticCode } from '../../adapters/code-static/index.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../../adapters/store-memory/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import {
   accept,

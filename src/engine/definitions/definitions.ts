@@ -4,7 +4,7 @@
 // makes no version. Documents are stored before the bundle that names them. One change at a time per node: what is in
 // force here is never older than what this node was told last.
 
-import { holdToLimit, TENANT_LIMITS, type TenantLimits } from '../../core/access/index.ts'
+import { holdToLimit, TENANT_LIMITS, type TenantLimits } from '../../core/access/callers/index.ts'
 import {
   type Change,
   type ControlVerb,
@@ -20,11 +20,11 @@ import {
   hashEntries,
   mergeEntries,
   type SubscriptionDocument,
-} from '../../core/definition/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
+} from '../../core/definitions/documents/index.ts'
 import { mayUseHmac } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Log } from '../../ports/log.ts'

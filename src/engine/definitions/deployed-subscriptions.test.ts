@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import { compileSubscription } from '../../core/subscription/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import { compileSubscription } from '../../core/webhooks/subscription/index.ts'
 import { makeWorld, ROUTE, SOURCE } from '../engine.fixture.ts'
 import { HOOK } from '../webhooks/deliveries/deliveries.fixture.ts'
 import { makeSubscriptionsInForce } from './deployed-subscriptions.ts'

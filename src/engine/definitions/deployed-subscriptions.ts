@@ -4,15 +4,15 @@
 // Invariants: DY1 a tenant without subscriptions pays one look-up per event. DY2 what does not match costs an event nothing, however
 // many there are. A change of status builds nothing anew.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { makeTrie, type Trie } from '../../core/subject/index.ts'
+import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import {
   SUBSCRIPTION_PREFIX,
   type Subscription,
   type SubscriptionStatus,
   withStatus,
-} from '../../core/subscription/index.ts'
+} from '../../core/webhooks/subscription/index.ts'
 
 export interface SubscriptionsInForce {
   /** Those of a tenant's definitions, all of them: what is not among them is no longer in force. */

@@ -1,6 +1,6 @@
 // Keeps a node up with what others apply, pause and resume: one small read per tenant every few seconds.
 
-import { messageOf } from '../../core/errors/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from './definition-types.ts'

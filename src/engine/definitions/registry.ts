@@ -13,32 +13,32 @@ import type {
   SourceDocument,
   SubscriptionDocument,
   WorkflowDocument,
-} from '../../core/definition/index.ts'
-import { definitionId, hashDocument, LANGUAGE } from '../../core/definition/index.ts'
-import { AppError, messageOf, unreachable } from '../../core/errors/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { definitionId, hashDocument, LANGUAGE } from '../../core/definitions/documents/index.ts'
+import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { parseJson } from '../../core/json/index.ts'
-import { compileRoute as compileRouteFresh, type Route } from '../../core/route/index.ts'
+import { AppError, messageOf, unreachable } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { parseJson } from '../../core/foundation/json/index.ts'
 import {
   compileSource as compileSourceFresh,
   headersReadBy as headersReadByFresh,
   type Source,
-} from '../../core/source/index.ts'
-import { makeTrie, type Trie } from '../../core/subject/index.ts'
+} from '../../core/ingest/source/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import { compileRoute as compileRouteFresh, type Route } from '../../core/routing/index.ts'
 import {
   compileSubscription as compileSubscriptionFresh,
   SUBSCRIPTION_PREFIX,
   type Subscription,
   type SubscriptionStatus,
-} from '../../core/subscription/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+} from '../../core/webhooks/subscription/index.ts'
 import {
   compileWorkflow as compileWorkflowFresh,
   lockConsumer,
   parseStepName,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Store } from '../../ports/store.ts'
 import { type HmacKeys, makeHmacKeys } from '../secrets/index.ts'

@@ -1,7 +1,11 @@
 // Many records at once, in pieces that a store takes easily: a folder may hold a thousand definitions.
 
-import { type Authored, type DefinitionDocument, hashDocument } from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import {
+  type Authored,
+  type DefinitionDocument,
+  hashDocument,
+} from '../../core/definitions/documents/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Store, TenantReads, Write } from '../../ports/store.ts'
 import { putAuthored, readAuthored } from './definition-records.ts'
 

@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
-import type { PublishDraft } from '../../core/cloudevent/index.ts'
-import { type DefinitionDocument, hashDocument, LANGUAGE, languageOf } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/ids/index.ts'
-import { MINUTE } from '../../core/time/index.ts'
-import type { WorkKind } from '../../core/work/index.ts'
+import {
+  type DefinitionDocument,
+  hashDocument,
+  LANGUAGE,
+  languageOf,
+} from '../../core/definitions/documents/index.ts'
+import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
+import { DEFAULT_TENANT, type TenantId, type WorkId } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
+import type { WorkKind } from '../../core/queue/work/index.ts'
 import {
   answered,
   makeHand,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Change, WorkflowDocument } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import type { Change, WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
 import { OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { judgeVersions } from './workflow-versions.ts'
 

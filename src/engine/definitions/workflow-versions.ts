@@ -3,8 +3,8 @@
 //
 // Invariants: MG2 nobody leaves instances behind without being told. MG3 under `strict` nothing is applied that would.
 
-import type { Change, DefinitionDocument, WorkflowDocument } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import type { Change, DefinitionDocument, WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
 import { OVERVIEW_COUNT_MAX, type TenantReads } from '../../ports/store.ts'
 
 export interface VersionWarning {

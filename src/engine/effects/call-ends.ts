@@ -1,7 +1,7 @@
 // How an item with a call outward ends, or is put back: each a decision for the settler, and a line in the log.
 
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import { decideExhausted, type FailureStep } from '../../core/work/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import { decideExhausted, type FailureStep } from '../../core/queue/work/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'

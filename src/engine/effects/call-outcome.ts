@@ -1,17 +1,17 @@
 // The small pure parts of a call: what the ledger, the note and the attempt say of it.
 
-import type { ParsedResponse, RenderedRequest } from '../../core/action/index.ts'
-import { type CallFacts, parseRetryAfter, refusalWords } from '../../core/failure/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { ParsedResponse, RenderedRequest } from '../../core/effects/action/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import { type CallFacts, parseRetryAfter, refusalWords } from '../../core/failures/failure/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import {
   type Attempt,
   type Counters,
   EMPTY_NOTE,
   type FailureStep,
   type Note,
-} from '../../core/work/index.ts'
+} from '../../core/queue/work/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Item } from '../leases/index.ts'

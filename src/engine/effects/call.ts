@@ -1,13 +1,13 @@
 // A call outward, or an action that begins inside the process: what is to be done, for which item, and how it differs from one
 // request under one key.
 
-import type { HttpAction, ParsedResponse, RenderedRequest } from '../../core/action/index.ts'
-import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
+import type { HttpAction, ParsedResponse, RenderedRequest } from '../../core/effects/action/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
-import type { CallPolicy, CallVerdict, FailureClass } from '../../core/failure/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Route } from '../../core/route/index.ts'
+import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { CallPolicy, CallVerdict, FailureClass } from '../../core/failures/failure/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Item } from '../leases/index.ts'

@@ -1,7 +1,7 @@
 // The interleavings of reserve, send, settle and evidence. Every call is answered by hand, time passes by hand.
 import { describe, expect, test } from 'vitest'
-import type { HttpActionDocument, RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import type { HttpActionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import { type CommitResult, StoreError } from '../../ports/store.ts'
 import {
   accept,

@@ -4,7 +4,7 @@
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
 // evidence. N5 a stale owner writes evidence and nothing else.
 
-import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/ledger/index.ts'
+import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'

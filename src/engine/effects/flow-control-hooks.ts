@@ -1,6 +1,6 @@
 // What others have to say around a call: the pace of its route and host.
 
-import type { FailureClass } from '../../core/failure/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { InternalCall } from './call.ts'
 

@@ -1,7 +1,7 @@
 // Deliberate repetitions: a new generation of a key, beside which the earlier ones stay.
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type WorkId } from '../../core/ids/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type WorkId } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import {
   accept,

@@ -3,7 +3,7 @@
 //
 // Invariants: IX4, IX5.
 
-import type { HttpAction, RenderedRequest } from '../../core/action/index.ts'
+import type { HttpAction, RenderedRequest } from '../../core/effects/action/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Decisions } from '../settlement/index.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { makeKnown } from './known-effects.ts'
 
 const TENANT = 'default' as TenantId

@@ -3,8 +3,8 @@
 // It is a guess and no proof: whoever ends an item by it guards the entry in the same commit, and looks afresh where it differs
 // (a later generation, or an entry whose time was up). Bounded; the eldest goes first.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 
 export interface Known {
   find(tenant: TenantId, key: string): LedgerEntry | null

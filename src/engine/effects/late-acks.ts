@@ -4,8 +4,8 @@
 // Invariant N5: a stale owner writes evidence; beyond that only what the ledger itself allows, an unknown of the very hold
 // that made the call.
 
-import { acknowledgement } from '../../core/ledger/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import { acknowledgement } from '../../core/effects/ledger/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import { again, done, type Settler } from '../settlement/index.ts'

@@ -1,6 +1,11 @@
 // Asking a vendor whether an effect is there: one request of its own, and what its answer says.
 
-import { effectRefOf, type HttpAction, parseResponse, type RenderedRequest } from '../../core/action/index.ts'
+import {
+  effectRefOf,
+  type HttpAction,
+  parseResponse,
+  type RenderedRequest,
+} from '../../core/effects/action/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { ProbeAnswer, Sent } from './call.ts'
 import { errorText } from './call-outcome.ts'

@@ -2,7 +2,7 @@
 //
 // Invariants: RN3 nothing of a secret is in it. DR4 it is bounded, however long the exchange is.
 
-import type { Redact } from '../../core/secret/index.ts'
+import type { Redact } from '../../core/secrets/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 
 /** Of each head, in characters. */

@@ -8,9 +8,9 @@ import type {
   RouteDocument,
   UpsertActionDocument,
   WorkflowDocument,
-} from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import {
   CONNECTION,

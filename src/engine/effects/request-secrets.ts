@@ -4,11 +4,11 @@
 // shown. IX5 a value that is missing or cannot be read fails the attempt before anything is sent. IX6 a value that cannot stand in a
 // header is told by the name of its secret.
 
-import { hiddenTexts, type SecretUse, secretFault, secretKey } from '../../core/action/index.ts'
-import type { SecretRef } from '../../core/definition/index.ts'
+import type { SecretRef } from '../../core/definitions/documents/index.ts'
+import { hiddenTexts, type SecretUse, secretFault, secretKey } from '../../core/effects/action/index.ts'
 import { type Scope, withSecrets } from '../../core/expression/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { placeOfSecret, unreadable } from '../secrets/index.ts'

@@ -2,11 +2,11 @@
 //
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement.
 
-import { effectRefOf, parseResponse } from '../../core/action/index.ts'
-import type { CallVerdict, FailureClass } from '../../core/failure/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { type Counters, isUntried } from '../../core/work/index.ts'
+import { effectRefOf, parseResponse } from '../../core/effects/action/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { CallVerdict, FailureClass } from '../../core/failures/failure/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { type Counters, isUntried } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'

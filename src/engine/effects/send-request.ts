@@ -2,10 +2,10 @@
 //
 // Invariant: IX3 a request whose secrets are hidden is not sent.
 
-import { isForShow, type RenderedRequest } from '../../core/action/index.ts'
-import type { CallPolicy, CallVerdict } from '../../core/failure/index.ts'
-import { makeRedact } from '../../core/secret/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { isForShow, type RenderedRequest } from '../../core/effects/action/index.ts'
+import type { CallPolicy, CallVerdict } from '../../core/failures/failure/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { makeRedact } from '../../core/secrets/index.ts'
 import type { HttpClient } from '../../ports/http-client.ts'
 import type { Decisions } from '../settlement/index.ts'
 import type { InternalCall, SendOptions, Sent } from './call.ts'

@@ -1,8 +1,8 @@
 // An item that ended while several of its effects were in doubt names one of them on its row: the one that a person is
 // asked about. When that one is settled, the row names the next, until none is left.
 
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import { ledgerGuard } from './call-outcome.ts'
 

@@ -1,7 +1,7 @@
 // What canonical events say is what their catalog shows: routes are written by the example.
 import { expect, test } from 'vitest'
-import { CANONICAL_EVENTS, type CanonicalSubject } from '../../core/canonical/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { CANONICAL_EVENTS, type CanonicalSubject } from '../../core/events/canonical/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { accept, answered, CREATED, makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 
 const ORDERED = { ...ROUTE, name: 'ordered', on: ['shop.events.ordered'], order: { by: 'payload.order' } }

@@ -1,10 +1,14 @@
 // Events that tell what this system itself did: planned and matched like any event, and kept in the commit of what they tell.
 
-import { CANONICAL_HEADER, CANONICAL_SOURCE, type CanonicalSubject } from '../../core/canonical/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
+import {
+  CANONICAL_HEADER,
+  CANONICAL_SOURCE,
+  type CanonicalSubject,
+} from '../../core/events/canonical/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import { nextHeader } from './emitted-events.ts'
 

@@ -2,13 +2,13 @@
 // matched and counted alike. They are written with the end of the item that made them or with the event that caused them, or
 // not at all.
 
-import { CANONICAL_HEADER } from '../../core/canonical/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { parseSubject } from '../../core/subject/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import { CANONICAL_HEADER } from '../../core/events/canonical/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import { parseSubject } from '../../core/events/subject/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 import { sensitiveOfCaused } from '../secrets/index.ts'

@@ -1,16 +1,21 @@
 // The circuits of routes: counted in this node's memory, and written down when they open, are tried or close, so that a restart
 // and the other nodes know. One try at a time over all nodes: whoever writes the try down first makes it.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import { type BrokenCircuit, type Circuit, type CircuitEvent, CLOSED } from '../../core/circuit/index.ts'
-import { type CircuitPolicy, USUAL_CIRCUIT } from '../../core/definition/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
-import { causeHash } from '../../core/escalation/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { DAY, type Instant } from '../../core/time/index.ts'
+import { type CircuitPolicy, USUAL_CIRCUIT } from '../../core/definitions/documents/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import { causeHash } from '../../core/failures/escalation/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import {
+  type BrokenCircuit,
+  type Circuit,
+  type CircuitEvent,
+  CLOSED,
+} from '../../core/flow-control/circuit/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY, type Instant } from '../../core/foundation/time/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { StoredRecord, Write } from '../../ports/store.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -1,11 +1,11 @@
 // The buckets of hosts that refused calls with a 429, per tenant. What closes is written down, so that a restart does not go on
 // calling; the memory is what counts.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import { type HostBucket, hostAllows } from '../../core/rate/index.ts'
-import { DAY, type Instant } from '../../core/time/index.ts'
+import { type HostBucket, hostAllows } from '../../core/flow-control/rate/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY, type Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -2,8 +2,7 @@
 // other side's answers tell of its limits. A node that is alone has them in its memory; where nodes share a store they are records that
 // all draw from (src/engine/flow-control/shared-connection-buckets.ts).
 
-import type { Bucket } from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
   type AdaptiveBucket,
   bucketAllows,
@@ -13,8 +12,9 @@ import {
   leaveBucket,
   OPEN_BUCKET,
   tellBucket,
-} from '../../core/rate/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/flow-control/rate/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Account } from '../definitions/index.ts'

@@ -1,8 +1,8 @@
 // What flow control asks before a job may call on a connection; src/engine/connections answers.
 
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Named } from '../definitions/index.ts'
 
 export type Where = Pick<Named, 'connection' | 'buckets'>

@@ -1,7 +1,7 @@
 // How consumers and hosts of all tenants are told apart in memory.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Item } from '../leases/index.ts'
 
 /** No tenant's name has a slash. */

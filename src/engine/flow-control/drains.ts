@@ -1,11 +1,16 @@
 // The drains of routes: which cycle of which slot this node has begun, and what it may still take of it. A cycle is begun by a
 // record under a version guard, so that of several nodes one does.
 
-import { type DrainCycle, type DrainRecord, type DrainStep, slotOf } from '../../core/drain/index.ts'
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import {
+  type DrainCycle,
+  type DrainRecord,
+  type DrainStep,
+  slotOf,
+} from '../../core/flow-control/drain/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Decisions } from '../settlement/index.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import { makeWindows } from './endpoint-concurrency.ts'
 
 const CONSUMER = 'subscription:crm'

@@ -1,21 +1,21 @@
 // How many deliveries are on their way to each endpoint from this node, and how many more may be. The rules are the core's
-// (src/core/subscription/window.ts); here they are remembered and counted.
+// (src/core/webhooks/subscription/endpoint-concurrency-limit.ts); here they are remembered and counted.
 //
 // What is counted are calls, from the claim until they are answered: while an answer is written down, the next is on its way already.
 //
 // Invariants: DY20 no endpoint has more calls at once than its window. DY21 while it pauses nothing of it is claimed or born leased, and
 // its items are not written for that. Births leave half of a window to what is due already.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import {
   type EndpointSign,
   newWindow,
   stepWindow,
   type Window,
   windowAllows,
-} from '../../core/subscription/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/webhooks/subscription/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
 

@@ -1,8 +1,8 @@
 // What people see of the pace of routes, and the one thing that they may do about it.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'

@@ -1,9 +1,9 @@
 // Pace as the engine keeps it: one memory store, nodes that share it, time by hand.
 
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import type { Commit } from '../../ports/store.ts'
 import {

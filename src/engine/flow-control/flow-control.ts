@@ -4,10 +4,10 @@
 // Invariants: PA4 what may not run is neither claimed nor born leased, and costs no write. PA7 a token that was taken is used by a
 // call or given back. PA14 a limit is counted by the store; what this node knows of it only saves a question.
 
-import type { Circuit } from '../../core/circuit/index.ts'
-import type { Ids, Incarnation, TenantId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { Circuit } from '../../core/flow-control/circuit/index.ts'
+import type { Ids, Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Followed } from '../../ports/wakes.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'

@@ -1,8 +1,8 @@
 // Keeps a node up with the circuits that others opened and the hosts that they found closed: two small reads per tenant every few
 // seconds.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Pace } from './flow-control.ts'

@@ -1,7 +1,7 @@
 // What holds over nodes that share a store: limits, lanes, debounce and batches, each with two of them at work. Events come to both in turn.
 
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import {
   accept,
   answered,

@@ -5,7 +5,7 @@
 // then on: what is known of the store's time goes back by the time that an answer took, and whoever was offered a token must not be refused
 // it for that.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 
 /** One token in our hands. */
 export interface Token {

@@ -1,9 +1,9 @@
 // Rates over several nodes: one memory store, nodes that share it, time by hand. The other side's own list of calls is what counts.
 
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { MINUTE } from '../../core/time/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
 import { documents, makeHandCredentials, makeShop } from '../connections/connections.fixture.ts'

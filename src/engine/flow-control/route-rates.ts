@@ -1,10 +1,17 @@
 // The rate guards of routes: tokens that claims take, and that come back when no call was made. A node that is alone has them in its
 // memory; where nodes share a store they are drawn from the record that all of them share.
 
-import type { RatePolicy } from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { giveBack, nextTokensAt, refill, type Tokens, take, whole } from '../../core/rate/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { RatePolicy } from '../../core/definitions/documents/index.ts'
+import {
+  giveBack,
+  nextTokensAt,
+  refill,
+  type Tokens,
+  take,
+  whole,
+} from '../../core/flow-control/rate/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import { nameOf } from './consumer-names.ts'
 import type { Token } from './node-permits.ts'

@@ -1,8 +1,8 @@
 // The rate buckets of connections where nodes share a store: each bucket is a record that all of them draw from, and what one of them
 // learns of the other side's limits holds for all (RB5).
 
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Account } from '../definitions/index.ts'

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import { DEFAULT_TENANT, type NodeId } from '../../core/ids/index.ts'
-import type { Limits, SharedBucket } from '../../core/rate/index.ts'
-import { MINUTE } from '../../core/time/index.ts'
+import type { Limits, SharedBucket } from '../../core/flow-control/rate/index.ts'
+import { DEFAULT_TENANT, type NodeId } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { makeCommits } from '../commit/commits.ts'
 import { makeStoreTime } from '../commit/store-time.ts'

@@ -1,12 +1,10 @@
 // Tokens of buckets that all nodes share: drawn out of the bucket's record by guarded commits, a few at a time, and kept in this node's
-// hands until they are used or lost. The rules are the core's (src/core/rate/shared.ts).
+// hands until they are used or lost. The rules are the core's (src/core/flow-control/rate/shared-bucket.ts).
 //
 // Invariants: PA19 a token is used once, no sooner than it comes, and not after it was lost. PA21 while a bucket is known to be empty
 // nobody asks the store for it.
 
-import type { Bucket } from '../../core/definition/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
   type BucketAnswer,
   chargeTokens,
@@ -18,8 +16,10 @@ import {
   sharedLeft,
   shyness,
   tellShared,
-} from '../../core/rate/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/flow-control/rate/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import { type Commits, retrying, type StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'

@@ -3,10 +3,10 @@
 // Invariants: N1 nobody is answered before the commit is durable. A duplicate is answered with the first event's id, whichever
 // node or group of commits it is in.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { EventId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Source } from '../../core/source/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { EventId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import { type CommitResult, type Guard, StoreError, type Write } from '../../ports/store.ts'
 import type { Commits, Draft, Planned, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -4,13 +4,13 @@
 //
 // Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share.
 
-import { type Body, parseForm, readBody, readMediaType } from '../../core/body/index.ts'
-import { AppError } from '../../core/errors/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Answer, Handshake, Source, VerifyInput } from '../../core/source/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
+import { type Body, parseForm, readBody, readMediaType } from '../../core/ingest/request-body/index.ts'
+import type { Answer, Handshake, Source, VerifyInput } from '../../core/ingest/source/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Draws } from '../flow-control/index.ts'

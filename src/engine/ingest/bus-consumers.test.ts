@@ -1,9 +1,9 @@
 // Sources that take from the bus: what becomes of messages when nodes, the store, the bus or the definitions do something else.
 import { describe, expect, test } from 'vitest'
-import type { DefinitionDocument, SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import { mayReadStream } from '../../core/inlet/index.ts'
-import { NEW_SHARED } from '../../core/rate/index.ts'
+import type { DefinitionDocument, SourceDocument } from '../../core/definitions/documents/index.ts'
+import { NEW_SHARED } from '../../core/flow-control/rate/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import { mayReadStream } from '../../core/ingest/bus-message/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Node } from '../engine.fixture.ts'
 import { BOOK, INLET, makeBusWorld } from './bus.fixture.ts'

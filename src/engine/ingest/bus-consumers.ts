@@ -3,10 +3,10 @@
 // Invariants: BU76 all sources of a node share one bound of bytes. BU64 a paused source goes on taking; of a disabled one, messages stay where they are. BU65 a durable is of one
 // source: where several tenants name it, one of them has it. BU74 a source reads the streams that its tenant may read. A source whose consumer changes is closed before it begins anew.
 
-import type { TenantId } from '../../core/ids/index.ts'
-import { durableOf, mayReadAnyStream, mayReadStream } from '../../core/inlet/index.ts'
-import type { Source } from '../../core/source/index.ts'
-import { patternsMeet } from '../../core/subject/index.ts'
+import { patternsMeet } from '../../core/events/subject/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { durableOf, mayReadAnyStream, mayReadStream } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import type { Consumer, ConsumerState } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'

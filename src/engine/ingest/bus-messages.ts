@@ -3,11 +3,11 @@
 // Invariants: BU58 a message is `kept` only when the store has its event, or had it before. BU60 one that cannot be read becomes
 // an event with a dead letter. Whatever goes wrong, it is brought again.
 
-import { AppError, assert, messageOf } from '../../core/errors/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { againAfterMs, readMessage } from '../../core/inlet/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import type { Source } from '../../core/source/index.ts'
+import { AppError, assert, messageOf } from '../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { againAfterMs, readMessage } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import type { Handled, IncomingMessage } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'

@@ -6,8 +6,8 @@ import {
   type LocalHubOptions,
   makeLocalHub,
 } from '../../adapters/bus-local/index.ts'
-import type { RouteDocument, SourceDocument } from '../../core/definition/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
+import type { RouteDocument, SourceDocument } from '../../core/definitions/documents/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
 import { CREATED, makeWorld, type Node, type NodeOptions, ROUTE, type World } from '../engine.fixture.ts'
 
 export const INLET: SourceDocument = {

@@ -4,9 +4,9 @@
 // What is not written yet when a process dies is lost: the number says that something came again and about how often, and no
 // decision rests on it.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { EventId, TenantId } from '../../core/ids/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import { type Store, StoreError } from '../../ports/store.ts'

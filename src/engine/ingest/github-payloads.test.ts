@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { sign } from '@octokit/webhooks-methods'
 import { expect, test } from 'vitest'
-import type { SourceDocument } from '../../core/definition/index.ts'
+import type { SourceDocument } from '../../core/definitions/documents/index.ts'
 import { compileDefinitions } from '../../definitions/index.ts'
 import { makeWorld } from '../engine.fixture.ts'
 

@@ -1,8 +1,8 @@
 // What is stored of the headers that an event came with, and the trace that they name.
 
-import { CANONICAL_HEADER } from '../../core/canonical/index.ts'
-import { BODY_HEADER, UNREAD_HEADER } from '../../core/inlet/index.ts'
-import { isStoredHeader, type Source } from '../../core/source/index.ts'
+import { CANONICAL_HEADER } from '../../core/events/canonical/index.ts'
+import { BODY_HEADER, UNREAD_HEADER } from '../../core/ingest/bus-message/index.ts'
+import { isStoredHeader, type Source } from '../../core/ingest/source/index.ts'
 import type { Registry } from '../definitions/index.ts'
 
 /** Never stored, whatever the source: they open doors, or mean something to us that no sender may say. */

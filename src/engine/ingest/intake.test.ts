@@ -1,6 +1,6 @@
 // The way in, when the store fails or answers late, and what one event hands on to the next.
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
 import { accept, CREATED, HTTP, makeHand, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
 

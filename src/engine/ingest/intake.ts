@@ -3,13 +3,13 @@
 // Invariants: N1 nobody is answered before the commit is durable. A refusal changes nothing. A duplicate is answered with
 // the first event's id, whichever node or group of commits it is in.
 
-import { hashText } from '../../core/definition/index.ts'
-import { AppError, assert } from '../../core/errors/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { EventId, Ids, TenantId } from '../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { routeScope } from '../../core/route/index.ts'
-import type { Answer, Source } from '../../core/source/index.ts'
+import { AppError, assert } from '../../core/foundation/errors/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { EventId, Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Answer, Source } from '../../core/ingest/source/index.ts'
+import { routeScope } from '../../core/routing/index.ts'
 import type { Draft } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { handshakeLine } from '../observe/index.ts'

@@ -2,13 +2,13 @@
 //
 // Invariants: a publisher is told of each event whether it was kept. Publishing the same again changes nothing.
 
-import type { PublishDraft } from '../../core/cloudevent/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import { compileSource } from '../../core/source/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { compileSource } from '../../core/ingest/source/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
 import type { Acceptor, Kept } from './accept-event.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
 import { LINES_MAX, makeRefusalLines } from './rejection-log.ts'
 
 test('[GU30] a flood of refusals is a few lines and a count, for each source and reason', () => {

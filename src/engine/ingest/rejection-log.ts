@@ -1,7 +1,7 @@
 // The log lines of refused requests, bounded: of each source and reason the first few between two flushes are written whole, and of the
 // rest one line says how many there were. A flood costs the log as little as the store.
 
-import type { AppError } from '../../core/errors/index.ts'
+import type { AppError } from '../../core/foundation/errors/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { refusalLine } from '../observe/index.ts'
 

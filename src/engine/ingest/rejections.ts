@@ -4,9 +4,10 @@
 // had some gets one write, merged under the version of its record. Sources that nobody has defined share one record of
 // their tenant; what is sent to tenants that are not there is only counted, in a line of the log.
 
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { toStorable } from '../../core/json/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { toStorable } from '../../core/foundation/json/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 import {
   compareRejections,
   EMPTY_LOG,
@@ -15,8 +16,7 @@ import {
   type ReasonCount,
   type Rejection,
   type RejectionLog,
-} from '../../core/rejection/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+} from '../../core/ingest/rejection/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'

@@ -1,11 +1,11 @@
 // An event that could not be read when it came, and is to be matched: it is read again by its source as it is now, and what comes
 // of it is an event of its own, in the commit that ends the item.
 
-import type { Ids } from '../../core/ids/index.ts'
-import { readAgain } from '../../core/inlet/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import type { Source } from '../../core/source/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { readAgain } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Draft } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { countersOf } from '../effects/index.ts'

@@ -1,8 +1,12 @@
 // Pause, dispatch, quarantine: what becomes of events that are matched later, or not at all.
 
 import { describe, expect, test } from 'vitest'
-import type { DispatchDocument, RouteDocument, SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../../core/ids/index.ts'
+import type {
+  DispatchDocument,
+  RouteDocument,
+  SourceDocument,
+} from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type DeadLetterId, type EventId } from '../../core/foundation/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import {
   accept,

@@ -4,14 +4,14 @@
 // Invariants: IN3 all that follows is in the commit that ends the item, so that a crash doubles nothing. IN8 an event that was
 // dispatched before is not dispatched again: its routes are matched anew.
 
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { EventId, TenantId } from '../../core/ids/index.ts'
-import { isUnread } from '../../core/inlet/index.ts'
-import { JsonError, type JsonValue } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
-import type { Source } from '../../core/source/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../../core/work/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
+import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
+import { JsonError, type JsonValue } from '../../core/foundation/json/index.ts'
+import { isUnread } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, type WorkKind } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import { type EventPlan, orFail, retrying, type UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { parseJson } from '../../core/json/index.ts'
-import { HOUR, MINUTE } from '../../core/time/index.ts'
+import type { SourceDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import { parseJson } from '../../core/foundation/json/index.ts'
+import { HOUR, MINUTE } from '../../core/foundation/time/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import { CREATED, HTTP, makeHand, makeWorld, type NodeOptions, ROUTE, type World } from '../engine.fixture.ts'
 

@@ -3,13 +3,15 @@
 //
 // Every node looks. That a slot is over is a record of the schedule, written in the commit that keeps the slot's event and
 // guarded by its version, so that of several nodes, and of a node and its crashed predecessor, one fires. What is due, missed
-// or passed over is decided in src/core/schedule, by the store's time.
+// or passed over is decided in src/core/ingest/schedule, by the store's time.
 
-import { type DefinitionStatus, hashText } from '../../core/definition/index.ts'
-import { AppError, messageOf } from '../../core/errors/index.ts'
+import type { DefinitionStatus } from '../../core/definitions/documents/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { isNumber, type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { isNumber, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import {
   compileCron,
   decideSchedule,
@@ -17,9 +19,8 @@ import {
   type ScheduleRecord,
   type ScheduleStep,
   type Slots,
-} from '../../core/schedule/index.ts'
-import type { EventNames, Source } from '../../core/source/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/ingest/schedule/index.ts'
+import type { EventNames, Source } from '../../core/ingest/source/index.ts'
 import { type Guard, type Store, StoreError, type Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -1,10 +1,10 @@
 // How much a source takes: so many at once, and then so many a minute. Buckets of a node that is alone are in its memory, and stay
 // while the source's rate stays, whatever else is applied; others are shared by all nodes.
 
-import { type Bucket, type BucketPolicy, takeToken } from '../../core/guard/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Source } from '../../core/source/index.ts'
-import { MINUTE } from '../../core/time/index.ts'
+import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/network/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { BucketName, Draws } from '../flow-control/index.ts'
 

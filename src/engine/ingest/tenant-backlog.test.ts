@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import type { PublishDraft } from '../../core/cloudevent/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
+import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { accept, CREATED, makeWorld, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { makeTenantBacklog } from './tenant-backlog.ts'

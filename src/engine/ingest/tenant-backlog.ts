@@ -3,9 +3,9 @@
 // The store counts at most every two seconds, and only tenants that sent something since; between two counts an event costs one
 // look-up. So a tenant may pass its limit by what arrives within one such while.
 
-import { AppError, messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { SECOND } from '../../core/time/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
 import type { EngineDeps } from '../config.ts'
 
 export interface TenantBacklog {

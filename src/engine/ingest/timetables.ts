@@ -4,14 +4,14 @@
 // Invariants: TG24 asking is one commit with the end of the item that asks, and its ledger entry. TG25 asking again under the same
 // name replaces it. TG26 no slot after the asking is lost, and none fires twice, over all nodes and crashes.
 
-import type { ScheduleAction, UnscheduleAction } from '../../core/action/index.ts'
-import { CANONICAL_HEADER, isCanonical } from '../../core/canonical/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import type { EventId, Ids, TenantId, WorkId } from '../../core/ids/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import { compileCron, type ScheduleRecord } from '../../core/schedule/index.ts'
-import { isSealed } from '../../core/sensitive/index.ts'
-import { DAY, type Instant } from '../../core/time/index.ts'
+import type { ScheduleAction, UnscheduleAction } from '../../core/effects/action/index.ts'
+import { CANONICAL_HEADER, isCanonical } from '../../core/events/canonical/index.ts'
+import { isSealed } from '../../core/events/sensitive/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { EventId, Ids, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY, type Instant } from '../../core/foundation/time/index.ts'
+import { compileCron, type ScheduleRecord } from '../../core/ingest/schedule/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { type PlanEvent, RACES_MAX, retrying, type StoreTime, type UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

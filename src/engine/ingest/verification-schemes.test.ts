@@ -1,6 +1,6 @@
 // Every scheme through the engine's own door: what it signs gets in, and what it signed with stays outside.
 import { expect, test } from 'vitest'
-import { open, SAMPLES, seal } from '../../core/source/schemes/samples.fixture.ts'
+import { open, SAMPLES, seal } from '../../core/ingest/source/schemes/samples.fixture.ts'
 import { makeWorld, ROUTE, SOURCE } from '../engine.fixture.ts'
 
 test.each(SAMPLES)('[SV2] [SV13] $name gets in, and its signature is not stored', async (sample) => {

@@ -4,8 +4,8 @@
 // time, so that a loss can be told from bad company; what one crash left runs in parallel. O3 a birth takes no slot beyond the share of its tenant. O4 while the
 // events of running jobs have more bytes than the node may hold, no further job begins.
 
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import { isIsolated, type WorkRow } from '../../core/work/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Item } from './leased-job.ts'
 
 export interface Pool {

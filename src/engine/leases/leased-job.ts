@@ -1,12 +1,12 @@
 // A work item in this node's hands, with what it needs to run.
 
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { Incarnation } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 
 export interface Item {
   readonly owner: Incarnation

@@ -1,6 +1,6 @@
 // The node's life in the store, by the clocks that decide it.
 import { describe, expect, test } from 'vitest'
-import type { Incarnation } from '../../core/ids/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import { accept, CREATED, makeHand, makeWorld, PAID, workOf } from '../engine.fixture.ts'
 

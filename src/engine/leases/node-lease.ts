@@ -3,8 +3,8 @@
 // Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
 // asked. E2 once fenced, an incarnation is never used again: the node joins anew. ND15 not at once where another has its name.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { Incarnation } from '../../core/ids/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TenantId } from '../../core/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { StoreError, type Write } from '../../ports/store.ts'
 import { accept, answered, CREATED, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
 import type { Change } from '../index.ts'

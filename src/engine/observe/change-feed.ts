@@ -3,8 +3,8 @@
 //
 // Invariant: FD1 a change is told only after its commit is durable.
 
-import type { DeadLetterState } from '../../core/dead-letter/index.ts'
-import type { FailureClass, FailureState } from '../../core/failure/index.ts'
+import type { DeadLetterState } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass, FailureState } from '../../core/failures/failure/index.ts'
 import type {
   DeadLetterId,
   EscalationId,
@@ -14,13 +14,13 @@ import type {
   OrphanId,
   TenantId,
   WorkId,
-} from '../../core/ids/index.ts'
-import { isReplayId } from '../../core/ids/index.ts'
-import type { Attention, InstanceState, Marking } from '../../core/instance/index.ts'
-import type { OrphanState } from '../../core/orphan/index.ts'
-import type { SubscriptionRecord, SubscriptionStatus } from '../../core/subscription/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkState } from '../../core/work/index.ts'
+} from '../../core/foundation/ids/index.ts'
+import { isReplayId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkState } from '../../core/queue/work/index.ts'
+import type { SubscriptionRecord, SubscriptionStatus } from '../../core/webhooks/subscription/index.ts'
+import type { Attention, InstanceState, Marking } from '../../core/workflows/instance/index.ts'
+import type { OrphanState } from '../../core/workflows/orphan/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import type { About } from '../commit/index.ts'
 

@@ -4,8 +4,8 @@
 // Invariants: FD14 what was heard is told to nobody again, and to watchers of its own tenant only. FD15 a message has a bound; what does
 // not fit is told as a gap. FD17 after wake-ups were away, watchers read anew.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { WAKE_BYTES_MAX, type Wake } from '../../ports/wakes.ts'
 import type { EngineDeps } from '../config.ts'
 import { CHANGE_TYPES, type Change, changeName, type Feed, type Watcher } from './change-feed.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId, type TenantId } from '../../core/ids/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { EffectOptions, FunctionContext } from '../../ports/code.ts'
 import { accept, answered, CREATED, HTTP, LOST, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
 

@@ -1,10 +1,11 @@
 // What would happen to an event, and why something did: match, key, request and the ledger's verdict. Calls nobody and
 // writes nothing.
 
-import type { RenderedRequest, ScheduleAction } from '../../core/action/index.ts'
-import { isCanonicalSource } from '../../core/canonical/index.ts'
-import type { DefinitionStatus, RouteDocument } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import type { DefinitionStatus, RouteDocument } from '../../core/definitions/documents/index.ts'
+import type { RenderedRequest, ScheduleAction } from '../../core/effects/action/index.ts'
+import { isCanonicalSource } from '../../core/events/canonical/index.ts'
+import { HIDDEN } from '../../core/events/sensitive/index.ts'
+import { matchesPattern, parseSubject } from '../../core/events/subject/index.ts'
 import {
   type ConditionPart,
   compileCondition,
@@ -18,8 +19,11 @@ import {
   type Scope,
   SHOWN_HMAC,
 } from '../../core/expression/index.ts'
-import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import {
   callScope,
   chooseRoutes,
@@ -27,13 +31,9 @@ import {
   itemScope,
   type Route,
   type Vars,
-} from '../../core/route/index.ts'
-import { HIDDEN } from '../../core/sensitive/index.ts'
-import { matchesPattern, parseSubject } from '../../core/subject/index.ts'
-import type { Subscription } from '../../core/subscription/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
-import type { Workflow } from '../../core/workflow/index.ts'
+} from '../../core/routing/index.ts'
+import type { Subscription } from '../../core/webhooks/subscription/index.ts'
+import type { Workflow } from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import { type Definitions, type Registry, subscriptionOf } from '../definitions/index.ts'

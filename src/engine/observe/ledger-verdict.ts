@@ -1,10 +1,15 @@
 // What the ledger would say if an item ran now: by its key, and for a function by the effects that it left open.
 
-import type { WorkId } from '../../core/ids/index.ts'
-import { decideEffect, type EffectAbilities, isProved, type LedgerEntry } from '../../core/ledger/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import {
+  decideEffect,
+  type EffectAbilities,
+  isProved,
+  type LedgerEntry,
+} from '../../core/effects/ledger/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { TenantReads } from '../../ports/store.ts'
 
 export interface LedgerVerdict {

@@ -1,7 +1,7 @@
 // The lines at the control points: the same fields every time, from an event and its work.
 
-import type { StoredEvent } from '../../core/event/index.ts'
-import { type FailureClass, REPORTED_AS } from '../../core/failure/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { type FailureClass, REPORTED_AS } from '../../core/failures/failure/index.ts'
 import type { ControlLine, ControlPoint } from '../../ports/log.ts'
 import { scrubOrNull } from '../secrets/index.ts'
 

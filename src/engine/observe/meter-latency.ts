@@ -1,7 +1,7 @@
 // The middle and the tail of latencies per bucket. A bucket that time has left behind does not change any more, so each is
 // computed once however many look: only the one that still fills costs something.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import { BIN_COUNT, quantile } from './meter-bins.ts'
 import type { Ring } from './meter-ring.ts'
 

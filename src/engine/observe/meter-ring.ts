@@ -1,7 +1,7 @@
 // Counters in buckets of equal length over the last while: a ring of fixed size whose old buckets are wiped as time
 // comes round to them. Memory is taken page by page, as time comes to them: one that counts little stays small.
 
-import type { Instant } from '../../core/time/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 
 export interface Ring {
   add(now: Instant, column: number): void

@@ -4,9 +4,9 @@
 // Counting an event takes a few array writes; memory is taken for a name and for a while that are new. When there is none
 // left, what is counted goes on being counted, and what is new waits until another has been idle for as long as is shown.
 
-import { isCanonicalSource } from '../../core/canonical/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { isCanonicalSource } from '../../core/events/canonical/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Commit } from '../../ports/store.ts'
 import type { About } from '../commit/index.ts'

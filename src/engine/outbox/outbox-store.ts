@@ -1,7 +1,7 @@
 // A store whose commits also tell the bus of every event that they append: its row in the outbox is in the same commit (BU27).
 // Tokens of workflows are told where instances are planned, which knows how they stood before.
 
-import { tellEvent } from '../../core/outbox/index.ts'
+import { tellEvent } from '../../core/store/outbox/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
 
 /** `onTold`: a commit with something to tell was applied, or may have been. */

@@ -1,7 +1,7 @@
 // Whose turn it is to relay, among nodes that share a store: a record that is taken, renewed and given up under its version.
 
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from '../../core/outbox/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from '../../core/store/outbox/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapters/bus-local/index.ts'
-import type { SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
-import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
-import { DAY } from '../../core/time/index.ts'
+import type { SourceDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import {
   accept,

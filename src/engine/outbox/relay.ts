@@ -4,11 +4,11 @@
 // told again, with the id by which the bus knows it. A bus that is away holds nobody up; the outbox grows meanwhile. A subject
 // that the bus does not take holds up no other: it is passed by for a while, and what comes behind it is read.
 
-import { messageOf as textOf } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { messageOf, type OutboxRow } from '../../core/outbox/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { messageOf as textOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { messageOf, type OutboxRow } from '../../core/store/outbox/index.ts'
 import { type Bus, BusError, type OutgoingMessage } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'

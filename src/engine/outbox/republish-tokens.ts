@@ -4,10 +4,10 @@
 // What is told goes by the outbox, under the revision of its instance, so that nothing that moved meanwhile is told behind its move.
 // Which stream was told, and when, is in a record: another node goes by it.
 
-import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/ids/index.ts'
-import type { InstanceRow } from '../../core/instance/index.ts'
-import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/outbox/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
+import type { InstanceRow } from '../../core/workflows/instance/index.ts'
 import type { Bus } from '../../ports/bus.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'

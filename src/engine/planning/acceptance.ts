@@ -3,11 +3,11 @@
 //
 // Invariant: IN1 whatever follows from an event at the door is in the commit that keeps it.
 
-import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import type { Source } from '../../core/source/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import type { Write } from '../../ports/store.ts'
 import type { Draft, EventPlan } from '../commit/index.ts'
 import { draftDispatched } from '../events/index.ts'

@@ -1,11 +1,11 @@
 // The intake item: the work that an event itself is, while it waits to be matched, is matched again, or cannot be matched.
 
-import type { DeadLetterReason, NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork } from '../../core/work/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { DeadLetterReason, NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { newLetter, storableError } from '../settlement/index.ts'
 

@@ -1,7 +1,7 @@
 // Jobs leased on insert, once their commit is over: those that the store leased to this node start, the others give their slots
 // back. Nothing else starts or releases them.
 
-import type { WorkId } from '../../core/ids/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { CommitResult } from '../../ports/store.ts'
 import type { Births, EventPlan, StoreTime } from '../commit/index.ts'

@@ -2,10 +2,10 @@
 // source dispatches of it; or why it cannot be matched, and then nothing of it is done.
 
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import { isUnread } from '../../core/inlet/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import type { Source } from '../../core/source/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { isUnread } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type Emitted, findHopsFault, makeEmitted } from '../events/index.ts'
 import { type Refusal, refuse } from './intake-job.ts'

@@ -3,13 +3,13 @@
 // Invariant: LN7 what replays a holder takes its place over in the commit that adds it; if it belongs to another lane, the old
 // one is free in that commit.
 
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
-import type { NewWork, WorkRow } from '../../core/work/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { inLane, newWork } from './plan.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { DefinitionDocument, RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type { DefinitionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import {
   accept,
   answered,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import type { Role } from '../../core/node/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import type { Role } from '../../core/queue/node-role/index.ts'
 import {
   accept,
   answered,

@@ -2,8 +2,8 @@
 // a consumer that is paused or that nobody here can use, an open circuit, a closed host, a rate, a limit that is reached, a drain. (What waits
 // in its lane is not ready to begin with.)
 
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
-import { roleOfConsumer } from '../../core/node/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import { roleOfConsumer } from '../../core/queue/node-role/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Pace } from '../flow-control/index.ts'

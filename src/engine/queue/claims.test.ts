@@ -1,7 +1,7 @@
 // Which consumers a claim asks for, and when it is made.
 
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { accept, answered, CREATED, makeWorld, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
 import { makeClaims } from './claims.ts'
 

@@ -1,14 +1,14 @@
 // The claim loop: takes due work from the store while slots are free, as far as the pace of each consumer and the shares of
-// tenants allow (src/engine/flow-control, src/core/fairness).
+// tenants allow (src/engine/flow-control, src/core/queue/fairness).
 //
 // It sleeps until something is known to be due, until somebody wakes it, or for `pollMs`, whichever is first. One claim
 // is under way at a time.
 
-import { messageOf } from '../../core/errors/index.ts'
-import { type Contender, shareSlots } from '../../core/fairness/index.ts'
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { isIsolated } from '../../core/work/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { type Contender, shareSlots } from '../../core/queue/fairness/index.ts'
+import { isIsolated } from '../../core/queue/work/index.ts'
 import { type ClaimResult, StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'

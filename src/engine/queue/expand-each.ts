@@ -2,9 +2,9 @@
 // it can be by now, since somebody mended the event or the definition, it makes one item per element and ends.
 
 import type { Scope } from '../../core/expression/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Write } from '../../ports/store.ts'
 import { type BuryRoute, countersOf } from '../effects/index.ts'

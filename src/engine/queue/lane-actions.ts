@@ -1,8 +1,8 @@
 // What people see and do about lanes that are held up: who holds which, and letting one leave so that the others go on.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
 import type { Commits } from '../commit/index.ts'

@@ -4,10 +4,10 @@
 // it, in the commit that ends it. DB3 nothing is remembered between two commits: after a crash everything is decided again.
 
 import type { Scope } from '../../core/expression/index.ts'
-import type { WorkId } from '../../core/ids/index.ts'
-import { gathers } from '../../core/lane/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/work/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import { gathers } from '../../core/queue/lane/index.ts'
+import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

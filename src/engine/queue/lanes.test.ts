@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import {
   accept,
   answered,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import { makeStrays } from './lost-claims.ts'
 
 const OWNER = 1 as Incarnation

@@ -4,8 +4,8 @@
 // Looking is dear, so that it is done only after an answer got lost. A server whose connection broke may apply what it was asked for
 // after the first look: a few more follow.
 
-import type { Incarnation, TenantId } from '../../core/ids/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
 

@@ -4,9 +4,9 @@ import type {
   DefinitionDocument,
   FunctionActionDocument,
   RouteDocument,
-} from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
-import { isUntried } from '../../core/work/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
+import { isUntried } from '../../core/queue/work/index.ts'
 import {
   accept,
   answered,

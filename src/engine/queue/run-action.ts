@@ -1,11 +1,11 @@
 // What an item's action is carried out by: a call outward, a function, an emitted event.
 
-import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
-import { unreachable } from '../../core/errors/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import { keyOfGeneration } from '../../core/ledger/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { LOSSES_MAX } from '../../core/work/index.ts'
+import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
+import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { unreachable } from '../../core/foundation/errors/index.ts'
+import { LOSSES_MAX } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Connections } from '../connections/index.ts'
 import type {

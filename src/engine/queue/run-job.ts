@@ -1,11 +1,11 @@
 // Runs one work item: finds its definition, makes its key, does its action, and settles every way that can fail.
 
-import { messageOf } from '../../core/errors/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { keyOfGeneration, type LedgerEntry } from '../../core/ledger/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../../core/work/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'

@@ -3,9 +3,9 @@
 import { describe, expect, test } from 'vitest'
 import { type LocalHubOptions, type Moment, makeLocalHub } from '../../adapters/bus-local/index.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type TenantId } from '../../core/ids/index.ts'
-import type { Role } from '../../core/node/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import type { Role } from '../../core/queue/node-role/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { type Followed, readWake, type Wake, type Wakes } from '../../ports/wakes.ts'
 import {

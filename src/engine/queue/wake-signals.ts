@@ -3,8 +3,8 @@
 //
 // Invariant: WK12 what is told costs the store nothing, and comes no more often than every few milliseconds.
 
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { FOLLOWED, type Followed, type Wake } from '../../ports/wakes.ts'
 import type { EngineDeps } from '../config.ts'

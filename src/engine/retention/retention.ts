@@ -4,11 +4,11 @@
 //
 // Invariants: N2 only what is final goes; the store looks again at what it deletes, in the transaction that deletes it.
 
-import { CANONICAL_SOURCE } from '../../core/canonical/index.ts'
-import type { RouteDocument } from '../../core/definition/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { type KeepTimes, ledgerKeepMsOf, type Pruned } from '../../core/retention/index.ts'
+import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { CANONICAL_SOURCE } from '../../core/events/canonical/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { type KeepTimes, ledgerKeepMsOf, type Pruned } from '../../core/store/retention/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
-import type { CredentialDocument, SecretRef, SubscriptionDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type {
+  CredentialDocument,
+  SecretRef,
+  SubscriptionDocument,
+} from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 import { ROUTE, SOURCE } from '../engine.fixture.ts'
 import { combineVaults, unsetSecrets } from './combined-vault.ts'

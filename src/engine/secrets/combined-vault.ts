@@ -1,9 +1,9 @@
 // One vault of three: `{ env }` from the environment, `{ file }` from the folder of secrets, `{ ref }` from the vault that people fill.
 
-import { type DefinitionDocument, type SecretRef, secretsOf } from '../../core/definition/index.ts'
-import { AppError, type ErrorCode } from '../../core/errors/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { namedSecrets } from '../../core/secret/index.ts'
+import { type DefinitionDocument, type SecretRef, secretsOf } from '../../core/definitions/documents/index.ts'
+import { AppError, type ErrorCode } from '../../core/foundation/errors/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { namedSecrets } from '../../core/secrets/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 
 export function combineVaults(vaults: {

@@ -4,10 +4,10 @@
 // Invariants: HK1 the first commit wins, and every node uses what is in the store, not what it drew itself. HK2 where definitions that
 // are deployed need a key that is missing or does not open, no other is made: their jobs wait.
 
-import { AppError } from '../../core/errors/index.ts'
 import { HMAC_KEY_BYTES, type Hmac, makeHmac } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { parseJson, stringifyJson } from '../../core/json/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { Store } from '../../ports/store.ts'
 import { isUnreadable } from '../commit/index.ts'

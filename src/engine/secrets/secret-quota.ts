@@ -1,9 +1,9 @@
 // A vault that users fill through the API, held to the number of secrets that a tenant may have.
 
-import { holdToLimit, type TenantLimits } from '../../core/access/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { OWN_SECRETS } from '../../core/secret/index.ts'
-import { generatedSecret } from '../../core/subscription/index.ts'
+import { holdToLimit, type TenantLimits } from '../../core/access/callers/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { OWN_SECRETS } from '../../core/secrets/index.ts'
+import { generatedSecret } from '../../core/webhooks/subscription/index.ts'
 import type { Page } from '../../ports/store.ts'
 import type { SecretRow, SecretVault } from '../../ports/vault.ts'
 

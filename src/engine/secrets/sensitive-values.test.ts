@@ -2,9 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
 import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
-import type { DefinitionDocument, RouteDocument, SourceDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import { isSealed } from '../../core/sensitive/index.ts'
+import type {
+  DefinitionDocument,
+  RouteDocument,
+  SourceDocument,
+} from '../../core/definitions/documents/index.ts'
+import { isSealed } from '../../core/events/sensitive/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { RetryableError, TerminalError } from '../../sdk/errors.ts'
 import { accept, makeWorld, type Node, ROUTE, SOURCE, type World, workOf } from '../engine.fixture.ts'
 

@@ -1,9 +1,8 @@
 // What the engine does so that the sensitive values of an event stay inside it: texts that others write lose them, and
 // results that the ledger keeps are sealed. For other events both do nothing.
 
-import type { NewEvent } from '../../core/event/index.ts'
-import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../../core/json/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
 import {
   inheritSensitive,
   isSealed,
@@ -11,7 +10,8 @@ import {
   parsePayload,
   type Scrub,
   scrubNothing,
-} from '../../core/sensitive/index.ts'
+} from '../../core/events/sensitive/index.ts'
+import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { type Seal, SealError } from '../../ports/seal.ts'
 import type { Item } from '../leases/index.ts'

@@ -1,11 +1,11 @@
 // What conditions, transforms and headers of a subscription see of an event: what its source declares as sensitive leaves only
 // where the subscription says so.
 
-import type { SubscriptionDocument } from '../../core/definition/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
+import type { SubscriptionDocument } from '../../core/definitions/documents/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import { redact, redactHeader } from '../../core/events/sensitive/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { redact, redactHeader } from '../../core/sensitive/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 
 /** Whether some of the event is hidden from the subscription; null: nobody knows the subscription. */
 export function isHiding(

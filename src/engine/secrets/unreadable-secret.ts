@@ -1,7 +1,7 @@
 // Why a secret could not be read from its vault, as a failure class with a message.
 
-import { AppError, ERRORS } from '../../core/errors/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { AppError, ERRORS } from '../../core/foundation/errors/index.ts'
 import { StoreError } from '../../ports/store.ts'
 
 export interface NoValue {

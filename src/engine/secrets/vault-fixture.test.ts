@@ -1,6 +1,6 @@
 // The simulator and the engine's tests trust the vault in memory: it does what the real ones do.
 
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { secretVaultConformance, vaultConformance } from '../../ports/vault.conformance.ts'
 import { makeMemoryVault } from './vault.fixture.ts'
 

@@ -1,8 +1,8 @@
 // A vault in memory for tests: what is set is there, former values for as long as they were said to overlap. It remembers nothing on the
 // side: what one node changes all see at once.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import {
   expectPending,
   expectVersion,
@@ -12,7 +12,7 @@ import {
   promoteVersion,
   type SecretVersions,
   setVersion,
-} from '../../core/secret/index.ts'
+} from '../../core/secrets/index.ts'
 import type { SecretRow, SecretValue, SecretVault } from '../../ports/vault.ts'
 
 interface Entry extends SecretVersions<SecretValue> {

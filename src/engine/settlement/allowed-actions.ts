@@ -1,9 +1,9 @@
 // What people may do about a work item now, and about the effect that it holds: the same conditions under which the actions of
 // src/engine/dead-letters/job-actions.ts do not refuse. Somebody else may still come first.
 
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 
 /** `done` and `released` are the words of `resolve`. */
 export type AllowedAct = 'done' | 'released' | 'probe' | 'retry' | 'cancel'

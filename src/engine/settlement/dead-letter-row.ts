@@ -1,12 +1,12 @@
 // The letter of work that died, and the texts in it.
 
-import type { DeadLetterReason, NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import { type FailureClass, failureId } from '../../core/failure/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { toStorable } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { NewWork } from '../../core/work/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { DeadLetterReason, NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import { type FailureClass, failureId } from '../../core/failures/failure/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { toStorable } from '../../core/foundation/json/index.ts'
+import type { NewWork } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Item } from '../leases/index.ts'
 import { scrubOf } from '../secrets/index.ts'
 

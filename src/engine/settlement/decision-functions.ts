@@ -1,13 +1,18 @@
 // The pure decisions that the engine carries out, in one place: the simulator swaps them to plant bugs. And the short times
 // that every way of carrying them out shares.
 
-import { stepCircuit } from '../../core/circuit/index.ts'
-import { decideDrain } from '../../core/drain/index.ts'
-import { classifyCall } from '../../core/failure/index.ts'
-import { decideDebounce, isStale, keepsPlace } from '../../core/lane/index.ts'
-import { decideEffect } from '../../core/ledger/index.ts'
-import { stepHost } from '../../core/rate/index.ts'
-import { decideFailure, type FailureQuestion, type FailureStep, type WorkRow } from '../../core/work/index.ts'
+import { decideEffect } from '../../core/effects/ledger/index.ts'
+import { classifyCall } from '../../core/failures/failure/index.ts'
+import { stepCircuit } from '../../core/flow-control/circuit/index.ts'
+import { decideDrain } from '../../core/flow-control/drain/index.ts'
+import { stepHost } from '../../core/flow-control/rate/index.ts'
+import { decideDebounce, isStale, keepsPlace } from '../../core/queue/lane/index.ts'
+import {
+  decideFailure,
+  type FailureQuestion,
+  type FailureStep,
+  type WorkRow,
+} from '../../core/queue/work/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
 import { decideStop } from './function-stop.ts'

@@ -1,9 +1,9 @@
 // What is told of an escalation: by an event, unless the work that it is about tells nothing.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import type { Escalation } from '../../core/escalation/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import type { Escalation } from '../../core/failures/escalation/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'

@@ -1,10 +1,10 @@
 // What people do about escalations: they acknowledge them. One commit, guarded by the version, so that whoever comes second is
 // told and changes nothing.
 
-import { AppError } from '../../core/errors/index.ts'
-import { type Escalation, stepEscalation } from '../../core/escalation/index.ts'
-import type { EscalationId, Ids, TenantId } from '../../core/ids/index.ts'
-import { toStorable } from '../../core/json/index.ts'
+import { type Escalation, stepEscalation } from '../../core/failures/escalation/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { EscalationId, Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { toStorable } from '../../core/foundation/json/index.ts'
 import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { planEscalationEvent } from './escalation-events.ts'

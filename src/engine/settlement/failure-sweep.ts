@@ -4,13 +4,13 @@
 // Invariants: ES4 an escalation is announced once, in the commit that notes that it is. FL11 what is open for too long is
 // escalated, and what is open although its item is over is ended.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import { messageOf } from '../../core/errors/index.ts'
-import { causeHash, type Escalation } from '../../core/escalation/index.ts'
-import { type Failure, type FailureEvent, stepFailure } from '../../core/failure/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { SECOND } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import { causeHash, type Escalation } from '../../core/failures/escalation/index.ts'
+import { type Failure, type FailureEvent, stepFailure } from '../../core/failures/failure/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { SECOND } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

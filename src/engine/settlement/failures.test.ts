@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument, SourceDocument } from '../../core/definition/index.ts'
-import { failureId } from '../../core/failure/index.ts'
-import { DEFAULT_TENANT, type EventId } from '../../core/ids/index.ts'
+import type { RouteDocument, SourceDocument } from '../../core/definitions/documents/index.ts'
+import { failureId } from '../../core/failures/failure/index.ts'
+import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import {
   accept,

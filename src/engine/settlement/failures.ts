@@ -3,10 +3,10 @@
 // Invariants: FL3 the failure is written with the decision. FL4 an item that never failed costs nothing: `concerns` says so
 // without a look at the store. FL9 work for canonical events tells nothing.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import type { DeadLetter, NewDeadLetter } from '../../core/dead-letter/index.ts'
-import { causeHash } from '../../core/escalation/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { DeadLetter, NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import { causeHash } from '../../core/failures/escalation/index.ts'
 import {
   type FailedTry,
   type Failure,
@@ -14,12 +14,12 @@ import {
   failureId,
   type NewFailure,
   stepFailure,
-} from '../../core/failure/index.ts'
-import type { FailureId, Ids, TenantId } from '../../core/ids/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { type Attempt, letterOf, type NewWork } from '../../core/work/index.ts'
+} from '../../core/failures/failure/index.ts'
+import type { FailureId, Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { type Attempt, letterOf, type NewWork } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'

@@ -1,9 +1,9 @@
 // What stops a run of a function, and which of several obstacles has the say: plain data, and one pure decision.
 
-import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 
 /** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the item. */

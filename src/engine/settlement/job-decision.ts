@@ -1,10 +1,10 @@
 // What is decided about a work item: plain data, which src/engine/settlement/settle.ts turns into one commit.
 
-import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { InstanceId, WorkId } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import type { Attempt, Counters, Note, SettledState } from '../../core/work/index.ts'
+import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { InstanceId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Attempt, Counters, Note, SettledState } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Planned } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'

@@ -3,13 +3,13 @@
 //
 // Invariant: LN5 a lane is held up, escalated and told of in one commit.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import { hashText } from '../../core/definition/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
-import type { Ids } from '../../core/ids/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'

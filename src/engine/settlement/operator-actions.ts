@@ -1,8 +1,8 @@
 // What an operator may decide about a job; src/engine/dead-letters carries it out.
 
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Decided } from '../access/index.ts'
 import type { AllowedAct } from './allowed-actions.ts'
 

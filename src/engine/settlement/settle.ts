@@ -1,17 +1,17 @@
 // One commit per decision: the item, its ledger entry, its failure, its dead letter and what it caused, together or not at all.
 
+import type { NewEvent } from '../../core/events/event/index.ts'
 import {
   type DeadLetter,
   type DeadLetterEvent,
   type NewDeadLetter,
   stepDeadLetter,
-} from '../../core/dead-letter/index.ts'
-import { assert } from '../../core/errors/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import { type FailureClass, failureId } from '../../core/failure/index.ts'
-import type { DeadLetterId, Ids } from '../../core/ids/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { type Counters, isUntried, letterOf } from '../../core/work/index.ts'
+} from '../../core/failures/dead-letter/index.ts'
+import { type FailureClass, failureId } from '../../core/failures/failure/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
+import type { DeadLetterId, Ids } from '../../core/foundation/ids/index.ts'
+import { type Counters, isUntried, letterOf } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { CommitResult, Found, Guard, Store, Write } from '../../ports/store.ts'
 import {
   type Commits,

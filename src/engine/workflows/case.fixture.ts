@@ -5,12 +5,12 @@ import type {
   TransitionDocument,
   TriggerDocument,
   WorkflowDocument,
-} from '../../core/definition/index.ts'
-import type { EventId, InstanceId } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import type { Orphan } from '../../core/orphan/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
-import { decodeInstance } from '../../core/workflow/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import type { EventId, InstanceId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
+import { decodeInstance } from '../../core/workflows/machine/index.ts'
+import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import { accept, type Node, type World } from '../engine.fixture.ts'
 
 export function place(name: string, type: PlaceDocument['type'] = 'normal'): PlaceDocument {

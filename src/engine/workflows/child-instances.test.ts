@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { answered, makeWorld, type Node, SOURCE, type World } from '../engine.fixture.ts'
 import {
   begin,

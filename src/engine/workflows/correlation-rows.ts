@@ -4,6 +4,8 @@
 // Invariants: CR4 whoever decides by a row guards its version. CR5 an update that waits is woken by the commit that makes its turn
 // come, or finds out by itself because its own commit is refused.
 
+import type { Ids, InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
 import {
   type Correlation,
   freeKey,
@@ -14,11 +16,9 @@ import {
   readCorrelation,
   unbuffer,
   writeCorrelation,
-} from '../../core/correlation/index.ts'
-import type { Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
-import { correlationKey, type Workflow } from '../../core/workflow/index.ts'
+} from '../../core/workflows/correlation/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
+import { correlationKey, type Workflow } from '../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 
 export type Keys = Instance['correlations']

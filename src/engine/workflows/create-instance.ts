@@ -4,17 +4,17 @@
 // Invariants: TG1 of two that would begin the same case one does: the rows of the keys are guarded. TG2 the id is made of the item
 // that creates it, so that a repeated run makes no second one. TG3 a mapping that fails leaves nothing behind.
 
-import { decideTrigger } from '../../core/correlation/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
-import type { InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { Data, Instance } from '../../core/instance/index.ts'
+import type { InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { decideTrigger } from '../../core/workflows/correlation/index.ts'
+import type { Data, Instance } from '../../core/workflows/instance/index.ts'
 import {
   type InstanceEffect,
   lockConsumer,
   stepInstance,
   type Trigger,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { findHopsFault } from '../events/index.ts'
 import { freeRows, type KnownRow, loadRows } from './correlation-rows.ts'

@@ -4,11 +4,11 @@
 //
 // Invariant: FI14 nothing of a field that is to be encrypted reaches the store in clear.
 
-import type { WorkflowDocument } from '../../core/definition/index.ts'
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/instance/index.ts'
-import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../core/json/index.ts'
-import { isSealed } from '../../core/sensitive/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { isSealed } from '../../core/events/sensitive/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/workflows/instance/index.ts'
 import { type Seal, SealError } from '../../ports/seal.ts'
 
 type Change = (value: JsonValue, path: string) => JsonValue

@@ -1,11 +1,11 @@
 // A firing whose step failed for good: which one is meant, which items and which letter belong to it, and how it goes on when the
 // letter is gone.
 
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { WorkId } from '../../core/ids/index.ts'
-import type { Firing, Instance } from '../../core/instance/index.ts'
-import type { WorkRow } from '../../core/work/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../core/queue/work/index.ts'
+import type { Firing, Instance } from '../../core/workflows/instance/index.ts'
 import {
   type InstanceEffect,
   parseStepName,
@@ -14,7 +14,7 @@ import {
   type Stepped,
   stepInstance,
   stepName,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads } from '../../ports/store.ts'
 import type { Loaded, SteppedOk } from './instance-types.ts'
 

@@ -1,7 +1,7 @@
 // Which firing an item is about, and how people call it.
 
-import type { Firing, Instance } from '../../core/instance/index.ts'
-import { parseStepName, type Workflow } from '../../core/workflow/index.ts'
+import type { Firing, Instance } from '../../core/workflows/instance/index.ts'
+import { parseStepName, type Workflow } from '../../core/workflows/machine/index.ts'
 
 /** null: it is gone. Of an instance that was cancelled there may still be some that end late. */
 export function firingOf(instance: Instance, step: string | null): Firing | null {

@@ -1,8 +1,8 @@
 // A triage that a person decides about, for tests of hands: a call first, then a review.
 
-import type { WorkflowDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
 import { type Node, SOURCE, type World } from '../engine.fixture.ts'
 import type { Hand } from './instance-actions.ts'
 import { begin, CREATE, place, post, transition } from './saga.fixture.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { InstanceId } from '../../core/ids/index.ts'
-import type { HistoryEntry, Instance } from '../../core/instance/index.ts'
+import type { InstanceId } from '../../core/foundation/ids/index.ts'
+import type { HistoryEntry, Instance } from '../../core/workflows/instance/index.ts'
 import { answered, LOST, makeWorld, type World } from '../engine.fixture.ts'
 import {
   ADA,

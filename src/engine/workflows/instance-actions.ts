@@ -5,14 +5,20 @@
 // history that names who did it and why, and one line of the log. HD5 a refused act changes nothing. HD6 nothing whose outcome
 // is in doubt is given up by cancelling.
 
-import { hasPermission } from '../../core/access/index.ts'
-import type { DeadLetter } from '../../core/dead-letter/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import { hasPermission } from '../../core/access/callers/index.ts'
+import { redact, redactHeader } from '../../core/events/sensitive/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
-import type { Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { DataChange, Firing, HistoryEntry, Instance, Marking } from '../../core/instance/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { redact, redactHeader } from '../../core/sensitive/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { Ids, InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type {
+  DataChange,
+  Firing,
+  HistoryEntry,
+  Instance,
+  Marking,
+} from '../../core/workflows/instance/index.ts'
 import {
   type Explained,
   explainTransitions,
@@ -21,7 +27,7 @@ import {
   stepInstance,
   type Transition,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Caller, Decided } from '../access/index.ts'

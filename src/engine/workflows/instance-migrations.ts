@@ -4,18 +4,18 @@
 // Invariants: MG5 a dry run changes nothing and says what a run would do. MG6 an instance whose tokens could never reach an end
 // of the new version is refused. MG7 each instance is a commit of its own, with who did it and why in its history.
 
-import { canEndFrom } from '../../core/analysis/index.ts'
-import { makeCache } from '../../core/cache/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
+import { makeCache } from '../../core/foundation/cache/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import { canEndFrom } from '../../core/workflows/analysis/index.ts'
 import {
   type DataChange,
   type Instance,
   type InstanceRow,
   type Marking,
   markingText,
-} from '../../core/instance/index.ts'
-import { planMigration, type Workflow } from '../../core/workflow/index.ts'
+} from '../../core/workflows/instance/index.ts'
+import { planMigration, type Workflow } from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'

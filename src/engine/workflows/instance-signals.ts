@@ -4,9 +4,14 @@
 // Invariants: FI1 guarded by the instance's revision. FI9 who comes too late (the token left, the instance ended) changes nothing.
 // FI10 a lock and a place among those that run are held from admission until the instance ends.
 
-import type { Instance } from '../../core/instance/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
-import { type InstanceInput, parseStepName, type Refused, stepInstance } from '../../core/workflow/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
+import {
+  type InstanceInput,
+  parseStepName,
+  type Refused,
+  stepInstance,
+} from '../../core/workflows/machine/index.ts'
 import { orFail, retrying } from '../commit/index.ts'
 import { type BuryRoute, countersOf } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'

@@ -1,10 +1,10 @@
 // What the parts that handle instances pass to each other.
 
-import type { NewEvent, StoredEvent } from '../../core/event/index.ts'
-import type { WorkId } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Stepped, Workflow } from '../../core/workflow/index.ts'
+import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
+import type { Stepped, Workflow } from '../../core/workflows/machine/index.ts'
 import type { Seal } from '../../ports/seal.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent, PlanGroup, StoreTime, UnitOfWork } from '../commit/index.ts'

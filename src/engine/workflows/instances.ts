@@ -1,17 +1,17 @@
-// Instances as the engine handles them: loaded, stepped by the pure machine (core/workflow), and turned into the guards and
+// Instances as the engine handles them: loaded, stepped by the pure machine (core/workflows/machine), and turned into the guards and
 // writes of one commit. Whoever commits them adds what else belongs to it, and on a refused guard loads and decides again.
 //
 // Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 what its change brings about (work,
 // timers, keys, escalations, events) is in the same commit.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import { JsonError, type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { tellTokens } from '../../core/outbox/index.ts'
-import { routeScope } from '../../core/route/index.ts'
-import { parsePayload } from '../../core/sensitive/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { parsePayload } from '../../core/events/sensitive/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import { JsonError, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import { routeScope } from '../../core/routing/index.ts'
+import { tellTokens } from '../../core/store/outbox/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
 import {
   decodeInstance,
   encodeInstance,
@@ -21,7 +21,7 @@ import {
   type Stepped,
   stepInstance,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
 import { openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'

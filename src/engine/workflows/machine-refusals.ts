@@ -1,8 +1,8 @@
 // What the machine refuses, as the caller is told it.
 
-import { AppError, type ErrorCode } from '../../core/errors/index.ts'
-import { closest } from '../../core/text/index.ts'
-import type { Refused } from '../../core/workflow/index.ts'
+import { AppError, type ErrorCode } from '../../core/foundation/errors/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import type { Refused } from '../../core/workflows/machine/index.ts'
 
 const CODES: Readonly<Record<Refused['code'], ErrorCode>> = {
   not_active: 'instance_ended',

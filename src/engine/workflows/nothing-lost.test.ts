@@ -1,7 +1,7 @@
 // Ways in which a step could end without its instance hearing of it, or an effect could be made twice or stay behind.
 
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../../core/definition/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { answered, makeWorld, SOURCE } from '../engine.fixture.ts'
 import { ANN, heard } from './instance-actions.fixture.ts'
 import {

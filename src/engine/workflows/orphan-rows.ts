@@ -1,12 +1,12 @@
 // An event that found no instance, or more than one, as rows of a commit: kept where people see it, escalated, and told to whoever
 // listens.
 
-import { isCanonical } from '../../core/canonical/index.ts'
-import { hashText } from '../../core/definition/index.ts'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { Ids, OrphanId, WorkId } from '../../core/ids/index.ts'
-import type { NewOrphan, Orphan, OrphanReason } from '../../core/orphan/index.ts'
-import type { Trigger, Workflow } from '../../core/workflow/index.ts'
+import { isCanonical } from '../../core/events/canonical/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids, OrphanId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
+import type { NewOrphan, Orphan, OrphanReason } from '../../core/workflows/orphan/index.ts'
 import type { Write } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

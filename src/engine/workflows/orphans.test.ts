@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT, type InstanceId, type OrphanId } from '../../core/ids/index.ts'
-import type { InstanceRow, NewInstance } from '../../core/instance/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type InstanceId, type OrphanId } from '../../core/foundation/ids/index.ts'
+import type { InstanceRow, NewInstance } from '../../core/workflows/instance/index.ts'
 import { makeWorld, SOURCE } from '../engine.fixture.ts'
 import { CASE, CLOSE, CREATE, heard, instancesOf, orphansOf, sender, UPDATE } from './case.fixture.ts'
 

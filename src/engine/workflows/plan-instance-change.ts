@@ -3,14 +3,14 @@
 // Invariants: FI17 nobody replays what the change gives up. FI2 all of it is in the commit of the change. FI5 a firing that was interrupted is called off in that very commit,
 // where nothing of its item is in doubt or under way; otherwise the item's own end tells.
 
-import { hashText } from '../../core/definition/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, isUntried, type NewWork, type WorkRow } from '../../core/work/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, isUntried, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
 import {
   type InstanceEffect,
   lockConsumer,
@@ -19,7 +19,7 @@ import {
   stepInstance,
   stepName,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import type { Birth, EventPlan } from '../commit/index.ts'
 import { canonicalEvent, findHopsFault } from '../events/index.ts'

@@ -4,12 +4,12 @@
 // Invariants: HD2 whoever may not see a workflow reads none of its instances. HD7 a value that is sealed at rest reaches no viewer,
 // neither in data nor in history nor in results of steps.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { InstanceId, TenantId } from '../../core/ids/index.ts'
-import type { HistoryEntry, HistoryRow, Instance, InstanceRow } from '../../core/instance/index.ts'
-import { isNumeral, type JsonValue } from '../../core/json/index.ts'
-import { HIDDEN, isSealed } from '../../core/sensitive/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+import { HIDDEN, isSealed } from '../../core/events/sensitive/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
+import { isNumeral, type JsonValue } from '../../core/foundation/json/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { HistoryEntry, HistoryRow, Instance, InstanceRow } from '../../core/workflows/instance/index.ts'
 import {
   decodeHistory,
   decodeInstance,
@@ -17,7 +17,7 @@ import {
   rebuildInstance,
   type Until,
   type Workflow,
-} from '../../core/workflow/index.ts'
+} from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
 import { type Seal, SealError } from '../../ports/seal.ts'
 import type { Page, Store, TenantReads } from '../../ports/store.ts'

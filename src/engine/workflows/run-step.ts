@@ -4,14 +4,14 @@
 // Invariants: FI3 an item whose firing is gone changes nothing and calls nobody. FI4 a replay goes on with the very firing, under
 // the key that its effect had.
 
-import type { StoredEvent } from '../../core/event/index.ts'
+import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
-import type { Firing } from '../../core/instance/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { keyOfGeneration } from '../../core/ledger/index.ts'
-import { type Route, routeScope, type Vars } from '../../core/route/index.ts'
-import { EMPTY_NOTE, type WorkRow } from '../../core/work/index.ts'
-import { stepScope } from '../../core/workflow/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import { EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
+import { type Route, routeScope, type Vars } from '../../core/routing/index.ts'
+import type { Firing } from '../../core/workflows/instance/index.ts'
+import { stepScope } from '../../core/workflows/machine/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

@@ -5,16 +5,21 @@
 // came, also those that came before their instance. TG5 whatever happens to an event ends its item in the same commit. TG6 what is
 // decided by a row or an instance that changed meanwhile is decided again.
 
-import { aheadOf, bufferUpdate, decideTrigger, unbuffer } from '../../core/correlation/index.ts'
-import type { DeadLetterReason } from '../../core/dead-letter/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
-import type { FailureClass } from '../../core/failure/index.ts'
-import type { Ids, InstanceId, WorkId } from '../../core/ids/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import type { OrphanReason } from '../../core/orphan/index.ts'
-import { routeScope, type Vars } from '../../core/route/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/work/index.ts'
-import { instanceScope, stepInstance, type Trigger, type Workflow } from '../../core/workflow/index.ts'
+import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { Ids, InstanceId, WorkId } from '../../core/foundation/ids/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
+import { routeScope, type Vars } from '../../core/routing/index.ts'
+import { aheadOf, bufferUpdate, decideTrigger, unbuffer } from '../../core/workflows/correlation/index.ts'
+import {
+  instanceScope,
+  stepInstance,
+  type Trigger,
+  type Workflow,
+} from '../../core/workflows/machine/index.ts'
+import type { OrphanReason } from '../../core/workflows/orphan/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import { orFail, type PlanEvent, type Planned, retrying, type StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

@@ -1,6 +1,6 @@
 // Which part runs an item of a workflow, by its kind.
 
-import { unreachable } from '../../core/errors/index.ts'
+import { unreachable } from '../../core/foundation/errors/index.ts'
 import type { Item } from '../leases/index.ts'
 
 export interface WorkflowItems {

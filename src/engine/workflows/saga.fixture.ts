@@ -6,11 +6,11 @@ import type {
   TransitionDocument,
   TriggerDocument,
   WorkflowDocument,
-} from '../../core/definition/index.ts'
-import type { EventId } from '../../core/ids/index.ts'
-import type { Instance, InstanceRow } from '../../core/instance/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
-import { decodeInstance } from '../../core/workflow/index.ts'
+} from '../../core/definitions/documents/index.ts'
+import type { EventId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
+import type { Instance, InstanceRow } from '../../core/workflows/instance/index.ts'
+import { decodeInstance } from '../../core/workflows/machine/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import { accept, HTTP, type Node, PAID, type World } from '../engine.fixture.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import { answered, LOST, makeWorld, PAID, SOURCE } from '../engine.fixture.ts'
 import {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument, TriggerDocument, WorkflowDocument } from '../../core/definition/index.ts'
+import type {
+  RouteDocument,
+  TriggerDocument,
+  WorkflowDocument,
+} from '../../core/definitions/documents/index.ts'
 import { makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { CASE, instancesOf, itemsOf, place, sender } from './case.fixture.ts'
 

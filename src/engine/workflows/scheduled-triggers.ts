@@ -4,12 +4,12 @@
 //
 // Invariant: TG9 a slot of a trigger begins at most one instance, over all nodes and crashes.
 
-import { hashText } from '../../core/definition/index.ts'
-import type { Ids, TenantId } from '../../core/ids/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import { DAY, type Instant } from '../../core/time/index.ts'
-import type { NewWork } from '../../core/work/index.ts'
-import type { Trigger, Workflow } from '../../core/workflow/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { DAY, type Instant } from '../../core/foundation/time/index.ts'
+import type { NewWork } from '../../core/queue/work/index.ts'
+import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

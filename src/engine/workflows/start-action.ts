@@ -1,11 +1,11 @@
 // `start` as an action of a route or a step: the instance is begun in the commit that ends the item. A step that waits for it ends
 // when it does; src/engine/workflows/step-ends.ts knows by `waitsFor`.
 
-import type { StartAction } from '../../core/action/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { Instance } from '../../core/instance/index.ts'
-import { stringifyJson } from '../../core/json/index.ts'
-import { parseStepName } from '../../core/workflow/index.ts'
+import type { StartAction } from '../../core/effects/action/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { stringifyJson } from '../../core/foundation/json/index.ts'
+import type { Instance } from '../../core/workflows/instance/index.ts'
+import { parseStepName } from '../../core/workflows/machine/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { RACES_MAX, retrying } from '../commit/index.ts'
 import type { InternalActions, InternalCall, InternalFailure } from '../effects/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../../core/definition/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import { accept, makeWorld, type Node, SOURCE } from '../engine.fixture.ts'
 import { CASE, CLOSE, CREATE, instancesOf, itemsOf, sender, transition, UPDATE } from './case.fixture.ts'

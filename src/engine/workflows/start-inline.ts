@@ -6,11 +6,11 @@
 // takes the way of the item, which decides by the rows, fails and is seen as always.
 
 import { ExpressionError } from '../../core/expression/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { JsonError } from '../../core/json/index.ts'
-import { type Route, routeScope } from '../../core/route/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
-import type { Trigger, Workflow } from '../../core/workflow/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { JsonError } from '../../core/foundation/json/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import { type Route, routeScope } from '../../core/routing/index.ts'
+import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
 import { type Store, StoreError, type Write } from '../../ports/store.ts'
 import type { Beginning, EventPlan, Planned, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'

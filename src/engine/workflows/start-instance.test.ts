@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument, TriggerDocument, WorkflowDocument } from '../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import type {
+  RouteDocument,
+  TriggerDocument,
+  WorkflowDocument,
+} from '../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { makeWorld, type Node, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { CASE, heard, instancesOf, itemsOf, place, sender, transition } from './case.fixture.ts'
 

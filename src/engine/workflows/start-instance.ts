@@ -5,18 +5,18 @@
 // Invariants: TG7 asking begins exactly one instance or none, and says why. TG8 input that does not fit the trigger's schema
 // changes nothing.
 
-import { hashText } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
-import type { EventId, Ids, InstanceId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { Data, Instance } from '../../core/instance/index.ts'
-import { isNumeral, type JsonValue, stringifyJson } from '../../core/json/index.ts'
-import { routeScope, type Vars } from '../../core/route/index.ts'
-import { closest } from '../../core/text/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork } from '../../core/work/index.ts'
-import type { Trigger, Workflow } from '../../core/workflow/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
+import type { EventId, Ids, InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { isNumeral, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
+import { routeScope, type Vars } from '../../core/routing/index.ts'
+import type { Data, Instance } from '../../core/workflows/instance/index.ts'
+import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
 import { type CommitResult, StoreError, type Write } from '../../ports/store.ts'
 import {
   type Commits,

@@ -5,13 +5,13 @@
 // result that cannot be mapped makes the item dead, and its ledger entry stays done. FI7 a failure that the workflow handles has no
 // dead letter. FI8 whatever ends an interrupted firing is told to the instance, and its success is undone.
 
-import { isLockKey } from '../../core/action/index.ts'
-import { AppError } from '../../core/errors/index.ts'
-import type { Firing } from '../../core/instance/index.ts'
-import { type JsonValue, parseJson } from '../../core/json/index.ts'
-import { acknowledgedResult, keyOfGeneration } from '../../core/ledger/index.ts'
-import type { Route } from '../../core/route/index.ts'
-import { type InstanceInput, type Refused, stepInstance } from '../../core/workflow/index.ts'
+import { isLockKey } from '../../core/effects/action/index.ts'
+import { acknowledgedResult, keyOfGeneration } from '../../core/effects/ledger/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
+import type { Route } from '../../core/routing/index.ts'
+import type { Firing } from '../../core/workflows/instance/index.ts'
+import { type InstanceInput, type Refused, stepInstance } from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Seal } from '../../ports/seal.ts'
 import type { Store } from '../../ports/store.ts'

@@ -2,10 +2,10 @@
 // later waits behind. Nothing is dropped, and nobody asks twice. A node that is alone has the tokens in its memory; where nodes share a
 // store they are booked in a record that all of them share.
 
-import type { RatePolicy } from '../../core/definition/index.ts'
-import type { TenantId } from '../../core/ids/index.ts'
-import { refill, type Tokens, take, whole } from '../../core/rate/index.ts'
-import { MINUTE } from '../../core/time/index.ts'
+import type { RatePolicy } from '../../core/definitions/documents/index.ts'
+import { refill, type Tokens, take, whole } from '../../core/flow-control/rate/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Draws } from '../flow-control/index.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/ids/index.ts'
+import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { answered, LOST, makeHand, makeWorld, SOURCE, type World } from '../engine.fixture.ts'
 import { ANN } from './instance-actions.fixture.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'

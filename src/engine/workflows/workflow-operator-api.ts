@@ -1,10 +1,10 @@
 // Workflows as people meet them: those they may see, instances begun by hand, and everything done to one.
 
-import { AppError } from '../../core/errors/index.ts'
-import type { Data } from '../../core/instance/index.ts'
-import type { JsonValue } from '../../core/json/index.ts'
-import { closest } from '../../core/text/index.ts'
-import type { Workflow } from '../../core/workflow/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import type { Data } from '../../core/workflows/instance/index.ts'
+import type { Workflow } from '../../core/workflows/machine/index.ts'
 import type { Seal } from '../../ports/seal.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type Hand, type HandDeps, type Hands, makeHands } from './instance-actions.ts'

@@ -4,9 +4,9 @@
 // Invariants: HD2 whoever lacks a permission that the workflow requires sees and changes none of its instances. HD3 a word of
 // a person is checked before the machine hears of it.
 
-import { type Holder, hasPermission, missingPermission } from '../../core/access/index.ts'
-import type { WorkflowDocument } from '../../core/definition/index.ts'
-import { AppError } from '../../core/errors/index.ts'
+import { type Holder, hasPermission, missingPermission } from '../../core/access/callers/index.ts'
+import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
 
 type Secured = Pick<WorkflowDocument, 'name' | 'security'>
 

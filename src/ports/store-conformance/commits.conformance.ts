@@ -1,8 +1,8 @@
 // Commits: whole or not at all, alone or in a group.
 
 import { describe, expect, test } from 'vitest'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { CommitResult, Guard, Write } from '../store.ts'
 import { type Kit, TENANT } from './kit.conformance.ts'
 

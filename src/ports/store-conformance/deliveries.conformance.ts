@@ -1,9 +1,9 @@
 // What deliveries ask of a store: what was answered to a try, and lists of one subscription's items among many.
 
 import { describe, expect, test } from 'vitest'
-import type { WorkId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type SettledState, type WorkKind, type WorkRow } from '../../core/work/index.ts'
+import type { WorkId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type SettledState, type WorkKind, type WorkRow } from '../../core/queue/work/index.ts'
 import type { TenantReads, Write } from '../store.ts'
 import { type AddOptions, type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
 

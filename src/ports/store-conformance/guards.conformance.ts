@@ -1,9 +1,9 @@
 // Guards: each kind, holding and refused, with what it finds.
 
 import { describe, expect, test } from 'vitest'
-import type { Incarnation, NodeId } from '../../core/ids/index.ts'
-import { LEDGER_STATES } from '../../core/ledger/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import { LEDGER_STATES } from '../../core/effects/ledger/index.ts'
+import type { Incarnation, NodeId } from '../../core/foundation/ids/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Guard } from '../store.ts'
 import { type Kit, TENANT } from './kit.conformance.ts'
 

@@ -1,12 +1,12 @@
 // Instances of workflows, their history, the keys by which events find them, orphans, and how long they are kept.
 
 import { describe, expect, test } from 'vitest'
-import type { EventId, InstanceId } from '../../core/ids/index.ts'
-import type { InstanceRow, NewInstance } from '../../core/instance/index.ts'
-import type { NewOrphan } from '../../core/orphan/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/work/index.ts'
+import type { EventId, InstanceId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/queue/work/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
+import type { InstanceRow, NewInstance } from '../../core/workflows/instance/index.ts'
+import type { NewOrphan } from '../../core/workflows/orphan/index.ts'
 import type { Page, Write } from '../store.ts'
 import { type Kit, OTHER, ROUTE, readAll, START, TENANT } from './kit.conformance.ts'
 

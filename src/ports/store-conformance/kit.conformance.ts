@@ -1,16 +1,16 @@
 // What the suite needs around a store: a harness with a clock in the test's hand, and rows to write.
 
-import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { Ids, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { makeIds } from '../../core/ids/index.ts'
-import type { NewInstance } from '../../core/instance/index.ts'
-import type { NewLedgerEntry } from '../../core/ledger/index.ts'
-import type { NewOrphan } from '../../core/orphan/index.ts'
-import { type NewRun, type RunAttempt, runIdOf } from '../../core/run/index.ts'
-import type { Instant } from '../../core/time/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import type { Attempt, NewWork } from '../../core/work/index.ts'
+import { type NewRun, type RunAttempt, runIdOf } from '../../core/effects/integration-run/index.ts'
+import type { NewLedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { Ids, Incarnation, NodeId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { makeIds } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import type { Attempt, NewWork } from '../../core/queue/work/index.ts'
+import type { NewInstance } from '../../core/workflows/instance/index.ts'
+import type { NewOrphan } from '../../core/workflows/orphan/index.ts'
 import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 
 /** Declared differences between stores. */

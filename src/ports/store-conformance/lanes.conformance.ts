@@ -1,9 +1,9 @@
 // Lanes: who has a place, who waits, and who is next.
 
 import { describe, expect, test } from 'vitest'
-import type { Incarnation, WorkId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/work/index.ts'
+import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/queue/work/index.ts'
 import type { Write } from '../store.ts'
 import { type Kit, OTHER, ROUTE, readAll, START, TENANT } from './kit.conformance.ts'
 

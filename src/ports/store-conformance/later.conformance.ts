@@ -1,8 +1,8 @@
 // What is learnt of an event after it was kept: duplicates, and who wanted it; and lists by a span of time.
 
 import { describe, expect, test } from 'vitest'
-import type { EventId } from '../../core/ids/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
+import type { EventId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
 import { type Kit, OTHER, ROUTE, readAll, START, TENANT } from './kit.conformance.ts'
 
 export function laterRules(kit: () => Kit): void {

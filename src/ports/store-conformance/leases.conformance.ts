@@ -1,8 +1,8 @@
 // The lives of nodes, and claims.
 
 import { describe, expect, test } from 'vitest'
-import type { Incarnation, NodeId, WorkId } from '../../core/ids/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { Incarnation, NodeId, WorkId } from '../../core/foundation/ids/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { ClaimRequest, ClaimResult, Guard } from '../store.ts'
 import { type Kit, OTHER, ROUTE, START, TENANT } from './kit.conformance.ts'
 

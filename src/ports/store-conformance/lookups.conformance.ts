@@ -1,11 +1,11 @@
 // What people look for: events by text, what an event caused, records by prefix, dead letters by cause, the overview.
 
 import { describe, expect, test } from 'vitest'
-import type { NewDeadLetter } from '../../core/dead-letter/index.ts'
-import type { NewEvent } from '../../core/event/index.ts'
-import type { EventId, TenantId, WorkId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { TenantReads } from '../store.ts'
 import { type Kit, OTHER, ROUTE, readAll, TENANT } from './kit.conformance.ts'
 

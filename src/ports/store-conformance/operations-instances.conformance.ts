@@ -1,9 +1,9 @@
 // Random operations on instances, their keys and orphans: the part of operations.conformance.ts that is about workflows.
 
-import type { InstanceId, OrphanId } from '../../core/ids/index.ts'
-import type { InstanceRow, NewInstance } from '../../core/instance/index.ts'
-import type { NewOrphan } from '../../core/orphan/index.ts'
-import type { NewWork } from '../../core/work/index.ts'
+import type { InstanceId, OrphanId } from '../../core/foundation/ids/index.ts'
+import type { NewWork } from '../../core/queue/work/index.ts'
+import type { InstanceRow, NewInstance } from '../../core/workflows/instance/index.ts'
+import type { NewOrphan } from '../../core/workflows/orphan/index.ts'
 import type { Commit, Guard, Page, TenantReads, Write } from '../store.ts'
 import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 

@@ -1,7 +1,7 @@
 // Random operations on the outbox: the part of operations.conformance.ts that is about the bus.
 
-import type { NewEvent } from '../../core/event/index.ts'
-import type { NewOutboxRow } from '../../core/outbox/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { NewOutboxRow } from '../../core/store/outbox/index.ts'
 import type { Commit, Store, Write } from '../store.ts'
 import { oneOf, type Turn, tenantOf } from './turns.conformance.ts'
 

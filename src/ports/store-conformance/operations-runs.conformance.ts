@@ -1,6 +1,6 @@
 // Random operations on runs: the part of operations.conformance.ts that is about connections.
 
-import { type NewRun, RUN_STATES, runIdOf, runIdOfEffect } from '../../core/run/index.ts'
+import { type NewRun, RUN_STATES, runIdOf, runIdOfEffect } from '../../core/effects/integration-run/index.ts'
 import type { Commit, Page, TenantReads } from '../store.ts'
 import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 

@@ -2,12 +2,19 @@
 // a property by the property tester; the next operation depends on what the store holds, so that most guards have a
 // fair chance to hold.
 
-import type { NewEvent } from '../../core/event/index.ts'
-import { type FailureClass, failureId, type NewFailure } from '../../core/failure/index.ts'
-import type { DeadLetterId, EventId, Incarnation, NodeId, TenantId, WorkId } from '../../core/ids/index.ts'
-import type { LedgerEntry, NewLedgerEntry } from '../../core/ledger/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import type { NewWork, Note, WorkRow } from '../../core/work/index.ts'
+import type { LedgerEntry, NewLedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { NewEvent } from '../../core/events/event/index.ts'
+import { type FailureClass, failureId, type NewFailure } from '../../core/failures/failure/index.ts'
+import type {
+  DeadLetterId,
+  EventId,
+  Incarnation,
+  NodeId,
+  TenantId,
+  WorkId,
+} from '../../core/foundation/ids/index.ts'
+import type { NewWork, Note, WorkRow } from '../../core/queue/work/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 import { START } from './kit.conformance.ts'
 import {

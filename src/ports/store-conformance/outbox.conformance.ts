@@ -1,10 +1,10 @@
 // What the relay to the bus asks of a store: an outbox that is written with what it tells of, and read in an order that holds.
 
 import { describe, expect, test } from 'vitest'
-import type { TenantId, WorkId } from '../../core/ids/index.ts'
-import type { NewOutboxRow } from '../../core/outbox/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import type { NewOutboxRow } from '../../core/store/outbox/index.ts'
 import type { Write } from '../store.ts'
 import { type Kit, OTHER, START, TENANT } from './kit.conformance.ts'
 

@@ -1,12 +1,12 @@
 // Generations of the ledger, failures and escalations, and how long what is over is kept.
 
 import { describe, expect, test } from 'vitest'
-import type { NewEscalation } from '../../core/escalation/index.ts'
-import { failureId, type NewFailure } from '../../core/failure/index.ts'
-import type { EscalationId } from '../../core/ids/index.ts'
-import type { Pruned, PruneRequest } from '../../core/retention/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/work/index.ts'
+import type { NewEscalation } from '../../core/failures/escalation/index.ts'
+import { failureId, type NewFailure } from '../../core/failures/failure/index.ts'
+import type { EscalationId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/queue/work/index.ts'
+import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import type { Write } from '../store.ts'
 import { type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
 

@@ -1,9 +1,9 @@
 // Reads: pages, tenants, dumps.
 
 import { describe, expect, test } from 'vitest'
-import type { NodeId } from '../../core/ids/index.ts'
-import { DAY } from '../../core/time/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { NodeId } from '../../core/foundation/ids/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Guard, Page, TenantReads, Write } from '../store.ts'
 import { type Added, type Kit, OTHER, ROUTE, readAll, TENANT } from './kit.conformance.ts'
 

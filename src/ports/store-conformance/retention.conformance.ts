@@ -1,10 +1,10 @@
 // Retention: what goes, what stays, and how a walk goes on.
 
 import { describe, expect, test } from 'vitest'
-import type { EventId, TenantId } from '../../core/ids/index.ts'
-import type { PruneRequest } from '../../core/retention/index.ts'
-import { DAY, HOUR } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type SettledState } from '../../core/work/index.ts'
+import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type SettledState } from '../../core/queue/work/index.ts'
+import type { PruneRequest } from '../../core/store/retention/index.ts'
 import type { Write } from '../store.ts'
 import { type Added, type Kit, OTHER, TENANT } from './kit.conformance.ts'
 

@@ -1,10 +1,10 @@
 // What connections ask of a store: runs, work that gives a credential another secret, and the records of what became of each.
 
 import { describe, expect, test } from 'vitest'
-import type { RunId, TenantId } from '../../core/ids/index.ts'
-import { type NewRun, runIdOf } from '../../core/run/index.ts'
-import { DAY, HOUR, MINUTE } from '../../core/time/index.ts'
-import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/work/index.ts'
+import { type NewRun, runIdOf } from '../../core/effects/integration-run/index.ts'
+import type { RunId, TenantId } from '../../core/foundation/ids/index.ts'
+import { DAY, HOUR, MINUTE } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type NewWork, type SettledState } from '../../core/queue/work/index.ts'
 import type { TenantReads, Write } from '../store.ts'
 import { type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
 

@@ -10,8 +10,8 @@ import type {
   RunId,
   TenantId,
   WorkId,
-} from '../../core/ids/index.ts'
-import type { Instant } from '../../core/time/index.ts'
+} from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Store } from '../store.ts'
 import { makeFixedIds, OTHER, START, TENANT } from './kit.conformance.ts'
 

@@ -1,11 +1,11 @@
 // Writes: the rows that each kind leaves.
 
 import { describe, expect, test } from 'vitest'
-import type { StoredEvent } from '../../core/event/index.ts'
-import type { Incarnation, NodeId } from '../../core/ids/index.ts'
-import type { LedgerEntry } from '../../core/ledger/index.ts'
-import type { Note, WorkRow } from '../../core/work/index.ts'
-import { EMPTY_NOTE } from '../../core/work/index.ts'
+import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../core/events/event/index.ts'
+import type { Incarnation, NodeId } from '../../core/foundation/ids/index.ts'
+import type { Note, WorkRow } from '../../core/queue/work/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import { type Kit, START, TENANT } from './kit.conformance.ts'
 
 const counters = { attempts: 2, waits: 3, losses: 1 }

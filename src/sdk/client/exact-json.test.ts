@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalNumber, isNumber, type JsonNumber, parseJson } from '../../core/json/index.ts'
+import { canonicalNumber, isNumber, type JsonNumber, parseJson } from '../../core/foundation/json/index.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 
 /** With numbers as the texts of their values, and what holds them. */

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { newSecret, publicKeyOf, signDelivery } from '../../core/signing/index.ts'
+import { newSecret, publicKeyOf, signDelivery } from '../../core/webhooks/signing/index.ts'
 import { sign, verify, type WebhookHeaders, WebhookVerificationError } from './index.ts'
 
 const NOW = 1_800_000_000_000

@@ -1,8 +1,8 @@
 // Rows of an archive into their tables: one set-based statement a page, with the hashes that the store looks them up by.
 
-import type { ArchiveRows, ArchiveTable } from '../../../core/archive/index.ts'
-import { markingText } from '../../../core/instance/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { ArchiveRows, ArchiveTable } from '../../../core/store/archive/index.ts'
+import { markingText } from '../../../core/workflows/instance/index.ts'
 import { hashKey, laneKey } from '../commit/keys.ts'
 import { prepare, type Statement } from '../connection.ts'
 import { shapeRun } from '../runs.ts'

@@ -1,13 +1,13 @@
 // Everything in the schema, read in pages by key. What rows are found by, hashes of their keys, is checked on the way: a row under a
 // wrong hash would be there for readers of lists, and for nobody else.
 
+import { joinKey } from '../../../core/foundation/text/index.ts'
 import {
   type ArchiveRows,
   type ArchiveTable,
   COUNTER_NAMES,
   PAGE_LIMITS,
-} from '../../../core/archive/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
+} from '../../../core/store/archive/index.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { hashKey, laneKey } from '../commit/keys.ts'
 import { readLedgerEntry } from '../commit/lock-rows.ts'

@@ -1,7 +1,7 @@
 // The schema as what a store is moved into: marked from the first moment until everything is there and was compared.
 
 import type { Client, ClientConfig, PoolClient } from 'pg'
-import type { TargetState } from '../../../core/archive/index.ts'
+import type { TargetState } from '../../../core/store/archive/index.ts'
 import type { ArchiveTarget } from '../../../ports/archive.ts'
 import { StoreError } from '../../../ports/store.ts'
 import { makePool, type Pool, prepare, type Query, sendAll } from '../connection.ts'

@@ -3,20 +3,20 @@
 // The commits of a group share lanes and escalations, and may share items that a lane moves; whoever asks for one of those gets
 // it as the commits before have left it.
 
-import type { LaneRows, LaneState } from '../../../core/commit/index.ts'
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import type { Escalation } from '../../../core/escalation/index.ts'
-import type { StoredEvent } from '../../../core/event/index.ts'
-import type { Failure } from '../../../core/failure/index.ts'
-import type { EventId, Incarnation, TenantId, WorkId } from '../../../core/ids/index.ts'
-import type { InstanceRow } from '../../../core/instance/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import type { Orphan } from '../../../core/orphan/index.ts'
-import type { OutboxRow } from '../../../core/outbox/index.ts'
-import type { Run } from '../../../core/run/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import type { Attempt, Counters, Note, WorkRow } from '../../../core/work/index.ts'
+import type { Run } from '../../../core/effects/integration-run/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import type { Escalation } from '../../../core/failures/escalation/index.ts'
+import type { Failure } from '../../../core/failures/failure/index.ts'
+import type { EventId, Incarnation, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Attempt, Counters, Note, WorkRow } from '../../../core/queue/work/index.ts'
+import type { LaneRows, LaneState } from '../../../core/store/commit/index.ts'
+import type { OutboxRow } from '../../../core/store/outbox/index.ts'
+import type { InstanceRow } from '../../../core/workflows/instance/index.ts'
+import type { Orphan } from '../../../core/workflows/orphan/index.ts'
 import type { StoreDump } from '../../../ports/store.ts'
 import { laneKey } from './keys.ts'
 
@@ -146,7 +146,7 @@ export function findWork({ changes, loaded }: View, tenant: TenantId, id: WorkId
   return changes.newWork.get(key) ?? changes.work.get(key) ?? changes.moves.get(key) ?? loaded.work.get(key)
 }
 
-/** The rows of lanes for src/core/commit/lane-rows.ts. */
+/** The rows of lanes for src/core/store/commit/lane-rows.ts. */
 export function laneRows(view: View, tenant: TenantId): LaneRows<WorkHead> {
   const { changes, loaded } = view
   const keyOf = (consumer: string, key: string) => laneKey(tenant, consumer, key)

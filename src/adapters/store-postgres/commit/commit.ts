@@ -13,7 +13,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
-import { assert } from '../../../core/errors/index.ts'
+import { assert } from '../../../core/foundation/errors/index.ts'
 import type { Commit, CommitResult } from '../../../ports/store.ts'
 import { type Answer, sendBatch } from '../batch.ts'
 import { type Pool, prepare, type Statement, sendAll } from '../connection.ts'

@@ -3,7 +3,7 @@
 // Invariants: a refused commit changes no row. A row that was absent is inserted, one that was found is updated. An insert that meets a row
 // after all was overtaken by another node, and the group is done again.
 
-import { applyWrite } from '../../../core/commit/index.ts'
+import { applyWrite } from '../../../core/store/commit/index.ts'
 import type { Commit, CommitResult } from '../../../ports/store.ts'
 import { type Changes, type Loaded, makeView } from './changes.ts'
 import { checkGuard } from './guards.ts'

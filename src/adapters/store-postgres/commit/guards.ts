@@ -1,8 +1,8 @@
 // One guard of a commit against what its group has found and done so far: null while it holds, otherwise what stood in its way.
 
-import { unreachable } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
+import { unreachable } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { Found, Guard } from '../../../ports/store.ts'
 import { findEscalation, findWork, type View, type WorkHead } from './changes.ts'
 

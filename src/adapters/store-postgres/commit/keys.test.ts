@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import type { DeadLetterId, EventId, Incarnation, TenantId, WorkId } from '../../../core/ids/index.ts'
-import { EMPTY_NOTE } from '../../../core/work/index.ts'
+import type {
+  DeadLetterId,
+  EventId,
+  Incarnation,
+  TenantId,
+  WorkId,
+} from '../../../core/foundation/ids/index.ts'
+import { EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { Commit, Guard, Write } from '../../../ports/store.ts'
 import { collectKeys, touchesOf } from './keys.ts'
 

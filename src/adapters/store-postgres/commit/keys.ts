@@ -5,9 +5,9 @@
 
 import type { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
-import { unreachable } from '../../../core/errors/index.ts'
-import type { Incarnation, TenantId } from '../../../core/ids/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
+import { unreachable } from '../../../core/foundation/errors/index.ts'
+import type { Incarnation, TenantId } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { Commit, Guard, Write } from '../../../ports/store.ts'
 
 export function laneKey(tenant: TenantId, consumer: string, key: string): string {

@@ -1,8 +1,8 @@
 // Items of which this node knows that they are in no lane, because it made or claimed them. Which lane an item is in never changes, so
 // whoever settles one of these need not lock lanes, nor look for those that wait in them.
 
-import { joinKey } from '../../../core/text/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 
 type Named = Pick<WorkRow, 'tenant' | 'id'>
 

@@ -1,8 +1,8 @@
 // The first round trip of a group: the rows that it names, locked in one order, and how they come in.
 
-import type { Incarnation } from '../../../core/ids/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { Incarnation } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { Answer } from '../batch.ts'
 import { prepare, type Statement } from '../connection.ts'
 import { Overtaken } from '../errors.ts'

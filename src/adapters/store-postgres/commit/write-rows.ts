@@ -1,10 +1,10 @@
 // The second round trip of a group: how the rows that it changed go out.
 
 import type { Buffer } from 'node:buffer'
-import { type InstanceRow, markingText } from '../../../core/instance/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import { type InstanceRow, markingText } from '../../../core/workflows/instance/index.ts'
 import { prepare, type Statement } from '../connection.ts'
 import { shapeRun } from '../runs.ts'
 import {

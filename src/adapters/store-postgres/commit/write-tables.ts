@@ -1,10 +1,10 @@
-// The rows that src/core/commit/apply-write.ts reads and changes: found as the group has locked them or as its commits have left them, and
+// The rows that src/core/store/commit/apply-write.ts reads and changes: found as the group has locked them or as its commits have left them, and
 // put among the group's changes. Pure.
 
-import type { WriteTables, Writing } from '../../../core/commit/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { WriteTables, Writing } from '../../../core/store/commit/index.ts'
 import { findEscalation, findRaised, laneRows, putNewWork, type View, type WorkHead } from './changes.ts'
 
 interface CommitView extends View {

@@ -6,7 +6,9 @@
 // left what it made where it is seen too.
 
 import type { QueryResult } from 'pg'
-import type { KeepTimes, Pruned } from '../../../core/retention/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { KeepTimes, Pruned } from '../../../core/store/retention/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
@@ -14,9 +16,7 @@ import {
   keepMsOf,
   OPEN_ENTRIES,
   OPEN_ORPHANS,
-} from '../../../core/retention/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/store/retention/index.ts'
 import { hashKey } from '../commit/keys.ts'
 import { type Pool, prepare, sendAll } from '../connection.ts'
 import { escapeText, makeArray } from '../parameters.ts'

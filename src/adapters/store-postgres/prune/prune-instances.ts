@@ -3,11 +3,11 @@
 // They are walked by their ids, up to those that are too young to have ended long enough ago: what is left behind is what still
 // lives, so no index by their ends is needed. A long history goes in pieces, and its instance with the last of them.
 
-import { CLOCK_MARGIN_MS } from '../../../core/event/index.ts'
-import { instanceIdAt } from '../../../core/ids/index.ts'
-import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
-import { longestKeepMs } from '../../../core/retention/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import { CLOCK_MARGIN_MS } from '../../../core/events/event/index.ts'
+import { instanceIdAt } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
+import { longestKeepMs } from '../../../core/store/retention/index.ts'
 import { type Pool, prepare } from '../connection.ts'
 import { escapeText, makeArray } from '../parameters.ts'
 import type { TenantsIn } from './tenants-in.ts'

@@ -11,7 +11,9 @@
 // Where events are kept for less than four weeks, all of this goes row by row, and partitions when they are empty.
 
 import type { QueryResult } from 'pg'
-import { eventIdAt, instanceIdAt, workIdAt } from '../../../core/ids/index.ts'
+import { eventIdAt, instanceIdAt, workIdAt } from '../../../core/foundation/ids/index.ts'
+import { DAY } from '../../../core/foundation/time/index.ts'
+import { WORK_STATES } from '../../../core/queue/work/index.ts'
 import {
   CLOSED_LETTERS,
   FINAL_WORK,
@@ -21,9 +23,7 @@ import {
   OPEN_ORPHANS,
   pruneEnd,
   shortestKeepMs,
-} from '../../../core/retention/index.ts'
-import { DAY } from '../../../core/time/index.ts'
-import { WORK_STATES } from '../../../core/work/index.ts'
+} from '../../../core/store/retention/index.ts'
 import { prepare, type Statement } from '../connection.ts'
 import { isTooSlow } from '../errors.ts'
 import { escapeText } from '../parameters.ts'

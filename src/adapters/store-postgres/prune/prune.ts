@@ -3,9 +3,9 @@
 //
 // What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
 
-import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
-import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../../core/retention/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
+import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../../core/store/retention/index.ts'
 import { nowSql } from '../clock.ts'
 import { type Pool, prepare } from '../connection.ts'
 import { classifyError, toStoreError } from '../errors.ts'

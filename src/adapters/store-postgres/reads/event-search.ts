@@ -1,11 +1,11 @@
 // Lists of events. Filters without an index look at a bounded number of rows and bytes, so that a word that nobody ever
 // sent costs a page as little as one that everybody sends.
 
-import type { EventSummary } from '../../../core/event/index.ts'
-import { idSpan } from '../../../core/event/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { readWholeId } from '../../../core/ids/index.ts'
-import { SEALED_MARK } from '../../../core/sensitive/index.ts'
+import type { EventSummary } from '../../../core/events/event/index.ts'
+import { idSpan } from '../../../core/events/event/index.ts'
+import { SEALED_MARK } from '../../../core/events/sensitive/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { readWholeId } from '../../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../../ports/store.ts'
 import { prepare, type Query } from '../connection.ts'

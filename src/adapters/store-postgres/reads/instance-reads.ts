@@ -2,16 +2,16 @@
 // definition, marking). A range is read by id from its newest end, as far as the page needs; how many instances there are
 // does not matter, only how many ranges, which are few: workflows, definitions and markings that are in use.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { InstanceRow, Marking } from '../../../core/instance/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { FINAL_WORK } from '../../../core/store/retention/index.ts'
+import type { InstanceRow, Marking } from '../../../core/workflows/instance/index.ts'
 import {
   hasToken,
   INSTANCE_STATES,
   markingText,
   parseMarking,
   sumGroups,
-} from '../../../core/instance/index.ts'
-import { FINAL_WORK } from '../../../core/retention/index.ts'
+} from '../../../core/workflows/instance/index.ts'
 import type { Page, TenantReads } from '../../../ports/store.ts'
 import { MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../../ports/store.ts'
 import { prepare, type Query } from '../connection.ts'

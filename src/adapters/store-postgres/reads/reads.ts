@@ -1,8 +1,8 @@
 // Reads: a tenant's own rows by keyset pages, and the few reads that cross tenants, on connections that only read.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import { joinKey } from '../../../core/text/index.ts'
-import { WORK_STATES, type WorkState } from '../../../core/work/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { joinKey } from '../../../core/foundation/text/index.ts'
+import { WORK_STATES, type WorkState } from '../../../core/queue/work/index.ts'
 import type { Page, PageRequest, StoreDump, SystemReads, TenantReads } from '../../../ports/store.ts'
 import { INSTANCE_WORK_MAX } from '../../../ports/store.ts'
 import { hashKey, laneKey } from '../commit/keys.ts'

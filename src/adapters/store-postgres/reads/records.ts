@@ -1,7 +1,7 @@
 // Records of one kind by the bytes of their keys.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import { endOfPrefix } from '../../../core/text/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { endOfPrefix } from '../../../core/foundation/text/index.ts'
 import type { Page, StoredRecord, TenantReads } from '../../../ports/store.ts'
 import { prepare, type Query } from '../connection.ts'
 import { escapeText } from '../parameters.ts'

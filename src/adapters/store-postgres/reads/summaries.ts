@@ -1,7 +1,7 @@
 // What the overview and the groups of dead letters say, from indexes and bounded in what they read.
 
-import { groupByCause } from '../../../core/dead-letter/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import { groupByCause } from '../../../core/failures/dead-letter/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { StoreOverview, TenantReads } from '../../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../../ports/store.ts'
 import { prepare, type Query } from '../connection.ts'

@@ -1,7 +1,7 @@
 // One commit within the transaction of its group: its guards in their order, and then its writes.
 
-import type { WorkId } from '../../../core/ids/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Commit, CommitResult, Guard } from '../../../ports/store.ts'
 import type { Session } from '../session.ts'
 import { checkGuard } from './guards.ts'

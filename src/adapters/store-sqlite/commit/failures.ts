@@ -1,8 +1,8 @@
 // Failures and escalations in the database.
 
-import type { NewEscalation } from '../../../core/escalation/index.ts'
-import type { NewFailure } from '../../../core/failure/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { NewEscalation } from '../../../core/failures/escalation/index.ts'
+import type { NewFailure } from '../../../core/failures/failure/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { Session } from '../session.ts'
 import { toStored, toStoredOrNull } from '../text.ts'

@@ -1,8 +1,8 @@
 // One guard against the database: null while it holds, otherwise what stood in its way.
 
-import { unreachable } from '../../../core/errors/index.ts'
-import type { EventId, TenantId } from '../../../core/ids/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import { unreachable } from '../../../core/foundation/errors/index.ts'
+import type { EventId, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Found, Guard } from '../../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from '../codes.ts'
 import { readLedgerEntry } from '../ledger.ts'

@@ -1,9 +1,9 @@
 // Instances, their history, correlations and orphans on the writing side.
 
-import type { InstanceId } from '../../../core/ids/index.ts'
-import { markingText, type NewHistory, type NewInstance } from '../../../core/instance/index.ts'
-import type { NewOrphan } from '../../../core/orphan/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { InstanceId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { markingText, type NewHistory, type NewInstance } from '../../../core/workflows/instance/index.ts'
+import type { NewOrphan } from '../../../core/workflows/orphan/index.ts'
 import { INSTANCE_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
 import { correlationHash, toStored, toStoredOrNull } from '../text.ts'

@@ -1,6 +1,10 @@
-// Lanes in the database: who gets a place is decided in src/core/commit/lanes.ts, this file keeps the rows. Work without a lane
+// Lanes in the database: who gets a place is decided in src/core/store/commit/lane-positions.ts, this file keeps the rows. Work without a lane
 // never comes here.
 
+import { assert } from '../../../core/foundation/errors/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Lane } from '../../../core/queue/work/index.ts'
 import {
   EMPTY_LANE,
   enterLane,
@@ -8,11 +12,7 @@ import {
   type LaneStep,
   leaveLane,
   stopWaiting,
-} from '../../../core/commit/index.ts'
-import { assert } from '../../../core/errors/index.ts'
-import type { WorkId } from '../../../core/ids/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import type { Lane } from '../../../core/work/index.ts'
+} from '../../../core/store/commit/index.ts'
 import { WORK_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
 import { fromStored, isSameText, type Stored, toStored } from '../text.ts'

@@ -1,10 +1,10 @@
 // One write onto the database. Writes are unconditional: one that names a row that is not there does nothing, and one
 // that no store could apply (an id added twice) throws.
 
-import { unreachable } from '../../../core/errors/index.ts'
-import type { Incarnation, TenantId, WorkId } from '../../../core/ids/index.ts'
-import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../../core/ledger/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { unreachable } from '../../../core/foundation/errors/index.ts'
+import type { Incarnation, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
 import { LEDGER_CODE, WORK_CODE } from '../codes.ts'
 import { addOutboxRow } from '../outbox.ts'

@@ -3,10 +3,10 @@
 // Instances are walked by their ids up to those that are too young to have ended long enough ago. A long history goes in pieces
 // like everything else, and its instance with the last of them.
 
-import { CLOCK_MARGIN_MS } from '../../../core/event/index.ts'
-import { instanceIdAt } from '../../../core/ids/index.ts'
-import { longestKeepMs, OPEN_ORPHANS, type PruneRequest } from '../../../core/retention/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import { CLOCK_MARGIN_MS } from '../../../core/events/event/index.ts'
+import { instanceIdAt } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { longestKeepMs, OPEN_ORPHANS, type PruneRequest } from '../../../core/store/retention/index.ts'
 import type { Row } from '../rows.ts'
 import type { Session } from '../session.ts'
 import { type Gone, type Piece, walkClosed } from './prune-others.ts'

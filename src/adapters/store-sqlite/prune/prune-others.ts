@@ -1,9 +1,9 @@
 // Retention of what stays when its event has gone: entries of the ledger, lanes and escalations. Each is walked in the order of
 // an index that is there anyway, so that looking after them costs nothing while they are written.
 
-import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
-import { keepMsOf, longestKeepMs, youngestEntry } from '../../../core/retention/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
+import { keepMsOf, longestKeepMs, youngestEntry } from '../../../core/store/retention/index.ts'
 import { LEDGER_CODE } from '../codes.ts'
 import { locateLedger } from '../commit/keys.ts'
 import { generationsOf } from '../ledger.ts'

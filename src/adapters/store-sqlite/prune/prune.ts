@@ -1,9 +1,9 @@
 // Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes,
 // the escalations, the instances, the orphans and the runs. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
 
-import type { Pruned, PruneRequest } from '../../../core/retention/index.ts'
-import { keeperOf, keepMsOf, pruneEnd } from '../../../core/retention/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
+import { keeperOf, keepMsOf, pruneEnd } from '../../../core/store/retention/index.ts'
 import { findOwnHash } from '../commit/keys.ts'
 import { walkRuns } from '../runs.ts'
 import type { Session } from '../session.ts'

@@ -3,10 +3,15 @@
 // Invariants: CD5 as the provider says. CD12 values are read when a call is about to be made, and leave by the request alone: whoever keeps
 // something of the exchange is told what must not be in it.
 
-import { applyHmac, applyValue, bearer, type CredentialState } from '../../../core/credential/index.ts'
-import type { CredentialDocument, ProviderDocument } from '../../../core/definition/index.ts'
-import { messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import {
+  applyHmac,
+  applyValue,
+  bearer,
+  type CredentialState,
+} from '../../../core/connections/credential/index.ts'
+import type { CredentialDocument, ProviderDocument } from '../../../core/definitions/documents/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Authorized, ToAuthorize } from '../connection-types.ts'

@@ -3,18 +3,18 @@
 // Invariants: CD2 one rotation at a time, known by its token: of any number who begin one for the same cause, one does. CD3 whether one is wanted
 // is asked of the state that the commit is guarded by.
 
-import { CANONICAL_SOURCE } from '../../../core/canonical/index.ts'
 import {
   type CredentialEvent,
   type CredentialState,
   type RotationReason,
   rotationToken,
-} from '../../../core/credential/index.ts'
-import type { CredentialDocument } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import type { TenantId, WorkId } from '../../../core/ids/index.ts'
-import { DAY } from '../../../core/time/index.ts'
-import type { NewWork } from '../../../core/work/index.ts'
+} from '../../../core/connections/credential/index.ts'
+import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
+import { CANONICAL_SOURCE } from '../../../core/events/canonical/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import { DAY } from '../../../core/foundation/time/index.ts'
+import type { NewWork } from '../../../core/queue/work/index.ts'
 import type { Write } from '../../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
 import { canonicalEvent, canonicalKey } from '../../events/index.ts'

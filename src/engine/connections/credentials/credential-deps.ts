@@ -4,9 +4,9 @@ import type {
   ConnectionDocument,
   CredentialDocument,
   ProviderDocument,
-} from '../../../core/definition/index.ts'
-import type { Ids, TenantId } from '../../../core/ids/index.ts'
-import type { Vars } from '../../../core/route/index.ts'
+} from '../../../core/definitions/documents/index.ts'
+import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Vars } from '../../../core/routing/index.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'

@@ -2,7 +2,7 @@
 
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { CredentialDocument } from '../../../core/definition/index.ts'
+import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
 import type { HttpRequest } from '../../../ports/http-client.ts'
 import { makeStoreTime } from '../../commit/store-time.ts'
 import type { Item } from '../../leases/leased-job.ts'

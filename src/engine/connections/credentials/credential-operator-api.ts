@@ -1,9 +1,9 @@
 // What people see of credentials and ask of them.
 
-import { nextRotationAt } from '../../../core/credential/index.ts'
-import type { CredentialDocument, ManagedBy } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import { nextRotationAt } from '../../../core/connections/credential/index.ts'
+import type { CredentialDocument, ManagedBy } from '../../../core/definitions/documents/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { CredentialView, Integrations } from '../connection-types.ts'
 import type { BeginRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'

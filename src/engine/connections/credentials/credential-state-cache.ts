@@ -8,8 +8,8 @@ import {
   type CredentialState,
   NEW_CREDENTIAL,
   stepCredential,
-} from '../../../core/credential/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+} from '../../../core/connections/credential/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Guard, StoredRecord, TenantReads, Write } from '../../../ports/store.ts'
 import { type Commits, orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'

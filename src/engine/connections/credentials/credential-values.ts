@@ -1,9 +1,9 @@
 // The value of a credential's secret, read from the vault when a call is about to be made, with the reason in words where there is none.
 
-import type { CredentialState } from '../../../core/credential/index.ts'
-import type { CredentialDocument } from '../../../core/definition/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { fingerprintOf } from '../../../core/secret/index.ts'
+import type { CredentialState } from '../../../core/connections/credential/index.ts'
+import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { fingerprintOf } from '../../../core/secrets/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import { type NoValue, unreadable } from '../../secrets/index.ts'
 

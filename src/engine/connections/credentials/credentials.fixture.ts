@@ -3,14 +3,14 @@
 
 import { makeMemoryLog } from '../../../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../../../adapters/store-memory/index.ts'
-import type { CredentialState } from '../../../core/credential/index.ts'
+import type { CredentialState } from '../../../core/connections/credential/index.ts'
 import type {
   ConnectionDocument,
   CredentialDocument,
   OperationDocument,
   ProviderDocument,
-} from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from '../../../core/ids/index.ts'
+} from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, makeIds, type NodeId, type TenantId } from '../../../core/foundation/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import type { Commit, Store } from '../../../ports/store.ts'
 import { makeCommits } from '../../commit/commits.ts'

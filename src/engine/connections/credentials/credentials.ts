@@ -1,7 +1,7 @@
 // Credentials, put together: what the door asks of them, what runs their rotations, and what people ask.
 
-import type { ManagedBy } from '../../../core/definition/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import type { ManagedBy } from '../../../core/definitions/documents/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { EngineConfig } from '../../config.ts'
 import { SHORT_WAIT_MS } from '../../settlement/index.ts'
 import type { Authorized, Credentials, ToAuthorize } from '../connection-types.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { HttpRequest } from '../../../ports/http-client.ts'
 import { answered, CLIENT, makeKeepingWorld, TENANT } from './credentials.fixture.ts'
 

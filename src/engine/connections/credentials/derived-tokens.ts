@@ -4,14 +4,20 @@
 // Invariants: CD4 one refresh, whatever the number of those who wait and of nodes. CD9 a token is replaced before its end, and calls go on
 // with it meanwhile. CD8 nothing of a token or a secret is in an error.
 
-import type { CredentialState } from '../../../core/credential/index.ts'
-import type { CredentialDocument } from '../../../core/definition/index.ts'
-import { AppError, messageOf } from '../../../core/errors/index.ts'
+import type { CredentialState } from '../../../core/connections/credential/index.ts'
+import {
+  ageOf,
+  KeyError,
+  readTokenAnswer,
+  type Token,
+  type TokenRequest,
+} from '../../../core/connections/oauth/index.ts'
+import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
 import { ExpressionError } from '../../../core/expression/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { ageOf, KeyError, readTokenAnswer, type Token, type TokenRequest } from '../../../core/oauth/index.ts'
-import { makeRedact, OWN_SECRETS } from '../../../core/secret/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { makeRedact, OWN_SECRETS } from '../../../core/secrets/index.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import { type NoValue, unreadable } from '../../secrets/index.ts'

@@ -1,13 +1,13 @@
 // Credentials in an engine: from a refused call over a rotation to the work that waited for it.
 
 import { describe, expect, test } from 'vitest'
-import { CANONICAL_EVENTS, type CanonicalSubject } from '../../../core/canonical/index.ts'
 import type {
   ConnectionDocument,
   OperationDocument,
   ProviderDocument,
-} from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
+} from '../../../core/definitions/documents/index.ts'
+import { CANONICAL_EVENTS, type CanonicalSubject } from '../../../core/events/canonical/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import {
   accept,

@@ -3,18 +3,18 @@
 // Invariants: CD15 a state is good once, for ten minutes, and for the one credential of the one tenant that it was made for; of it only a hash is
 // kept, and the verifier sealed. CD7 with PKCE.
 
-import { hashText } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import { ExpressionError } from '../../../core/expression/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
 import {
   authorizeAddress,
   STATE_BYTES,
   tokenRequest,
   VERIFIER_BYTES,
   verifierOf,
-} from '../../../core/oauth/index.ts'
-import { type Instant, MINUTE } from '../../../core/time/index.ts'
+} from '../../../core/connections/oauth/index.ts'
+import { ExpressionError } from '../../../core/expression/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import { hashText } from '../../../core/foundation/hash/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
 import type { Integrations } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
 import { AUTHORIZATION_PREFIX, type CredentialBook } from './credential-state-cache.ts'

@@ -7,11 +7,11 @@ import {
   type RefusalCode,
   saysScopeMissing,
   type VaultVersion,
-} from '../../../core/credential/index.ts'
-import type { CredentialDocument } from '../../../core/definition/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId, WorkId } from '../../../core/ids/index.ts'
-import { SECOND } from '../../../core/time/index.ts'
+} from '../../../core/connections/credential/index.ts'
+import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import { SECOND } from '../../../core/foundation/time/index.ts'
 import type { AfterRefusal, Credentials } from '../connection-types.ts'
 import type { BeginRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'

@@ -1,11 +1,11 @@
 // What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
 // are due by their policy. Every node looks, to know what others did; of those that have the role, the record of the credential decides who acts.
 
-import { type CredentialState, nextRotationAt } from '../../../core/credential/index.ts'
-import { messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { SECOND } from '../../../core/time/index.ts'
-import { EMPTY_NOTE, type WorkState } from '../../../core/work/index.ts'
+import { type CredentialState, nextRotationAt } from '../../../core/connections/credential/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { SECOND } from '../../../core/foundation/time/index.ts'
+import { EMPTY_NOTE, type WorkState } from '../../../core/queue/work/index.ts'
 import { again } from '../../settlement/index.ts'
 import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { OperationDocument } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import { EMPTY_NOTE } from '../../../core/work/index.ts'
+import type { OperationDocument } from '../../../core/definitions/documents/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import { EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import { makeHand } from '../../engine.fixture.ts'
 import {

@@ -4,15 +4,19 @@
 // Invariants: CD1 the prior version stays in use until the new one is verified. CD14 a crash after any commit converges: what was made is not
 // made twice, what was promoted is verified and told, and what is over is not done again.
 
-import type { CredentialEvent, CredentialState, Rotation } from '../../../core/credential/index.ts'
-import { AppError, assert } from '../../../core/errors/index.ts'
-import { type FailureClass, failureId } from '../../../core/failure/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
-import { RETRY_PROFILES } from '../../../core/retry/index.ts'
-import { type NewRun, RUN_ATTEMPTS_MAX, runIdOf } from '../../../core/run/index.ts'
-import { SECOND } from '../../../core/time/index.ts'
-import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../../core/work/index.ts'
+import type {
+  CredentialEvent,
+  CredentialState,
+  Rotation,
+} from '../../../core/connections/credential/index.ts'
+import { type NewRun, RUN_ATTEMPTS_MAX, runIdOf } from '../../../core/effects/integration-run/index.ts'
+import { type FailureClass, failureId } from '../../../core/failures/failure/index.ts'
+import { AppError, assert } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import { SECOND } from '../../../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../../../core/queue/retry/index.ts'
+import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../../core/queue/work/index.ts'
 import type { Write } from '../../../ports/store.ts'
 import { type EventPlan, orFail, RACES_MAX, retrying } from '../../commit/index.ts'
 import { countersOf, ledgerGuard, settleLedger } from '../../effects/index.ts'

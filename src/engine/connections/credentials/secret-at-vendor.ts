@@ -4,20 +4,25 @@
 // Invariants: CD13 one secret per rotation is made: after a doubt a person says what became of it, unless the operation bears a repetition.
 // CD12 the new value goes from the answer into the vault, and nowhere else.
 
-import { type CompiledOperation, compileOperation, must, parseResponse } from '../../../core/action/index.ts'
-import { operationOf } from '../../../core/definition/index.ts'
-import { AppError, messageOf } from '../../../core/errors/index.ts'
+import { operationOf } from '../../../core/definitions/documents/index.ts'
+import {
+  type CompiledOperation,
+  compileOperation,
+  must,
+  parseResponse,
+} from '../../../core/effects/action/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import {
   compileExpression,
   describeError as describe,
   ExpressionError,
 } from '../../../core/expression/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
-import { keyOfGeneration, type LedgerEntry } from '../../../core/ledger/index.ts'
-import { fingerprintOf, makeRedact } from '../../../core/secret/index.ts'
-import { type Instant, MINUTE, SECOND } from '../../../core/time/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import { type Instant, MINUTE, SECOND } from '../../../core/foundation/time/index.ts'
+import { fingerprintOf, makeRedact } from '../../../core/secrets/index.ts'
 import type { Guard, Write } from '../../../ports/store.ts'
 import type { EngineConfig } from '../../config.ts'
 import {

@@ -1,9 +1,5 @@
 // What is asked of a token address, and which one: by the kind of the credential.
 
-import type { CredentialDocument, ProviderDocument } from '../../../core/definition/index.ts'
-import { compileTemplate, ExpressionError } from '../../../core/expression/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
 import {
   assertionRequest,
   githubAppJwt,
@@ -12,8 +8,12 @@ import {
   serviceAccountAssertion,
   type TokenRequest,
   tokenRequest,
-} from '../../../core/oauth/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/connections/oauth/index.ts'
+import type { CredentialDocument, ProviderDocument } from '../../../core/definitions/documents/index.ts'
+import { compileTemplate, ExpressionError } from '../../../core/expression/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { NoValue } from '../../secrets/index.ts'
 import type { Value } from './credential-values.ts'
 

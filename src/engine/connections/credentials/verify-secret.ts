@@ -1,19 +1,19 @@
 // Whether a new secret opens the account: one call of the provider's probe with it, past every gate. Where a provider has no probe, what can
 // be seen without a call must do: that the value is there, and that a token can be had by it.
 
-import { parseResponse } from '../../../core/action/index.ts'
-import { probeOf, resolveAddresses } from '../../../core/connection/index.ts'
+import { probeOf, resolveAddresses } from '../../../core/connections/connection/index.ts'
 import type {
   ConnectionDocument,
   CredentialDocument,
   ProviderDocument,
-} from '../../../core/definition/index.ts'
+} from '../../../core/definitions/documents/index.ts'
+import { parseResponse } from '../../../core/effects/action/index.ts'
 import { compileShape, describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
-import type { CallVerdict, FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
-import type { Vars } from '../../../core/route/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { CallVerdict, FailureClass } from '../../../core/failures/failure/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Vars } from '../../../core/routing/index.ts'
 import { errorTextInFull, factsOf } from '../../effects/index.ts'
 import type { Item } from '../../leases/index.ts'
 import type { Authorized, DoorAnswer, ToAuthorize } from '../connection-types.ts'

@@ -1,8 +1,8 @@
 // Many dead letters at once: preview, progress, crashes, races.
 
 import { expect, test } from 'vitest'
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import { DEFAULT_TENANT, type DeadLetterId, type TenantId } from '../../../core/ids/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import { DEFAULT_TENANT, type DeadLetterId, type TenantId } from '../../../core/foundation/ids/index.ts'
 import {
   accept,
   answered,

@@ -3,9 +3,9 @@
 // What replays some of them and the record's progress are one commit (replay-piece.ts). Whoever starts next goes on where the record
 // stands. How quickly is said by the record (replay-speed.ts), and by how far behind this node is: what comes in goes first.
 
-import { AppError, messageOf } from '../../../core/errors/index.ts'
-import type { EventId, Ids, TenantId } from '../../../core/ids/index.ts'
-import { isReplayId } from '../../../core/ids/index.ts'
+import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { EventId, Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import { isReplayId } from '../../../core/foundation/ids/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Log } from '../../../ports/log.ts'
 import { type Page, type PageRequest, StoreError } from '../../../ports/store.ts'

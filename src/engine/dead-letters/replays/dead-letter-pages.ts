@@ -8,9 +8,9 @@ import {
   hasConditions,
   type LetterConditions,
   letterSpan,
-} from '../../../core/dead-letter/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { DeadLetterId } from '../../../core/ids/index.ts'
+} from '../../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { DeadLetterId } from '../../../core/foundation/ids/index.ts'
 import { type Page, type PageRequest, StoreError, type TenantReads } from '../../../ports/store.ts'
 import type { ReplayFilter } from './replay-record.ts'
 

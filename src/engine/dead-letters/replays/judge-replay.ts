@@ -1,14 +1,14 @@
 // What a route in force would do about an event: the ledger is asked as a run would ask it, and the request is rendered to see
 // where it would go. Calls nobody and writes nothing.
 
-import type { StoredEvent } from '../../../core/event/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../../core/expression/index.ts'
-import { JsonError, parseJson } from '../../../core/json/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { callScope, itemScope, type Route, routeScope, type Vars } from '../../../core/route/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import type { Subscription } from '../../../core/subscription/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import { JsonError, parseJson } from '../../../core/foundation/json/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import { callScope, itemScope, type Route, routeScope, type Vars } from '../../../core/routing/index.ts'
+import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'

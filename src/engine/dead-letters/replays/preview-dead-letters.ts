@@ -1,11 +1,11 @@
 // What a replay would do, letter by letter. Calls nobody and writes nothing.
 
-import { type DeadLetter, REPLAYS_MAX } from '../../../core/dead-letter/index.ts'
-import type { StoredEvent } from '../../../core/event/index.ts'
-import type { DeadLetterId, TenantId } from '../../../core/ids/index.ts'
-import { JsonError, parseJson } from '../../../core/json/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
+import { type DeadLetter, REPLAYS_MAX } from '../../../core/failures/dead-letter/index.ts'
+import type { DeadLetterId, TenantId } from '../../../core/foundation/ids/index.ts'
+import { JsonError, parseJson } from '../../../core/foundation/json/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { TenantReads } from '../../../ports/store.ts'
 import { credentialOf } from '../../connections/index.ts'
 import { subscriptionOf } from '../../definitions/index.ts'

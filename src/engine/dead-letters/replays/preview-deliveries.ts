@@ -1,8 +1,8 @@
 // What a recovery would do: how many deliveries it would replay, add, or leave as they are. Calls nobody and writes nothing.
 
-import type { DeadLetterId, EventId, TenantId } from '../../../core/ids/index.ts'
-import type { Subscription } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { PreviewDeps } from './judge-replay.ts'
 import { RECOVERY_VERDICTS, type RecoveryVerdict } from './recovery-verdict.ts'
 import { isRecovered, oldestEventAt, walkEvents } from './recovery-walk.ts'

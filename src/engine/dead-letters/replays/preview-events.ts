@@ -1,13 +1,13 @@
 // What a replay of events would do: for each event, what every route that wants it now would do about it. Calls nobody and
 // writes nothing.
 
-import type { StoredEvent } from '../../../core/event/index.ts'
-import type { EventId, TenantId } from '../../../core/ids/index.ts'
-import { JsonError, parseJson } from '../../../core/json/index.ts'
-import type { Route } from '../../../core/route/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import type { Source } from '../../../core/source/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
+import type { EventId, TenantId } from '../../../core/foundation/ids/index.ts'
+import { JsonError, parseJson } from '../../../core/foundation/json/index.ts'
+import type { Source } from '../../../core/ingest/source/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 import { draftDispatched } from '../../events/index.ts'
 import { findDispatched } from '../../ingest/index.ts'
 import {

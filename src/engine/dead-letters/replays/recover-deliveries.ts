@@ -4,13 +4,13 @@
 // the subscription's turn (turn.ts) and by the version of each letter: a crash, a second node, a second recovery or a person who
 // retries meanwhile doubles nothing and loses nothing.
 
-import { AppError } from '../../../core/errors/index.ts'
-import type { EventSummary } from '../../../core/event/index.ts'
-import type { Ids, TenantId } from '../../../core/ids/index.ts'
-import type { Route, Vars } from '../../../core/route/index.ts'
-import type { Subscription } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import { putBackCounters, type WorkRow } from '../../../core/work/index.ts'
+import type { EventSummary } from '../../../core/events/event/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { putBackCounters, type WorkRow } from '../../../core/queue/work/index.ts'
+import type { Route, Vars } from '../../../core/routing/index.ts'
+import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'

@@ -1,7 +1,7 @@
 // Recoveries under crashes, beside each other, and beside people who retry: every event is sent once.
 
 import { expect, test } from 'vitest'
-import type { EventId } from '../../../core/ids/index.ts'
+import type { EventId } from '../../../core/foundation/ids/index.ts'
 import type { Commit } from '../../../ports/store.ts'
 import {
   accept,

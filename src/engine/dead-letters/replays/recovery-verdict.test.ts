@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { WorkKind, WorkState } from '../../../core/work/index.ts'
+import type { WorkKind, WorkState } from '../../../core/queue/work/index.ts'
 import { judgeWork } from './recovery-verdict.ts'
 
 const OWN = 'subscription:crm'

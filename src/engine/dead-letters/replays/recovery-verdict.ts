@@ -2,7 +2,7 @@
 //
 // Invariant: RV2 what was delivered or is under way is left as it is, whatever else there is of it.
 
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import { isDelivered, isUnderWay } from '../../webhooks/index.ts'
 
 /**

@@ -4,17 +4,22 @@
 // There is no index of events by pattern, so a walk reads summaries, a thousand at a time, and payloads only of events that may
 // have to be sent and whose condition has to be asked. Nothing is kept in memory but one page and what was found on it.
 
-import { isCanonicalSource } from '../../../core/canonical/index.ts'
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import { type EventSummary, idSpan, letterOfEdit, type StoredEvent } from '../../../core/event/index.ts'
-import type { EventId } from '../../../core/ids/index.ts'
-import { JsonError } from '../../../core/json/index.ts'
-import type { Vars } from '../../../core/route/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import { makeTrie } from '../../../core/subject/index.ts'
-import { isTestEvent, type Subscription } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import { isUntried, type WorkRow } from '../../../core/work/index.ts'
+import { isCanonicalSource } from '../../../core/events/canonical/index.ts'
+import {
+  type EventSummary,
+  idSpan,
+  letterOfEdit,
+  type StoredEvent,
+} from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
+import { makeTrie } from '../../../core/events/subject/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import type { EventId } from '../../../core/foundation/ids/index.ts'
+import { JsonError } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { isUntried, type WorkRow } from '../../../core/queue/work/index.ts'
+import type { Vars } from '../../../core/routing/index.ts'
+import { isTestEvent, type Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { TenantReads } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { isWanted } from '../../planning/index.ts'

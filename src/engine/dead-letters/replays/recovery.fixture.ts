@@ -1,9 +1,9 @@
 // A subscription, its endpoint that can be down, and events that were there before anybody wanted them.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId, eventIdAt } from '../../../core/ids/index.ts'
-import { RETRY_PROFILES } from '../../../core/retry/index.ts'
-import { DAY } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT, type EventId, eventIdAt } from '../../../core/foundation/ids/index.ts'
+import { DAY } from '../../../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../../../core/queue/retry/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { Write } from '../../../ports/store.ts'
 import { answered, makeWorld, type Node, SOURCE, type World } from '../../engine.fixture.ts'

@@ -2,8 +2,9 @@
 //
 // What is sensitive in either event is named and never shown.
 
-import type { RouteDocument } from '../../../core/definition/index.ts'
-import type { StoredEvent } from '../../../core/event/index.ts'
+import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { HIDDEN, isHiddenAt, parsePayload } from '../../../core/events/sensitive/index.ts'
 import {
   diffJson,
   type JsonChange,
@@ -11,9 +12,8 @@ import {
   type JsonValue,
   placeText,
   stringifyJson,
-} from '../../../core/json/index.ts'
-import type { Route } from '../../../core/route/index.ts'
-import { HIDDEN, isHiddenAt, parsePayload } from '../../../core/sensitive/index.ts'
+} from '../../../core/foundation/json/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 
 export interface Difference {
   readonly of: 'definition' | 'code' | 'payload'

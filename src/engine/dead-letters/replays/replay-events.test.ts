@@ -1,9 +1,9 @@
 // Replaying events: matched again, worked off once, and never done twice.
 
 import { describe, expect, test } from 'vitest'
-import type { PublishDraft } from '../../../core/cloudevent/index.ts'
-import type { RouteDocument, SourceDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT, type EventId, type TenantId } from '../../../core/ids/index.ts'
+import type { RouteDocument, SourceDocument } from '../../../core/definitions/documents/index.ts'
+import type { PublishDraft } from '../../../core/events/cloudevent/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId } from '../../../core/foundation/ids/index.ts'
 import type { HttpRequest } from '../../../ports/http-client.ts'
 import type { Write } from '../../../ports/store.ts'
 import {

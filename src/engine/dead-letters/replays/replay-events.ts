@@ -1,8 +1,8 @@
 // Events that are replayed: which ones a filter names, and the intake item that matches one of them again.
 
-import { AppError } from '../../../core/errors/index.ts'
-import { editedFrom, letterOfEdit, type StoredEvent } from '../../../core/event/index.ts'
-import type { EventId, Ids } from '../../../core/ids/index.ts'
+import { editedFrom, letterOfEdit, type StoredEvent } from '../../../core/events/event/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { EventId, Ids } from '../../../core/foundation/ids/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'

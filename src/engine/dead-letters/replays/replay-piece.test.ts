@@ -1,9 +1,9 @@
 // Replays in pieces: pace, guards, repetitions, and what a preview and a letter tell.
 
 import { expect, test } from 'vitest'
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import type { RouteDocument, SourceDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
+import type { RouteDocument, SourceDocument } from '../../../core/definitions/documents/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
 import {
   accept,
   answered,

@@ -4,10 +4,10 @@
 // nothing, and a replay that was cancelled goes no further. A letter that somebody else changed meanwhile is left out and
 // counted as refused; the others are not held up by it.
 
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import { AppError, type ErrorCode } from '../../../core/errors/index.ts'
-import type { StoredEvent } from '../../../core/event/index.ts'
-import type { DeadLetterId, EventId, TenantId } from '../../../core/ids/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import { AppError, type ErrorCode } from '../../../core/foundation/errors/index.ts'
+import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { TenantReads } from '../../../ports/store.ts'
 import type { Commits } from '../../commit/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'

@@ -4,12 +4,12 @@
 // looking at all that ever were. A replay of events has its list beside it, in pieces: which events they are is settled when it
 // begins.
 
-import type { DeadLetterReason } from '../../../core/dead-letter/index.ts'
-import type { ErrorCode } from '../../../core/errors/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { DeadLetterId, EventId } from '../../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../../core/json/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { DeadLetterReason } from '../../../core/failures/dead-letter/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { ErrorCode } from '../../../core/foundation/errors/index.ts'
+import type { DeadLetterId, EventId } from '../../../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
 
 /** Which letters: those named, or all that fit. */

@@ -3,7 +3,7 @@
 // The instant is kept with the replay, so that neither a restart nor a second node makes it quicker. Letters of a route with a
 // rate limit go no quicker than the route may call: they would only stand in the way of what comes in.
 
-import type { Instant } from '../../../core/time/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 
 /** How many letters or events one commit takes: enough to share what a commit costs, few enough that others need not wait. */
 export const PIECE_MAX = 200

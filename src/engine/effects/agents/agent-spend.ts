@@ -1,6 +1,6 @@
 // What an agent's attempts have cost so far, as evidence on the ledger entry of its step.
 
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 
 const SPENT = 'tokens '
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AgentDocument, RouteDocument } from '../../../core/definition/index.ts'
+import type { AgentDocument, RouteDocument } from '../../../core/definitions/documents/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import { accept, answered, makeWorld, ROUTE, SOURCE, workOf } from '../../engine.fixture.ts'
 import type { Change } from '../../observe/change-feed.ts'

@@ -4,7 +4,7 @@
 // Invariants: AG1 an answer is used only if it fits the agent's schema. AG2 the tokens of all attempts together stay within the
 // budget, but for the answer that goes past it. AG3 the secret is in the request and nowhere else.
 
-import type { AgentAction, RenderedRequest } from '../../../core/action/index.ts'
+import type { AgentAction, RenderedRequest } from '../../../core/effects/action/index.ts'
 import {
   type Answer,
   chatRequest,
@@ -14,10 +14,10 @@ import {
   makeStreamReader,
   type Reply,
   readWhole,
-} from '../../../core/agent/index.ts'
+} from '../../../core/effects/agent/index.ts'
 import type { Scope } from '../../../core/expression/index.ts'
-import type { CallVerdict } from '../../../core/failure/index.ts'
-import { makeRedact, type Redact } from '../../../core/secret/index.ts'
+import type { CallVerdict } from '../../../core/failures/failure/index.ts'
+import { makeRedact, type Redact } from '../../../core/secrets/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Vault } from '../../../ports/vault.ts'

@@ -1,9 +1,9 @@
 // A node stops before or after each of its commits in turn, with batches and upserts under way, and another goes on. The vendor
 // counts; a person who looks there settles what is parked. Then each effect must be there once, and every item must be over.
 import { describe, expect, test } from 'vitest'
-import type { DefinitionDocument, UpsertActionDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { DefinitionDocument, UpsertActionDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import type { Commit, Write } from '../../../ports/store.ts'
 import {

@@ -4,12 +4,12 @@
 // Invariants: BA3 every member gets exactly one outcome. BA6 a batch that is refused as a whole is cut in two, until the one
 // that is at fault is alone. BA7 a batch has no dead letter: its members have.
 
-import { type MemberOutcome, splitBatch } from '../../../core/batch/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { Ids } from '../../../core/ids/index.ts'
-import { parseJson } from '../../../core/json/index.ts'
-import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../../core/ledger/index.ts'
-import type { Route, Vars } from '../../../core/route/index.ts'
+import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../../core/effects/ledger/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { Ids } from '../../../core/foundation/ids/index.ts'
+import { parseJson } from '../../../core/foundation/json/index.ts'
+import { type MemberOutcome, splitBatch } from '../../../core/queue/batch/index.ts'
+import type { Route, Vars } from '../../../core/routing/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Random } from '../../../ports/random.ts'
 import type { Seal } from '../../../ports/seal.ts'

@@ -1,12 +1,12 @@
 // The members of a batch: from the hands of the node that froze it, or from the store after a crash.
 
-import { batchKey, type MemberInBatch } from '../../../core/batch/index.ts'
-import type { StoredEvent } from '../../../core/event/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import type { Scope } from '../../../core/expression/index.ts'
-import { keyOfGeneration, type LedgerEntry } from '../../../core/ledger/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../../core/route/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import { batchKey, type MemberInBatch } from '../../../core/queue/batch/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import { itemScope, type Route, routeScope, type Vars } from '../../../core/routing/index.ts'
 import type { Guard, TenantReads } from '../../../ports/store.ts'
 import type { Item } from '../../leases/index.ts'
 

@@ -1,8 +1,8 @@
 // Batches through the engine: gathered, frozen before the call, ended each for itself, split, parked, and left by crashes.
 import { describe, expect, test } from 'vitest'
-import type { HttpActionDocument, RouteDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { HttpActionDocument, RouteDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import { StoreError } from '../../../ports/store.ts'
 import {

@@ -1,9 +1,9 @@
 // Batches: items of one route that share a call. Gathered in memory, frozen durably before the call, run as one item under the
 // hash of their keys, and ended each for itself in the commit that ends the batch.
 
-import { batchScope } from '../../../core/batch/index.ts'
-import type { WorkId } from '../../../core/ids/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, type WorkRow } from '../../../core/work/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
+import { batchScope } from '../../../core/queue/batch/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX, type WorkRow } from '../../../core/queue/work/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Item } from '../../leases/index.ts'
 import { type Settler, skipped } from '../../settlement/index.ts'

@@ -3,10 +3,10 @@
 //
 // Invariant: BA5 a batch and its members are there together or not at all.
 
-import { bearWork } from '../../../core/commit/index.ts'
-import type { Ids, Incarnation } from '../../../core/ids/index.ts'
-import type { Route } from '../../../core/route/index.ts'
-import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/work/index.ts'
+import type { Ids, Incarnation } from '../../../core/foundation/ids/index.ts'
+import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/queue/work/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
+import { bearWork } from '../../../core/store/commit/index.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 import type { Commits, FirmResult } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'

@@ -4,8 +4,8 @@
 // Invariants: BA4 no two members of one batch have the same key; the second waits for the first as for anybody's. BA18 what one crash
 // interrupted gathers again; what two crashes interrupted, or what may have been sent, is a batch of one.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import { isIsolated } from '../../../core/work/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { isIsolated } from '../../../core/queue/work/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { InternalCall, Joined } from '../call.ts'

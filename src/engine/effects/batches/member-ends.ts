@@ -1,11 +1,11 @@
 // How one member ends when its batch does: a decision of its own, for the same commit.
 
-import type { MemberOutcome } from '../../../core/batch/index.ts'
-import type { WorkId } from '../../../core/ids/index.ts'
-import { stringifyJson } from '../../../core/json/index.ts'
-import type { LedgerProof } from '../../../core/ledger/index.ts'
-import type { Route } from '../../../core/route/index.ts'
-import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/work/index.ts'
+import type { LedgerProof } from '../../../core/effects/ledger/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
+import { stringifyJson } from '../../../core/foundation/json/index.ts'
+import type { MemberOutcome } from '../../../core/queue/batch/index.ts'
+import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/queue/work/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 import type { Random } from '../../../ports/random.ts'
 import type { Seal } from '../../../ports/seal.ts'
 import type { Write } from '../../../ports/store.ts'

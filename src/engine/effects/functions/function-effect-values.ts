@@ -1,7 +1,8 @@
 // The small pure parts of `ctx.effect`: whether what the function asks for makes sense, and what is kept of a result.
 
+import { findJsonFault } from '../../../core/effects/function/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import { parseDuration } from '../../../core/expression/index.ts'
-import { findJsonFault } from '../../../core/function/index.ts'
 import {
   copyPlain,
   isNumber,
@@ -9,9 +10,8 @@ import {
   type JsonValue,
   parseJson,
   stringifyJson,
-} from '../../../core/json/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { SECOND } from '../../../core/time/index.ts'
+} from '../../../core/foundation/json/index.ts'
+import { SECOND } from '../../../core/foundation/time/index.ts'
 import type { EffectOptions } from '../../../ports/code.ts'
 import type { FunctionRun, OpenEffect } from './function-run.ts'
 

@@ -1,8 +1,8 @@
 // What a function does to the outside: one ledger entry per effect, and what crashes, time-outs and swallowed errors do.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../../adapters/code-static/index.ts'
-import type { RouteDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
+import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
 import type { EffectOptions, FunctionContext } from '../../../ports/code.ts'
 import { RetryableError, TerminalError } from '../../../sdk/errors.ts'
 import {

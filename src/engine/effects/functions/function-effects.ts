@@ -4,16 +4,16 @@
 // Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
 // evidence. N5 a stale owner writes evidence and nothing else. A run that was stopped begins nothing more.
 
-import { keyForHeader } from '../../../core/action/index.ts'
-import { messageOf } from '../../../core/errors/index.ts'
-import { outcomeOfError } from '../../../core/function/index.ts'
+import { keyForHeader } from '../../../core/effects/action/index.ts'
+import { outcomeOfError } from '../../../core/effects/function/index.ts'
 import {
   acknowledgedRef,
   acknowledgedResult,
   keyOfGeneration,
   type LedgerEntry,
-} from '../../../core/ledger/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/effects/ledger/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { EffectOptions } from '../../../ports/code.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'

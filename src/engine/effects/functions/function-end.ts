@@ -4,9 +4,9 @@
 // Invariants: W5 an item whose effect may be there never dies and is never done: it is parked for a person, who is told
 // which effect. What an earlier run left in doubt is found even if this one did not come to it again.
 
-import { type FunctionOutcome, tellFailure } from '../../../core/function/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { type Attempt, EMPTY_NOTE } from '../../../core/work/index.ts'
+import { type FunctionOutcome, tellFailure } from '../../../core/effects/function/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { type Attempt, EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import { lineOf } from '../../observe/index.ts'

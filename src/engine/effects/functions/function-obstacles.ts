@@ -1,7 +1,7 @@
 // What may stand in the way of one effect of a function, as data: doubts, waits, limits, mistakes. Decisions are the core's;
 // function-effects.ts says when each of them applies.
 
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import {

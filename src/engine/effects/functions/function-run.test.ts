@@ -1,8 +1,8 @@
 // What a function sees and may do besides effects: its event, its log, events of its own, and more time.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../../adapters/code-static/index.ts'
-import type { RouteDocument } from '../../../core/definition/index.ts'
-import { Numeral } from '../../../core/json/index.ts'
+import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
+import { Numeral } from '../../../core/foundation/json/index.ts'
 import type { FunctionContext } from '../../../ports/code.ts'
 import { accept, makeHand, makeWorld, PAID, ROUTE, SOURCE, type World, workOf } from '../../engine.fixture.ts'
 

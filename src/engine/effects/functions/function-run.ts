@@ -3,10 +3,10 @@
 // Most functions look at little of it: everything dear is made when it is asked for. Invariants: what must stop the run is
 // remembered, whatever the function makes of the error that it was told by; nothing is begun after that.
 
-import type { FunctionAction } from '../../../core/action/index.ts'
-import { copyPlain, parseJson } from '../../../core/json/index.ts'
-import type { EffectAbilities, LedgerEntry } from '../../../core/ledger/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { FunctionAction } from '../../../core/effects/action/index.ts'
+import type { EffectAbilities, LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { copyPlain, parseJson } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type {
   ConnectionCaller,

@@ -1,6 +1,6 @@
 // Functions and emitted events: their effect, their ledger entry and what follows are one commit.
 import { describe, expect, test } from 'vitest'
-import type { RouteDocument } from '../../../core/definition/index.ts'
+import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
 import {
   accept,
   CREATED,

@@ -1,14 +1,14 @@
 // Actions that begin inside the process: functions and emitted events. Their ledger entry, their result and what they
 // emitted are one commit with the item's end. What a function does to the outside is `ctx.effect` (function-effects.ts).
 
-import type { EmitAction, FunctionAction } from '../../../core/action/index.ts'
-import { messageOf } from '../../../core/errors/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import { failedFunction, findJsonFault, tellFailure } from '../../../core/function/index.ts'
-import { DEFAULT_TENANT, type Ids, type InstanceId } from '../../../core/ids/index.ts'
-import { type JsonValue, parseJson, stringifyJson } from '../../../core/json/index.ts'
-import { keyOfGeneration, type LedgerEntry } from '../../../core/ledger/index.ts'
-import { EMPTY_NOTE } from '../../../core/work/index.ts'
+import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
+import { failedFunction, findJsonFault, tellFailure } from '../../../core/effects/function/index.ts'
+import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type Ids, type InstanceId } from '../../../core/foundation/ids/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
+import { EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import { CodeRefusedError, type FunctionOutcome } from '../../../ports/code.ts'
 import type { Guard, Write } from '../../../ports/store.ts'
 import type { EventPlan, PlanEvent, Planned, StoreTime, UnitOfWork } from '../../commit/index.ts'

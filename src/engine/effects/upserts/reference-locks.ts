@@ -3,10 +3,10 @@
 //
 // Invariant: UP5 a lock is held by whoever has a reserve or a doubt under its reference, and by nobody else.
 
-import { isLockKey, lockKey } from '../../../core/action/index.ts'
-import type { WorkId } from '../../../core/ids/index.ts'
-import { decideEffect } from '../../../core/ledger/index.ts'
-import type { WorkState } from '../../../core/work/index.ts'
+import { isLockKey, lockKey } from '../../../core/effects/action/index.ts'
+import { decideEffect } from '../../../core/effects/ledger/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
+import type { WorkState } from '../../../core/queue/work/index.ts'
 import type { Guard, Store, TenantReads, Write } from '../../../ports/store.ts'
 import type { Commits } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'

@@ -1,7 +1,7 @@
 // Which call of an upsert was about to be made, as evidence on its ledger entry.
 
-import { parseJson, stringifyJson } from '../../../core/json/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
 
 export type Phase = 'create' | 'update'
 

@@ -1,7 +1,7 @@
 // Upserts through the engine, against a vendor that keeps objects by their reference.
 import { describe, expect, test } from 'vitest'
-import type { UpsertActionDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
+import type { UpsertActionDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import { accept, LOST, makeWorld, ROUTE, SOURCE, type World, workOf } from '../../engine.fixture.ts'
 

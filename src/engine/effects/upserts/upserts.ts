@@ -3,12 +3,12 @@
 // Invariants: UP2 between the look and the call nobody else works on the reference. UP3 a create that nobody answered is looked
 // for before it is made again. UP4 an update in doubt is made again only where that is harmless or the vendor still knows its key.
 
-import { parseResponse, type Sought, type UpsertAction } from '../../../core/action/index.ts'
+import { parseResponse, type Sought, type UpsertAction } from '../../../core/effects/action/index.ts'
+import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import { keyOfGeneration } from '../../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../../core/expression/index.ts'
-import type { CallPolicy } from '../../../core/failure/index.ts'
-import { isNumber } from '../../../core/json/index.ts'
-import type { LedgerEntry } from '../../../core/ledger/index.ts'
-import { keyOfGeneration } from '../../../core/ledger/index.ts'
+import type { CallPolicy } from '../../../core/failures/failure/index.ts'
+import { isNumber } from '../../../core/foundation/json/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'

@@ -1,7 +1,7 @@
 // A delivery that is added to an event beside those that the door has made.
 
-import type { EventSummary } from '../../../core/event/index.ts'
-import type { NewWork } from '../../../core/work/index.ts'
+import type { EventSummary } from '../../../core/events/event/index.ts'
+import type { NewWork } from '../../../core/queue/work/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Write } from '../../../ports/store.ts'
 import { type Decided, decidedText } from '../../access/index.ts'

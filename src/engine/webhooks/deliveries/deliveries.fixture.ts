@@ -1,9 +1,9 @@
 // A world with endpoints that the test answers.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { RETRY_PROFILES } from '../../../core/retry/index.ts'
-import { DAY } from '../../../core/time/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { DAY } from '../../../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../../../core/queue/retry/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import { answered, makeWorld, SOURCE, type World } from '../../engine.fixture.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../../core/errors/index.ts'
-import { DEFAULT_TENANT, type EventId, type TenantId } from '../../../core/ids/index.ts'
-import { compileSubscription } from '../../../core/subscription/index.ts'
-import { HOUR, MINUTE, SECOND } from '../../../core/time/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT, type EventId, type TenantId } from '../../../core/foundation/ids/index.ts'
+import { HOUR, MINUTE, SECOND } from '../../../core/foundation/time/index.ts'
+import { compileSubscription } from '../../../core/webhooks/subscription/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { Commit } from '../../../ports/store.ts'
 import {

@@ -1,7 +1,7 @@
 // What running and ending a delivery needs.
 
-import type { Ids, TenantId } from '../../../core/ids/index.ts'
-import type { Route } from '../../../core/route/index.ts'
+import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 import type { PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Registry } from '../../definitions/index.ts'

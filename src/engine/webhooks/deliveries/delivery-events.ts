@@ -1,9 +1,9 @@
 // What is told of the end of a delivery, as an event in the commit of that end: only where somebody wants it, and never of
 // deliveries of such events, so that nothing goes in circles.
 
-import { isCanonical } from '../../../core/canonical/index.ts'
-import type { Ids } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
+import { isCanonical } from '../../../core/events/canonical/index.ts'
+import type { Ids } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
 import type { EventPlan, PlanEvent, UnitOfWork } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { canonicalEvent } from '../../events/index.ts'

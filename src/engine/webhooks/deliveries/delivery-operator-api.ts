@@ -2,15 +2,15 @@
 //
 // A delivery is a work item of kind `delivery`; its state in the words of people follows from the item's.
 
-import type { DeadLetterId, EventId, TenantId, WorkId } from '../../../core/ids/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
 import {
   type DeliveryState,
   deliveryState,
   SUBSCRIPTION_PREFIX,
   WORK_STATES_OF,
-} from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import { letterOf, type WorkRow } from '../../../core/work/index.ts'
+} from '../../../core/webhooks/subscription/index.ts'
 import { type Page, type PageRequest, StoreError, type TenantReads } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
 import type { WorkActions } from '../../settlement/index.ts'

@@ -3,15 +3,15 @@
 // Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
 // declares as sensitive is hidden, unless the subscription says `sensitive: send`.
 
-import { editedFrom, type StoredEvent } from '../../../core/event/index.ts'
+import { editedFrom, type StoredEvent } from '../../../core/events/event/index.ts'
 import { ExpressionError, type Scope } from '../../../core/expression/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId, WorkId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
-import { routeScope, type Vars } from '../../../core/route/index.ts'
-import { SecretError, signDelivery } from '../../../core/signing/index.ts'
-import { isTestEvent, type Subscription, secretRefOf } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { routeScope, type Vars } from '../../../core/routing/index.ts'
+import { SecretError, signDelivery } from '../../../core/webhooks/signing/index.ts'
+import { isTestEvent, type Subscription, secretRefOf } from '../../../core/webhooks/subscription/index.ts'
 import type { Vault } from '../../../ports/vault.ts'
 import { openSecrets } from '../../effects/index.ts'
 import { hidingScope, isHiding, isVaultTrouble, placeOfSecret } from '../../secrets/index.ts'

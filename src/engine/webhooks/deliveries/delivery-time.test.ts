@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import { DAY, HOUR, MINUTE } from '../../../core/time/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import { DAY, HOUR, MINUTE } from '../../../core/foundation/time/index.ts'
 import { answered } from '../../engine.fixture.ts'
 import { ADA, DOCUMENTS, type HookWorld, makeHookWorld } from '../subscriptions/subscriptions.fixture.ts'
 

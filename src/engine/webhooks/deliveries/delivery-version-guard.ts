@@ -4,7 +4,7 @@
 // has read guards the subscription's turn, which he read before, and moves it on. Of two who looked at the same time the second
 // is refused, looks again, and sees what the first has added.
 
-import type { TenantId } from '../../../core/ids/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 
 export interface Turn {

@@ -1,6 +1,6 @@
 // What people look at beside a delivery: what would be sent now, and how a node sends to an endpoint.
 
-import type { TenantId, WorkId } from '../../../core/ids/index.ts'
+import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { EndpointWindow } from '../../flow-control/index.ts'
 
 /** What would be sent now, by what is in force. The signature is made when it is sent, and nothing of a secret is in it. */

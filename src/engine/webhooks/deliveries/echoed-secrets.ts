@@ -2,9 +2,9 @@
 // in the query of its address, proves who calls, and an answer is kept where people look who may not see that. So it goes before
 // anything of the answer is kept or told. The same holds for the signature: with it the request could be made once more.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { makeRedact } from '../../../core/secret/index.ts'
-import { makeScrubOfTexts, type Scrub } from '../../../core/sensitive/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { makeScrubOfTexts, type Scrub } from '../../../core/events/sensitive/index.ts'
+import { makeRedact } from '../../../core/secrets/index.ts'
 import type { Rendered } from './delivery-request.ts'
 
 /** As it left. */

@@ -1,7 +1,7 @@
 // What deliveries tell of the endpoint that they went to. Whoever keeps subscriptions listens.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 
 /** A call that was made, and by what. */
 export interface ToldCall {

@@ -1,9 +1,9 @@
 // What would be sent now, and how this node sends to an endpoint: for people who look.
 
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
-import { JsonError } from '../../../core/json/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import { SUBSCRIPTION_PREFIX } from '../../../core/subscription/index.ts'
+import { JsonError } from '../../../core/foundation/json/index.ts'
+import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
 import type { Windows } from '../../flow-control/index.ts'

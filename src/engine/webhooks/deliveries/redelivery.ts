@@ -2,12 +2,12 @@
 //
 // There is no ledger of deliveries (docs/adr/0042-no-ledger-for-deliveries.md): the items of the event say what was taken.
 
-import type { StoredEvent } from '../../../core/event/index.ts'
-import type { Ids } from '../../../core/ids/index.ts'
-import { JsonError } from '../../../core/json/index.ts'
-import { type Route, routeScope, type Vars } from '../../../core/route/index.ts'
-import { parsePayload } from '../../../core/sensitive/index.ts'
-import type { NewWork, WorkRow, WorkState } from '../../../core/work/index.ts'
+import type { StoredEvent } from '../../../core/events/event/index.ts'
+import { parsePayload } from '../../../core/events/sensitive/index.ts'
+import type { Ids } from '../../../core/foundation/ids/index.ts'
+import { JsonError } from '../../../core/foundation/json/index.ts'
+import type { NewWork, WorkRow, WorkState } from '../../../core/queue/work/index.ts'
+import { type Route, routeScope, type Vars } from '../../../core/routing/index.ts'
 import { inLane, newWork } from '../../planning/index.ts'
 
 type Row = Pick<WorkRow, 'id' | 'kind' | 'state' | 'consumer'>

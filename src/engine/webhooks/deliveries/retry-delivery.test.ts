@@ -1,7 +1,7 @@
 // A delivery once more: whatever became of it, and whoever else asks.
 
 import { expect, test } from 'vitest'
-import type { EventId, WorkId } from '../../../core/ids/index.ts'
+import type { EventId, WorkId } from '../../../core/foundation/ids/index.ts'
 import {
   HOOK,
   heard,

@@ -4,12 +4,12 @@
 // Invariants: RV10 of two who ask at once for the same one, one gets it and the other is told. RV11 nobody is told that something
 // goes out when nothing does.
 
-import type { DeadLetter } from '../../../core/dead-letter/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import type { Ids, TenantId, WorkId } from '../../../core/ids/index.ts'
-import type { Vars } from '../../../core/route/index.ts'
-import type { Subscription } from '../../../core/subscription/index.ts'
-import { letterOf, type WorkRow } from '../../../core/work/index.ts'
+import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { Ids, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
+import type { Vars } from '../../../core/routing/index.ts'
+import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'

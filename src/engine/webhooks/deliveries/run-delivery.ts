@@ -5,14 +5,18 @@
 // Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY13 only who holds the item sends,
 // and its lease outlasts the call. DY5 what was delivered is not sent again by itself.
 
-import { assert, messageOf } from '../../../core/errors/index.ts'
 import { describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { JsonError } from '../../../core/json/index.ts'
-import { routeScope } from '../../../core/route/index.ts'
-import { classifyDelivery, isTestEvent, type Subscription } from '../../../core/subscription/index.ts'
-import { isIsolated, LOSSES_MAX } from '../../../core/work/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import { assert, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { JsonError } from '../../../core/foundation/json/index.ts'
+import { isIsolated, LOSSES_MAX } from '../../../core/queue/work/index.ts'
+import { routeScope } from '../../../core/routing/index.ts'
+import {
+  classifyDelivery,
+  isTestEvent,
+  type Subscription,
+} from '../../../core/webhooks/subscription/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { EngineConfig } from '../../config.ts'
 import { subscriptionOf } from '../../definitions/index.ts'

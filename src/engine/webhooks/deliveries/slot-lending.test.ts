@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TenantId } from '../../../core/ids/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { makeLending } from './slot-lending.ts'
 
 /** Time passes when the test says so; `lent` tells whose slots are lent now. */

@@ -6,7 +6,7 @@
 // tenant whose own have more than its part: calls that hang keep their bodies in memory.
 // One timer watches all calls: most are over before it looks.
 
-import type { TenantId } from '../../../core/ids/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
 export interface Lending {

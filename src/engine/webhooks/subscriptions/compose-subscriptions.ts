@@ -1,9 +1,9 @@
 // Puts the parts that keep subscriptions together: what definitions, deliveries and people ask, and what goes on by itself.
 
-import { messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { Route } from '../../../core/route/index.ts'
-import { SECOND } from '../../../core/time/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { SECOND } from '../../../core/foundation/time/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'

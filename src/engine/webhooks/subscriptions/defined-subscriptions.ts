@@ -4,11 +4,11 @@
 // Invariants: SU5 a name is that of one subscription, of the definitions or of the API. SU6 what was said of a definition's subscription
 // survives being applied anew, and its going and coming back. SU11 its generated secret is there before it is in force, and is made once.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { AppError, messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { parseSecret } from '../../../core/signing/index.ts'
-import { type Instant, MINUTE } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
+import { parseSecret } from '../../../core/webhooks/signing/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Guard, Store } from '../../../ports/store.ts'
 import { isUnreadable } from '../../commit/index.ts'

@@ -4,9 +4,10 @@
 // changes is one commit with the event that tells it. What cannot be written now is decided anew by the next news. SU22 what arrived
 // by another node, or was forgotten with a former life of this one, is looked for in the store before anybody is told of a failing.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
 import {
   FRESH_SUBSCRIPTION,
   SUBSCRIPTION_PREFIX,
@@ -14,8 +15,7 @@ import {
   type SubscriptionState,
   type SubscriptionStep,
   stepSubscription,
-} from '../../../core/subscription/index.ts'
-import { type Instant, MINUTE } from '../../../core/time/index.ts'
+} from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import { makeRemovals } from './removed-subscriptions.ts'
 

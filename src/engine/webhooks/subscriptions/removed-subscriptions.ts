@@ -7,11 +7,11 @@
 // of its own, and the marker goes last. SU25 what belongs to another of the same name is left alone: while the marker is there nobody
 // makes one, so nothing is cancelled or forgotten that was not looked at before it was seen to be there still.
 
-import { messageOf } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { SUBSCRIPTION_PREFIX } from '../../../core/subscription/index.ts'
-import { MINUTE, SECOND } from '../../../core/time/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import { messageOf } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { MINUTE, SECOND } from '../../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
 import { type Page, StoreError } from '../../../ports/store.ts'
 import type { Commits } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'

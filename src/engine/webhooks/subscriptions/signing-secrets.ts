@@ -2,12 +2,12 @@
 //
 // Invariant: SU10 a value is in the vault and in one answer, and nowhere else: no record, no event, no line of the log has it.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import { newSecret, parseSecret, publicKeyOf, SECRET_BYTES } from '../../../core/signing/index.ts'
-import { generatedSecret, secretRefOf } from '../../../core/subscription/index.ts'
-import { DAY, type Instant } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { DAY, type Instant } from '../../../core/foundation/time/index.ts'
+import { newSecret, parseSecret, publicKeyOf, SECRET_BYTES } from '../../../core/webhooks/signing/index.ts'
+import { generatedSecret, secretRefOf } from '../../../core/webhooks/subscription/index.ts'
 import type { Random } from '../../../ports/random.ts'
 import type { SecretVault, Vault } from '../../../ports/vault.ts'
 import { placeOfSecret } from '../../secrets/index.ts'

@@ -1,10 +1,10 @@
 // What becomes of subscriptions, as events that anybody may route or subscribe to: kept in the commit of what they tell.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import type { Ids, TenantId } from '../../../core/ids/index.ts'
-import type { JsonValue } from '../../../core/json/index.ts'
-import { SUBSCRIPTION_PREFIX, type SubscriptionTell } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import { SUBSCRIPTION_PREFIX, type SubscriptionTell } from '../../../core/webhooks/subscription/index.ts'
 import type { EventPlan, PlanEvent } from '../../commit/index.ts'
 import { canonicalEvent } from '../../events/index.ts'
 

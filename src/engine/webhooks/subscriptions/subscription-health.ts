@@ -1,9 +1,9 @@
 // How subscriptions go, by what the store has of their deliveries: a few looks by index each, whatever their history.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import { SUBSCRIPTION_PREFIX } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
-import type { WorkRow } from '../../../core/work/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { WorkRow } from '../../../core/queue/work/index.ts'
+import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
 import type { OpenCount, Store, TenantReads } from '../../../ports/store.ts'
 import type { SubscriptionHealth } from './subscription-types.ts'
 

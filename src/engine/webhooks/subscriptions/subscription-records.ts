@@ -3,14 +3,14 @@
 //
 // The pulse is a record of the kind by which a start finds its tenants: one may have subscriptions and no definitions.
 
-import { type JsonValue, parseJson, stringifyJson } from '../../../core/json/index.ts'
-import { isSealed } from '../../../core/sensitive/index.ts'
+import { isSealed } from '../../../core/events/sensitive/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import {
   FRESH_SUBSCRIPTION,
   type SubscriptionRecord,
   type SubscriptionState,
-} from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/webhooks/subscription/index.ts'
 import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
 import { isUnreadable } from '../../commit/index.ts'
 

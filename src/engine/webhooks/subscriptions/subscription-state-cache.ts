@@ -8,18 +8,18 @@ import {
   LANGUAGE,
   languageOf,
   type SubscriptionDocument,
-} from '../../../core/definition/index.ts'
-import { AppError, messageOf } from '../../../core/errors/index.ts'
+} from '../../../core/definitions/documents/index.ts'
 import { mayUseHmac } from '../../../core/expression/index.ts'
-import type { Ids, TenantId } from '../../../core/ids/index.ts'
+import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
+import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import {
   compileSubscription,
   effectiveStatus,
   type SubscriptionRecord,
   type SubscriptionState,
   type SubscriptionStatus,
-} from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/webhooks/subscription/index.ts'
 import type { Guard, Write } from '../../../ports/store.ts'
 import {
   type Commits,

@@ -1,10 +1,10 @@
 // What can be asked about the subscriptions of a tenant, and what is answered.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import type { FailureClass } from '../../../core/failure/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
-import type { SubscriptionState, SubscriptionStatus } from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
+import type { SubscriptionState, SubscriptionStatus } from '../../../core/webhooks/subscription/index.ts'
 import type { Page, PageRequest } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
 

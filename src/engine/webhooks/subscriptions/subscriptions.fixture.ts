@@ -1,10 +1,10 @@
 // A world whose endpoints the test answers, and subscriptions made in it through the API.
 
-import type { SubscriptionDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import { type JsonValue, stringifyJson } from '../../../core/json/index.ts'
-import { RETRY_PROFILES } from '../../../core/retry/index.ts'
-import { DAY } from '../../../core/time/index.ts'
+import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../../core/foundation/json/index.ts'
+import { DAY } from '../../../core/foundation/time/index.ts'
+import { RETRY_PROFILES } from '../../../core/queue/retry/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
 import { answered, makeWorld, type Node, SOURCE, type World } from '../../engine.fixture.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type SubscriptionDocument } from '../../../core/definition/index.ts'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import { parseJson } from '../../../core/json/index.ts'
+import { hashDocument, type SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import { parseJson } from '../../../core/foundation/json/index.ts'
 import { answered, SOURCE } from '../../engine.fixture.ts'
 import { ADA, DOCUMENTS, HOOK, makeHookWorld } from './subscriptions.fixture.ts'
 

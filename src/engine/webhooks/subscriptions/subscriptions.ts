@@ -3,10 +3,11 @@
 // Invariants: SU4 what the API makes is in force with its commit, here at once and on other nodes by their next look. SU5 a name is that
 // of one subscription. SU14 enabling one that is disabled puts a test event ahead of all that waits, in the same commit.
 
-import { holdToLimit, type TenantLimits } from '../../../core/access/index.ts'
-import { hashDocument, type SubscriptionDocument } from '../../../core/definition/index.ts'
-import { AppError } from '../../../core/errors/index.ts'
-import type { TenantId } from '../../../core/ids/index.ts'
+import { holdToLimit, type TenantLimits } from '../../../core/access/callers/index.ts'
+import { hashDocument, type SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import {
   effectiveStatus,
   FRESH_SUBSCRIPTION,
@@ -16,8 +17,7 @@ import {
   type SubscriptionState,
   stepSubscription,
   withStatus,
-} from '../../../core/subscription/index.ts'
-import type { Instant } from '../../../core/time/index.ts'
+} from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../../core/ids/index.ts'
-import { MINUTE, SECOND } from '../../../core/time/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import { MINUTE, SECOND } from '../../../core/foundation/time/index.ts'
 import { answered } from '../../engine.fixture.ts'
 import { ADA, DOCUMENTS, HOOK, makeHookWorld } from './subscriptions.fixture.ts'
 

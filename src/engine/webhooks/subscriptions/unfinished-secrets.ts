@@ -6,10 +6,10 @@
 // Invariants: SU24 a subscription of the API that names no secret comes to one that it can sign with, whenever its node went. SU26 of a
 // rotation that took effect the event is told, and a generated secret that no answer has shown can be revealed.
 
-import type { TenantId } from '../../../core/ids/index.ts'
-import { parseSecret } from '../../../core/signing/index.ts'
-import type { SubscriptionRecord } from '../../../core/subscription/index.ts'
-import { type Instant, MINUTE } from '../../../core/time/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
+import { parseSecret } from '../../../core/webhooks/signing/index.ts'
+import type { SubscriptionRecord } from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'

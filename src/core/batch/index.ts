@@ -1,2 +1,0 @@
-export { batchKey, batchScope, type MemberInBatch, splitBatch } from './batch.ts'
-export { type BatchRules, compileBatch, type MemberOutcome } from './outcomes.ts'

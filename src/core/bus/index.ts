@@ -1,1 +1,0 @@
-export { publishInOrder, type Sent } from './publish.ts'

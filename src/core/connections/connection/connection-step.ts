@@ -1,0 +1,194 @@
+// core/connections/connection/connection-step.ts — what tests, probes, calls and people make of a connection.
+// pending → active (a passed test) ⇄ degraded (its probe fails, or its circuit is not closed); retired from any of them.
+// Not its job: who tests, probes or tries, and what is written down of it.
+//
+// Invariants: CX1 active only after a passed test of this very document. CX2 a retired document runs nothing, whatever is told of it. CX3 a
+// person's word on the circuit stands before what the circuit says, until its end. CX9 what one call is refused for does not open the circuit
+// for the others.
+
+import { type CircuitPolicy, USUAL_CIRCUIT } from '../../definitions/documents/index.ts'
+import type { FailureClass } from '../../failures/failure/index.ts'
+import { type CircuitEvent, CLOSED, stepCircuit } from '../../flow-control/circuit/index.ts'
+import { unreachable } from '../../foundation/errors/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+import type { CircuitOverride, ConnectionState, ConnectionStatus, ProbeResult } from './connection-state.ts'
+
+/** What counts of the document in force. */
+export interface ConnectionTerms {
+  readonly hash: string
+  readonly isRetired: boolean
+  /** null: its circuit never opens. */
+  readonly circuit: CircuitPolicy | null
+}
+
+export type ConnectionEvent =
+  /** One look with the document in force, by a person or by the node itself. */
+  | { readonly type: 'tested'; readonly at: Instant; readonly result: ProbeResult }
+  /** One look by the clock. `isTry`: it was let through an open circuit. */
+  | { readonly type: 'probed'; readonly at: Instant; readonly result: ProbeResult; readonly isTry: boolean }
+  /** What a call came to; null: it went well. */
+  | {
+      readonly type: 'told'
+      readonly at: Instant
+      readonly class: FailureClass | null
+      readonly isTry: boolean
+    }
+  /** Somebody begins to try an open circuit. */
+  | { readonly type: 'tried'; readonly at: Instant }
+  /** null: as the circuit itself says. */
+  | { readonly type: 'overridden'; readonly at: Instant; readonly override: CircuitOverride | null }
+  | { readonly type: 'retired'; readonly at: Instant; readonly by: string; readonly reason: string }
+
+/** What others are told of. `outage` and `healed` are the circuit's. */
+export type ConnectionTell = 'activated' | 'degraded' | 'recovered' | 'retired' | 'outage' | 'healed'
+
+export interface ConnectionStep {
+  readonly state: ConnectionState
+  readonly tells: readonly ConnectionTell[]
+  /** What the circuit did; `trying`: the try is whose step is written down first. */
+  readonly circuit: 'opened' | 'reopened' | 'trying' | 'closed' | null
+  /** Whether it is to be written down: what a closed circuit counts is not. */
+  readonly isKept: boolean
+}
+
+export const NEW_CONNECTION: ConnectionState = {
+  form: 1,
+  status: 'pending',
+  health: 'unknown',
+  testedHash: null,
+  lastTest: null,
+  circuit: CLOSED,
+  override: null,
+  retired: null,
+  updatedAt: 0,
+}
+
+/** By the document in force, which may be another than the one that the state was written under. */
+export function connectionStatus(state: ConnectionState, terms: ConnectionTerms): ConnectionStatus {
+  if (terms.isRetired || state.retired?.hash === terms.hash) return 'retired'
+  if (state.testedHash !== terms.hash) return 'pending'
+  const isWell =
+    state.circuit.state === 'closed' && state.health !== 'degraded' && state.health !== 'unhealthy'
+  return isWell ? 'active' : 'degraded'
+}
+
+/** What a person said of the circuit, while it lasts. */
+export function overrideAt({ override }: ConnectionState, at: Instant): CircuitOverride | null {
+  return override === null || (override.until !== null && at >= override.until) ? null : override
+}
+
+export function stepConnection(
+  before: ConnectionState,
+  event: ConnectionEvent,
+  terms: ConnectionTerms,
+): ConnectionStep {
+  const { next, circuit } = change(before, event, terms)
+  const state: ConnectionState =
+    next === before ? before : { ...next, status: connectionStatus(next, terms), updatedAt: event.at }
+  return { state, circuit, tells: tellsOf(before, state, terms, circuit), isKept: isKept(before, state) }
+}
+
+function change(
+  state: ConnectionState,
+  event: ConnectionEvent,
+  terms: ConnectionTerms,
+): { readonly next: ConnectionState; readonly circuit: ConnectionStep['circuit'] } {
+  switch (event.type) {
+    case 'tested':
+      return test(state, event.result, terms)
+    case 'probed': {
+      const { ok } = event.result
+      const known = state.health === 'degraded' || state.health === 'unhealthy'
+      const health = ok ? 'healthy' : known ? 'unhealthy' : 'degraded'
+      const seen = state.health === health ? state : { ...state, health: health as ConnectionState['health'] }
+      const { class: failed, httpStatus } = event.result
+      const told = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
+      const { next, circuit } = turn(seen, { ...told, isTry: event.isTry }, terms)
+      // It answers, and is not well for that.
+      return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
+    }
+    case 'told':
+      return turn(state, { ...event, class: countedAs(event.class, true) }, terms)
+    case 'tried':
+      return turn(state, event, terms)
+    case 'overridden':
+      return { next: { ...state, override: event.override }, circuit: null }
+    case 'retired':
+      return {
+        next: {
+          ...state,
+          retired: { by: event.by, reason: event.reason, at: event.at, hash: terms.hash },
+        },
+        circuit: null,
+      }
+    default:
+      return unreachable(event)
+  }
+}
+
+/** A passed one is as good as any try: whoever asked for it sees that the other side is back. */
+function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerms) {
+  if (!result.ok) return { next: { ...state, health: 'unhealthy' as const, lastTest: result }, circuit: null }
+  const circuit = state.circuit.state === 'closed' ? null : ('closed' as const)
+  return {
+    next: {
+      ...state,
+      health: 'healthy' as const,
+      lastTest: result,
+      testedHash: terms.hash,
+      circuit: circuit === null ? state.circuit : CLOSED,
+    },
+    circuit,
+  }
+}
+
+/** A missing thing, a refused credential: of one route or account, said by a side that works. Of what was not sent nobody said anything. */
+function countedAs(failed: FailureClass | null, isAnswered: boolean): FailureClass | null {
+  if (failed !== 'config' && failed !== 'auth') return failed
+  return isAnswered ? 'validation' : 'poison'
+}
+
+function turn(
+  state: ConnectionState,
+  event: CircuitEvent,
+  terms: ConnectionTerms,
+): { readonly next: ConnectionState; readonly circuit: ConnectionStep['circuit'] } {
+  // A document may have taken the circuit away while it was open: then it closes with the next word.
+  const policy = terms.circuit ?? USUAL_CIRCUIT
+  if (terms.circuit === null && state.circuit.state === 'closed') return { next: state, circuit: null }
+  const step = stepCircuit(state.circuit, event, policy)
+  if (step.circuit === state.circuit) return { next: state, circuit: null }
+  const health = step.change === 'opened' ? 'unhealthy' : step.change === 'closed' ? 'healthy' : state.health
+  return { next: { ...state, circuit: step.circuit, health }, circuit: step.change }
+}
+
+function tellsOf(
+  before: ConnectionState,
+  after: ConnectionState,
+  terms: ConnectionTerms,
+  circuit: ConnectionStep['circuit'],
+): readonly ConnectionTell[] {
+  const tells: ConnectionTell[] = []
+  if (circuit === 'opened') tells.push('outage')
+  if (circuit === 'closed') tells.push('healed')
+  const [was, is] = [connectionStatus(before, terms), after === before ? null : after.status]
+  if (is === null || was === is) return tells
+  if (is === 'retired') tells.push('retired')
+  else if (is === 'degraded') tells.push('degraded')
+  else if (is === 'active') tells.push(was === 'pending' ? 'activated' : 'recovered')
+  return tells
+}
+
+function isKept(before: ConnectionState, after: ConnectionState): boolean {
+  if (before === after) return false
+  const isCounting = before.circuit.state === 'closed' && after.circuit.state === 'closed'
+  return (
+    (!isCounting && before.circuit !== after.circuit) ||
+    before.status !== after.status ||
+    before.health !== after.health ||
+    before.testedHash !== after.testedHash ||
+    before.lastTest !== after.lastTest ||
+    before.override !== after.override ||
+    before.retired !== after.retired
+  )
+}

@@ -1,8 +1,0 @@
-export type { LetterGroup, LikeLetters } from './cause.ts'
-export { causeOf, groupByCause } from './cause.ts'
-export type { DeadLetter, DeadLetterReason, DeadLetterState, NewDeadLetter } from './dead-letter.ts'
-export { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from './dead-letter.ts'
-export type { LetterConditions } from './filter.ts'
-export { fitsConditions, hasConditions, letterSpan } from './filter.ts'
-export type { DeadLetterEvent, DeadLetterRefusal } from './step.ts'
-export { REPLAYS_MAX, stepDeadLetter } from './step.ts'

@@ -1,0 +1,149 @@
+// What a definition can publish: subjects that are written or known, and patterns where a part is computed.
+// A pattern errs on the wide side: «nobody can publish this» is said only when it is so.
+
+import { CANONICAL_EVENTS, CANONICAL_SOURCE } from '../../events/canonical/index.ts'
+import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../../events/subject/index.ts'
+import { compileTemplate } from '../../expression/index.ts'
+import {
+  type ActionDocument,
+  actionsOf,
+  type DefinitionDocument,
+  MESSAGE_SUBJECT,
+  type SourceDocument,
+  type WorkflowDocument,
+} from '../documents/index.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import { vendorEntries } from './vendors/index.ts'
+
+export interface Published extends CatalogEntry {
+  /** The source's name, `route:<name>` or `workflow:<name>`. */
+  readonly source: string
+  /** The ready mapping that it comes from. */
+  readonly mapping: string | null
+}
+
+/** What this system itself tells, whatever is defined. */
+export const PUBLISHED_BY_MILLRACE: readonly Published[] = Object.entries(CANONICAL_EVENTS).map(
+  ([subject, { description, example }]) => ({
+    source: CANONICAL_SOURCE,
+    mapping: null,
+    subject,
+    description,
+    schema: null,
+    example,
+  }),
+)
+
+export function publishedBy(document: DefinitionDocument): readonly Published[] {
+  switch (document.kind) {
+    case 'Source':
+      return publishedBySource(document)
+    case 'Route':
+      return emittedBy(document.do, `route:${document.name}`, 'a route')
+    case 'Workflow':
+      return publishedByWorkflow(document)
+    default:
+      return []
+  }
+}
+
+function publishedBySource(document: SourceDocument): readonly Published[] {
+  const own = { source: document.name, mapping: null }
+  const written = (document.catalog?.subjects ?? []).map(({ subject, description, schema, example }) => ({
+    ...own,
+    subject,
+    description: description ?? null,
+    schema: schema ?? null,
+    ...(example === undefined ? {} : { example }),
+  }))
+  const { mapping } = document
+  const ready = (mapping === undefined ? [] : vendorEntries(mapping)).map((entry) => ({
+    ...entry,
+    source: document.name,
+    mapping: mapping ?? null,
+  }))
+  const others = [
+    ...namedBy(own, document, [...written, ...ready]),
+    ...(document.dispatch?.rules ?? []).flatMap(({ emit }) =>
+      derived(own, emit, 'Dispatched by a rule.', written),
+    ),
+  ]
+  return firstOfEach([...written, ...ready, ...others])
+}
+
+/** What is taken from NATS and named as it is there can be whatever its patterns let in. */
+function namedBy(
+  own: Pick<Published, 'source' | 'mapping'>,
+  { subject, nats }: SourceDocument,
+  listed: readonly Published[],
+): readonly Published[] {
+  const description = 'The subject of its events.'
+  if (nats === undefined || subject !== MESSAGE_SUBJECT) return derived(own, subject, description, listed)
+  return nats.subjects.flatMap((pattern) => published(own, pattern, description, listed))
+}
+
+function emittedBy(action: ActionDocument, source: string, who: string): readonly Published[] {
+  const own = { source, mapping: null }
+  if (action.type === 'emit') return derived(own, action.subject, `Emitted by ${who}.`, [])
+  if (action.type === 'schedule')
+    return derived(own, action.emit, `Emitted by the clock, as ${who} said.`, [])
+  return []
+}
+
+/** What its steps emit, and what the system tells of its instances. */
+function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
+  const source = `workflow:${document.name}`
+  const emitted = actionsOf(document).flatMap((action) => emittedBy(action, source, 'a workflow'))
+  const subject = `workflow.${document.name}.>`
+  const told = { source, mapping: null, subject, description: 'What becomes of its instances.', schema: null }
+  return firstOfEach([...emitted, told])
+}
+
+/** Whoever lists subjects that a template can give has listed them all; the template itself adds none then. */
+function derived(
+  own: Pick<Published, 'source' | 'mapping'>,
+  template: string,
+  description: string,
+  listed: readonly Published[],
+): readonly Published[] {
+  const pattern = patternOfTemplate(template)
+  return pattern === null ? [] : published(own, pattern, description, listed)
+}
+
+function published(
+  own: Pick<Published, 'source' | 'mapping'>,
+  pattern: string,
+  description: string,
+  listed: readonly Published[],
+): readonly Published[] {
+  if (listed.some(({ subject }) => patternsMeet(pattern, subject))) return []
+  return [{ ...own, subject: pattern, description, schema: null }]
+}
+
+function firstOfEach(entries: readonly Published[]): readonly Published[] {
+  const bySubject = new Map<string, Published>()
+  for (const entry of entries) if (!bySubject.has(entry.subject)) bySubject.set(entry.subject, entry)
+  return [...bySubject.values()]
+}
+
+/** What is computed may be empty, a part of a token, or several. null: it gives no subject at all. */
+export function patternOfTemplate(text: string): string | null {
+  const compiled = compileTemplate(text)
+  if (!compiled.ok) return null
+  const { isConstant, literals } = compiled.template
+  if (isConstant) return parseSubject(text).ok ? text : null
+  const before = literals[0] ?? ''
+  const pattern = `${before.slice(0, before.lastIndexOf('.') + 1)}>`
+  return parsePattern(pattern).ok ? pattern : null
+}
+
+/** The entry for a subject: one that names it goes before a pattern. */
+export function findEntry<Entry extends CatalogEntry>(
+  entries: readonly Entry[],
+  subject: string,
+): Entry | undefined {
+  return (
+    entries.find((entry) => entry.subject === subject) ??
+    entries.find((entry) => matchesPattern(entry.subject, subject))
+  )
+}

@@ -1,0 +1,179 @@
+// What is in force: the definitions of a tenant at one moment, each with its owner, and what follows when somebody
+// applies others. Not its job: storing them.
+//
+// Invariants: DV4 what the folder defines, only the folder changes. DV5 nothing goes away that was not named, unless
+// pruning was asked for.
+
+import { hashText } from '../../foundation/hash/index.ts'
+import type { DefinitionDocument } from './definition-document.ts'
+import type { RouteDocument } from './documents.ts'
+
+/** Who a definition belongs to: a file of the folder, somebody who applied it by the API, or the demo. */
+export type ManagedBy = 'folder' | 'api' | 'demo'
+
+export type DefinitionKind = DefinitionDocument['kind']
+export type DefinitionStatus = RouteDocument['status']
+
+/** What its author wrote, and where. */
+export interface Authored {
+  readonly path: string
+  readonly text: string
+}
+
+export interface Named {
+  readonly kind: DefinitionKind
+  readonly name: string
+  readonly hash: string
+}
+
+export interface Entry extends Named {
+  readonly managedBy: ManagedBy
+}
+
+export interface Change {
+  readonly kind: DefinitionKind
+  readonly name: string
+  readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+}
+
+export function definitionId({ kind, name }: Pick<Named, 'kind' | 'name'>): string {
+  return `${kind}/${name}`
+}
+
+/** The hash of a bundle: neither the files' names nor the order counts. */
+export function hashEntries(entries: readonly Named[]): string {
+  const lines = entries.map((entry) => `${definitionId(entry)} ${entry.hash}`)
+  return hashText(lines.sort().join('\n'))
+}
+
+export interface MergeRequest {
+  readonly documents: readonly Named[]
+  readonly managedBy: ManagedBy
+  /** What is not named goes, as far as it is the applier's to remove. */
+  readonly prune: boolean
+  /** Whether the folder has it still; what is gone from there may be taken over or pruned. */
+  isInFolder(id: string): boolean
+}
+
+export type Merged =
+  | { readonly ok: true; readonly entries: readonly Entry[]; readonly changes: readonly Change[] }
+  /** `held`: the folder's own definitions that the request would change. */
+  | { readonly ok: false; readonly held: readonly string[] }
+
+export function mergeEntries(current: readonly Entry[], request: MergeRequest): Merged {
+  const wanted = new Map(request.documents.map((one) => [definitionId(one), one]))
+  const held: string[] = []
+  const changes: Change[] = []
+  const note = ({ kind, name }: Named, change: Change['change']) => changes.push({ kind, name, change })
+  const entries: Entry[] = []
+  for (const entry of current) {
+    const id = definitionId(entry)
+    const next = wanted.get(id)
+    wanted.delete(id)
+    if (next === undefined) {
+      if (isDropped(entry, request)) note(entry, 'remove')
+      else entries.push(entry)
+      continue
+    }
+    const owner = ownerAfter(entry, next, request)
+    if (owner === 'held') held.push(id)
+    const stays =
+      owner === 'kept' || owner === 'held' || (owner === entry.managedBy && next.hash === entry.hash)
+    note(entry, stays ? 'unchanged' : 'update')
+    entries.push(
+      stays ? entry : { kind: entry.kind, name: entry.name, hash: next.hash, managedBy: request.managedBy },
+    )
+  }
+  for (const { kind, name, hash } of wanted.values()) {
+    note({ kind, name, hash }, 'create')
+    entries.push({ kind, name, hash, managedBy: request.managedBy })
+  }
+  return held.length > 0 ? { ok: false, held } : { ok: true, entries, changes }
+}
+
+/** `kept`: it stays as it is, and that is no conflict. */
+function ownerAfter(entry: Entry, next: Named, request: MergeRequest): ManagedBy | 'kept' | 'held' {
+  const { managedBy } = request
+  if (managedBy === 'folder' || managedBy === entry.managedBy) return managedBy
+  // The demo takes nothing away from anybody.
+  if (managedBy === 'demo') return 'kept'
+  const isFolders = entry.managedBy === 'folder' && request.isInFolder(definitionId(entry))
+  if (!isFolders) return managedBy
+  return entry.hash === next.hash ? 'kept' : 'held'
+}
+
+function isDropped(entry: Entry, request: MergeRequest): boolean {
+  const { managedBy, prune } = request
+  // The demo is there until somebody has definitions in a folder, and is always the demo of this version.
+  if (entry.managedBy === 'demo') return managedBy === 'demo' || managedBy === 'folder'
+  if (!prune || managedBy === 'demo') return false
+  if (entry.managedBy === managedBy) return true
+  return entry.managedBy === 'folder' && !request.isInFolder(definitionId(entry))
+}
+
+/** What is removed, created or changed on the way from one set to another. */
+export function compareEntries(before: readonly Named[], after: readonly Named[]): readonly Change[] {
+  const old = new Map(before.map((entry) => [definitionId(entry), entry]))
+  const changes: Change[] = []
+  for (const { kind, name, hash } of after) {
+    const id = definitionId({ kind, name })
+    const known = old.get(id)
+    old.delete(id)
+    const change = known === undefined ? 'create' : known.hash === hash ? 'unchanged' : 'update'
+    changes.push({ kind, name, change })
+  }
+  for (const { kind, name } of old.values()) changes.push({ kind, name, change: 'remove' })
+  return changes
+}
+
+export const CONTROL_VERBS = ['pause', 'resume', 'disable'] as const
+export type ControlVerb = (typeof CONTROL_VERBS)[number]
+
+const SAID: Readonly<Record<ControlVerb, DefinitionStatus>> = {
+  pause: 'paused',
+  resume: 'active',
+  disable: 'disabled',
+}
+
+export type ControlStep =
+  /** null: the document says so itself, and nothing has to be kept beside it. */
+  | { readonly ok: true; readonly status: DefinitionStatus; readonly override: DefinitionStatus | null }
+  | { readonly ok: false; readonly why: string }
+
+/** What a person's word does to a definition, beside what its document declares. */
+export function controlDefinition(document: DefinitionDocument, verb: ControlVerb): ControlStep {
+  if (document.kind === 'Profile') {
+    return { ok: false, why: 'a profile does nothing by itself: pause or disable the routes that use it' }
+  }
+  if (document.kind === 'Agent') {
+    return { ok: false, why: 'an agent does nothing by itself: pause or disable the workflows that use it' }
+  }
+  if (document.kind === 'Subscription') {
+    const word = verb === 'resume' ? 'enable' : verb
+    const why = `a subscription has a status of its own: use \`POST /v1/webhooks/subscriptions/${document.name}/${word}\`, or \`millrace subscriptions ${word} ${document.name}\``
+    return { ok: false, why }
+  }
+  if (document.kind === 'Connection') {
+    const why = `a connection has a status of its own: use \`POST /v1/integrations/connections/${document.name}/circuit\` to stop or let go what calls there, or \`retire\` for good`
+    return { ok: false, why }
+  }
+  if (document.kind === 'Provider' || document.kind === 'Credential') {
+    return { ok: false, why: 'it does nothing by itself: open the circuits of the connections that use it' }
+  }
+  const status = SAID[verb]
+  return { ok: true, status, override: status === document.status ? null : status }
+}
+
+/** null for what has no status. */
+export function declaredStatus(document: DefinitionDocument): DefinitionStatus | null {
+  switch (document.kind) {
+    case 'Profile':
+    case 'Agent':
+    case 'Provider':
+    case 'Connection':
+    case 'Credential':
+      return null
+    default:
+      return document.status
+  }
+}

@@ -1,0 +1,94 @@
+export type { AgentDocument } from './agent-document.ts'
+export { type AuthDocument, authHeaderOf, authSecretOf } from './auth-document.ts'
+export { hashBundle } from './bundle-hash.ts'
+export { actionsOf, codeHashesOf } from './code-hashes.ts'
+export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './connection-document.ts'
+export type { CredentialDocument } from './credential-document.ts'
+export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-document.ts'
+export type { DefinitionDocument } from './definition-document.ts'
+export {
+  type Authored,
+  type Change,
+  CONTROL_VERBS,
+  type ControlVerb,
+  compareEntries,
+  controlDefinition,
+  type DefinitionKind,
+  type DefinitionStatus,
+  declaredStatus,
+  definitionId,
+  type Entry,
+  hashEntries,
+  type ManagedBy,
+  mergeEntries,
+} from './deployed-entries.ts'
+export { hashDocument } from './document-hash.ts'
+export type {
+  ActionDocument,
+  AgentActionDocument,
+  AnswerDocument,
+  CatalogDocument,
+  CircuitPolicy,
+  ConditionDocument,
+  DispatchDocument,
+  DrainPolicy,
+  EmitActionDocument,
+  FunctionActionDocument,
+  HandshakeDocument,
+  HttpActionDocument,
+  NatsDocument,
+  OperationActionDocument,
+  ProfileDocument,
+  RatePolicy,
+  RetryPolicy,
+  RouteDocument,
+  ScheduleActionDocument,
+  ScheduleDocument,
+  SourceDocument,
+  StartActionDocument,
+  UnscheduleActionDocument,
+  UpsertActionDocument,
+  UpsertCallDocument,
+} from './documents.ts'
+export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
+export { LANGUAGE, languageOf } from './language-version.ts'
+export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
+export type {
+  AuthModel,
+  Bucket,
+  Idempotency,
+  OperationDocument,
+  OperationRequest,
+  ProviderDocument,
+  Refinement,
+} from './provider-document.ts'
+export { AUTH_MODELS, authenticationOf, BEARER, IDEMPOTENCIES, operationOf } from './provider-document.ts'
+export type { Signing, SubscriptionDocument } from './subscription-document.ts'
+export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
+export type {
+  ApiKeyVerify,
+  BasicVerify,
+  HmacVerify,
+  SecretRef,
+  VendorScheme,
+  VendorVerify,
+  VerifyDocument,
+} from './verify-document.ts'
+export {
+  ADDRESSED_SCHEMES,
+  PLAIN_SCHEMES,
+  secretsOf,
+  TIMED_ADDRESSED_SCHEMES,
+  TIMED_SCHEMES,
+} from './verify-document.ts'
+export type {
+  FireMode,
+  MigrationDocument,
+  OnFailureDocument,
+  PlaceDocument,
+  PlaceType,
+  TransitionDocument,
+  TriggerDocument,
+  WorkflowDocument,
+} from './workflow-document.ts'
+export { FIRE_MODES, PLACE_TYPES } from './workflow-document.ts'

@@ -1,0 +1,36 @@
+// The number of the language that definitions are written in.
+//
+// It is raised with each change of what a document may say, and is stored with each document as the version of its record: a node
+// that reads a higher one than its own does not know all of what the document says, and leaves it to those that do.
+//
+// A document is stored with the lowest number that has all of what it says, so that nodes of the former version go on with the rest.
+
+import { mayUseHmac } from '../../expression/index.ts'
+import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
+import { actionsOf } from './code-hashes.ts'
+import type { DefinitionDocument } from './definition-document.ts'
+import type { ActionDocument } from './documents.ts'
+
+export const LANGUAGE = 3
+
+/**
+ * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
+ * 3: `hmac(…)` in expressions.
+ */
+export function languageOf(document: DefinitionDocument): number {
+  if (mayUseHmac(document)) return 3
+  return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
+}
+
+const SECRET = /\{\{\s*secret\s*\(/
+
+function hasAuth(document: DefinitionDocument): boolean {
+  if (document.kind === 'Subscription' || document.kind === 'Agent') return document.auth !== undefined
+  return actionsOf(document).some(isAuthorized)
+}
+
+function isAuthorized(action: ActionDocument): boolean {
+  if (action.type === 'agent') return action.agent.auth !== undefined
+  if (action.type === 'http') return action.auth !== undefined || action.probe?.auth !== undefined
+  return action.type === 'upsert' && action.auth !== undefined
+}

@@ -1,0 +1,62 @@
+// A subscription as data: whose endpoint gets which of our events, and how. What users write is checked and brought to this form by
+// src/definitions, whether it comes from a file or through the API.
+
+import type { JsonValue } from '../../foundation/json/index.ts'
+import { DAY } from '../../foundation/time/index.ts'
+import type { AuthDocument } from './auth-document.ts'
+import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type { SecretRef } from './verify-document.ts'
+
+/**
+ * `standard`: the headers of Standard Webhooks, HMAC-SHA256 (`v1`). `ed25519`: the same headers, signed with a private key (`v1a`).
+ * `github`: `x-hub-signature-256` over the body alone, for receivers that know only that.
+ */
+export const SIGNINGS = ['standard', 'ed25519', 'github'] as const
+export type Signing = (typeof SIGNINGS)[number]
+
+/** How long an endpoint may fail without a single success before its subscription disables itself. */
+export const DISABLE_AFTER_MS = 5 * DAY
+
+export interface SubscriptionDocument {
+  readonly kind: 'Subscription'
+  readonly name: string
+  readonly description: string | null
+  /** http or https, without credentials. A template that sees `vars` alone. */
+  readonly url: string
+  readonly on: readonly string[]
+  readonly where: ConditionDocument
+  readonly status: 'active' | 'paused' | 'disabled'
+  /** null: it is generated, and shown once. */
+  readonly secret: SecretRef | null
+  readonly signing: Signing
+  /** Templates by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly retry: RetryPolicy
+  /** Of one attempt. */
+  readonly timeoutMs: number
+  /** Waits for rate or refusals end after this. */
+  readonly maxWaitMs: number
+  /** null: it never disables itself for failing. */
+  readonly disableAfterMs: number | null
+  readonly deadLetter: { readonly severity: string; readonly runbook: string | null }
+  /** Who it belongs to, in its owner's own words. */
+  readonly metadata: Readonly<Record<string, string>>
+
+  // What is left out was not written, and means the default.
+
+  /** Beside the signature. Left out: none. */
+  readonly auth?: AuthDocument
+  /** A tree of templates: the body. Left out: `{ id, type, timestamp, data }`. */
+  readonly transform?: JsonValue
+  /** Left out: what the event's source declares as sensitive is sent as `[hidden]`. */
+  readonly sensitive?: 'send'
+  readonly rateLimit?: RatePolicy
+  /** At once, over all nodes. Left out: as many as the endpoint turns out to bear. */
+  readonly concurrency?: { readonly limit: number }
+  /** One after the other per value. */
+  readonly order?: {
+    readonly by: string
+    /** Of the others while one is dead. Left out: they are held up. */
+    readonly onBlocked?: 'skip'
+  }
+}

@@ -1,0 +1,15 @@
+// What all actions are made with: an answer as it was read, and texts that were checked before.
+
+import type { JsonValue } from '../../foundation/json/index.ts'
+
+export interface ParsedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonValue
+}
+
+/** Definitions were checked before they were stored: a text that does not compile now is our bug. */
+export function must<T extends { readonly ok: boolean }>(compiled: T): Extract<T, { ok: true }> {
+  if (!compiled.ok) throw new Error(`assertion failed: unchecked definition: ${JSON.stringify(compiled)}`)
+  return compiled as Extract<T, { ok: true }>
+}

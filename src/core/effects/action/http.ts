@@ -1,0 +1,178 @@
+// An http action, compiled: from a definition and a scope to a request, and from a response to facts.
+
+import type { AuthDocument, HttpActionDocument } from '../../definitions/documents/index.ts'
+import {
+  compileShape,
+  compileTemplate,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+  secretsIn,
+} from '../../expression/index.ts'
+import type { CallPolicy } from '../../failures/failure/index.ts'
+import { hashText } from '../../foundation/hash/index.ts'
+import {
+  isNumber,
+  isStorable,
+  type JsonValue,
+  parseJson,
+  stringifyJson,
+} from '../../foundation/json/index.ts'
+import type { EffectAbilities } from '../ledger/index.ts'
+import { must, type ParsedResponse } from './action-parts.ts'
+import { compileFound } from './effect-found.ts'
+import { compileAuth, markForShow, type SecretUse, usesOf } from './request-auth.ts'
+
+export { must, type ParsedResponse }
+
+export interface RenderedRequest {
+  readonly method: string
+  readonly url: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+export interface HttpAction {
+  readonly type: 'http'
+  readonly policy: CallPolicy
+  readonly abilities: EffectAbilities
+  /** What the request carries of secrets. */
+  readonly secrets: readonly SecretUse[]
+  /** Throws ExpressionError where a value is missing that the request cannot do without. */
+  render(scope: Scope, key: string): RenderedRequest
+  /** null: the operation cannot be probed. */
+  readonly probe: {
+    readonly secrets: readonly SecretUse[]
+    render(scope: Scope): RenderedRequest
+    /** Throws ExpressionError when the formula gives no clear answer. */
+    found(scope: Scope, response: ParsedResponse): boolean
+  } | null
+}
+
+/** What a header can carry of a key, whatever the key is: vendors cut or refuse the rest. */
+const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
+
+export function compileHttpAction(document: HttpActionDocument, keyed: Keyed): HttpAction {
+  const { auth, probe } = document
+  const request = compileRequest(document.method, document.url, document.headers, document.body, auth, keyed)
+  return {
+    type: 'http',
+    policy: { idempotent: document.idempotent, classify: document.classify },
+    abilities: {
+      idempotent: document.idempotent,
+      keyTtlMs: document.keyTtlMs,
+      probeAfterMs: document.probe?.afterMs ?? null,
+      timeoutMs: document.timeoutMs,
+    },
+    secrets: request.secrets,
+    render(scope, key) {
+      const rendered = request.render(scope)
+      return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
+    },
+    probe: probe === null ? null : compileProbe(probe, auth, keyed),
+  }
+}
+
+export function keyForHeader(key: string): string {
+  return KEY_HEADER.test(key) ? key : hashText(key)
+}
+
+function compileProbe(
+  probe: NonNullable<HttpActionDocument['probe']>,
+  auth: AuthDocument | undefined,
+  keyed: Keyed,
+): NonNullable<HttpAction['probe']> {
+  const { method, url, headers } = probe
+  const { render, secrets } = compileRequest(method, url, headers, null, probe.auth ?? auth, keyed)
+  return { secrets, render, found: compileFound(probe.found, 'probe.found', keyed) }
+}
+
+export interface CompiledRequest {
+  readonly secrets: readonly SecretUse[]
+  /** Without the values of its secrets in the scope, a request for showing. */
+  render(scope: Scope): RenderedRequest
+}
+
+export function compileRequest(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: JsonValue,
+  auth: AuthDocument | undefined,
+  keyed: Keyed,
+): CompiledRequest {
+  // What a request is made of may hold secrets.
+  const options = { ...keyed, secrets: true }
+  const urlTemplate = must(compileTemplate(url, options)).template
+  const headerTemplates = Object.entries(headers).map(
+    ([name, text]) => [name.toLowerCase(), must(compileTemplate(text, options)).template] as const,
+  )
+  const shape = body === null ? null : must(compileShape(body, options)).shape
+  const proof = auth === undefined ? null : compileAuth(auth)
+  const secrets: readonly SecretUse[] = [
+    ...(proof === null ? [] : [proof.use]),
+    ...usesOf(urlTemplate, 'text'),
+    ...headerTemplates.flatMap(([, template]) => usesOf(template, 'header')),
+    ...(shape === null ? [] : usesOf(shape, 'text')),
+  ]
+  const renderAll = (scope: Scope): RenderedRequest => {
+    const renderedUrl = urlTemplate.render(scope, 'url')
+    if (typeof renderedUrl !== 'string') throw new ExpressionError('type', 'the url is not a text', 'url')
+    const rendered: Record<string, string> = {}
+    for (const [name, template] of headerTemplates) {
+      const value = template.render(scope)
+      if (value !== undefined && value !== null) rendered[name] = headerText(name, value)
+    }
+    if (proof !== null) rendered[proof.header] = headerText(proof.header, proof.render(scope))
+    const value = shape === null ? undefined : shape.render(scope)
+    if (value === undefined) return { method, url: renderedUrl, headers: rendered, body: null }
+    const text = typeof value === 'string' ? value : stringifyJson(value)
+    rendered['content-type'] ??= typeof value === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
+    return { method, url: renderedUrl, headers: rendered, body: text }
+  }
+  if (secrets.length === 0) return { secrets, render: renderAll }
+  return {
+    secrets,
+    render: (scope) => (secretsIn(scope) === null ? markForShow(renderAll(scope)) : renderAll(scope)),
+  }
+}
+
+/** As it stands in a request. Throws ExpressionError. */
+export function headerText(name: string, value: JsonValue): string {
+  const text = typeof value === 'string' ? value : stringifyJson(value)
+  // A line break would let a payload write headers of its own.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what may not stand in a header
+  if (/[\x00-\x08\x0a-\x1f\x7f]/.test(text) || /[^\x00-\xff]/.test(text)) {
+    throw new ExpressionError('type', 'the value cannot stand in a header', `headers.${name}`)
+  }
+  return text
+}
+
+/** A body that says it is JSON, or looks so, is read; anything else stays text. */
+export function parseResponse(response: {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}): ParsedResponse {
+  const { status, headers, body } = response
+  if (body === '') return { status, headers, body: null }
+  try {
+    return { status, headers, body: parseJson(body) }
+  } catch {
+    return { status, headers, body }
+  }
+}
+
+/** Where the effect is, in the vendor's words: the `location`, or an `id` in the answer. */
+export function effectRefOf(response: ParsedResponse): string | null {
+  const location = response.headers.location
+  if (location !== undefined) return location
+  const { body } = response
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
+  const id = (body as Readonly<Record<string, JsonValue>>).id
+  if (typeof id !== 'string' && !isNumber(id)) return null
+  // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
+  const text = String(id)
+  return text !== '' && isStorable(text) ? text : null
+}

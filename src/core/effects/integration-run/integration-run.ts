@@ -1,0 +1,68 @@
+// core/effects/integration-run/integration-run.ts — a run: one execution of an operation on a connection, with its attempts.
+// pending → running → completed | failed; failed → running (one attempt more) | dead-lettered.
+// Not its job: when it is tried again, which is that of the work item it belongs to.
+//
+// Its steps are in integration-run-step.ts, its rules in docs/spec/runs.md.
+
+import type { FailureClass } from '../../failures/failure/index.ts'
+import type { EventId, RunId, TenantId, WorkId } from '../../foundation/ids/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+
+export const RUN_STATES = ['pending', 'running', 'completed', 'failed', 'dead-lettered'] as const
+export type RunState = (typeof RUN_STATES)[number]
+
+/** `work`: for a route, a step or a function. `test`: a person asked, and no work is behind it. `verification`: of a credential's new secret. */
+export const RUN_PURPOSES = ['work', 'test', 'verification'] as const
+export type RunPurpose = (typeof RUN_PURPOSES)[number]
+
+export interface RunAttempt {
+  readonly number: number
+  readonly startedAt: Instant
+  readonly durationMs: number
+  /** null: it went well. */
+  readonly class: FailureClass | null
+  readonly httpStatus: number | null
+  readonly error: string | null
+  /** Of the credential; null: none was used. */
+  readonly credentialVersion: number | null
+  /** Method, address and headers of what was sent, redacted and cut; null: nothing was. */
+  readonly request: string | null
+  /** Status, headers and the beginning of the body, redacted and cut; null: no answer. */
+  readonly response: string | null
+}
+
+export interface NewRun {
+  readonly id: RunId
+  readonly state: RunState
+  readonly purpose: RunPurpose
+  readonly connection: string
+  readonly provider: string
+  readonly operation: string
+  /** null: it is no work of the queue. */
+  readonly workId: WorkId | null
+  readonly eventId: EventId | null
+  readonly correlationId: string
+  readonly traceId: string
+  readonly key: string | null
+  /** All that were made; `attempts` has the latest. */
+  readonly attemptCount: number
+  readonly attempts: readonly RunAttempt[]
+  /** Of the last attempt. */
+  readonly class: FailureClass | null
+  readonly httpStatus: number | null
+  readonly durationMs: number | null
+  readonly error: string | null
+  /** Where the effect is, in the vendor's words. */
+  readonly externalRef: string | null
+  /** The run that this one does anew. */
+  readonly replayOf: RunId | null
+}
+
+export interface Run extends NewRun {
+  readonly tenant: TenantId
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+}
+
+/** How many attempts a run shows. */
+export const RUN_ATTEMPTS_MAX = 20

@@ -1,5 +1,0 @@
-export { causeHash } from './cause.ts'
-export type { Escalation, EscalationState, NewEscalation } from './escalation.ts'
-export { ESCALATION_STATES } from './escalation.ts'
-export type { EscalationEvent } from './step.ts'
-export { stepEscalation } from './step.ts'

@@ -1,0 +1,4 @@
+export { formatBinary, parseBinary } from './binary-mode.ts'
+export type { CloudData, CloudEvent, CloudFault, CloudResult } from './cloudevent.ts'
+export { type DraftResult, fromEvent, type PublishDraft, toDraft } from './cloudevent-envelope.ts'
+export { formatStructured, parseStructured } from './structured-mode.ts'

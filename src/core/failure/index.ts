@@ -1,7 +1,0 @@
-export type { FailureClass, ReportedAs } from './class.ts'
-export { FAILURE_CLASSES, REPORTED_AS } from './class.ts'
-export type { CallFacts, CallPolicy, CallVerdict } from './classify.ts'
-export { classifyCall, parseRetryAfter } from './classify.ts'
-export type { FailedTry, Failure, FailureEvent, FailureState, NewFailure } from './failure.ts'
-export { FAILURE_STATES, failureId, stepFailure } from './failure.ts'
-export { refusalWords } from './words.ts'

@@ -1,0 +1,75 @@
+// Why letters died, without what differs from one event to the next: so that a thousand letters of one outage are one line.
+
+import type { DeadLetterId } from '../../foundation/ids/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+import type { FailureClass } from '../failure/index.ts'
+import type { DeadLetterReason } from './dead-letter.ts'
+
+const CAUSE_LENGTH_MAX = 200
+/** An error may quote a whole answer; what tells causes apart stands in front. */
+const READ_LENGTH_MAX = 1_000
+
+const QUOTED = /"[^"\n]*"|`[^`\n]*`|«[^»\n]*»|(?<![\p{L}\p{N}])'[^'\n]*'(?![\p{L}\p{N}])/gu
+const UUID = /(?<![0-9a-zA-Z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-zA-Z])/gi
+const HEX = /(?<![\p{L}\p{N}])(?=[a-f]*\d)[0-9a-f]{8,}(?![\p{L}\p{N}])/giu
+/** A status says what kind of refusal it was, so it stays; any other number is one event's own. */
+const NUMBER = /\d+(?:[.,]\d+)*/g
+const BEFORE_STATUS = /(?:HTTP|answered|status)(?: code)? $/i
+
+/** The error with quoted values, ids and numbers replaced, on one line and bounded. */
+export function causeOf(lastError: string): string {
+  const text = lastError
+    .slice(0, READ_LENGTH_MAX)
+    .replace(QUOTED, '«…»')
+    .replace(UUID, '…')
+    .replace(HEX, '…')
+    .replace(NUMBER, (number, offset: number, whole: string) =>
+      isStatus(number, whole.slice(Math.max(0, offset - 16), offset)) ? number : '#',
+    )
+    .replace(/\s+/g, ' ')
+    .trim()
+  return text.length > CAUSE_LENGTH_MAX ? `${text.slice(0, CAUSE_LENGTH_MAX - 1)}…` : text
+}
+
+function isStatus(number: string, before: string): boolean {
+  return /^[1-5]\d\d$/.test(number) && BEFORE_STATUS.test(before)
+}
+
+/** Letters with the very same error, counted. */
+export interface LikeLetters {
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  readonly consumer: string
+  readonly lastError: string
+  readonly count: number
+  readonly firstAt: Instant
+  readonly latestAt: Instant
+  /** The newest of them. */
+  readonly sampleId: DeadLetterId
+}
+
+export interface LetterGroup extends Omit<LikeLetters, 'lastError'> {
+  readonly cause: string
+}
+
+/** By class, reason, consumer and cause: the largest group first, then the one with the newest letter. */
+export function groupByCause(letters: Iterable<LikeLetters>): LetterGroup[] {
+  const groups = new Map<string, LetterGroup>()
+  for (const { lastError, ...row } of letters) {
+    const group: LetterGroup = { ...row, cause: causeOf(lastError) }
+    const key = JSON.stringify([group.class, group.reason, group.consumer, group.cause])
+    const known = groups.get(key)
+    groups.set(key, known === undefined ? group : merge(known, group))
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count || (a.sampleId < b.sampleId ? 1 : -1))
+}
+
+function merge(a: LetterGroup, b: LetterGroup): LetterGroup {
+  const newest = a.sampleId < b.sampleId ? b : a
+  return {
+    ...newest,
+    count: a.count + b.count,
+    firstAt: Math.min(a.firstAt, b.firstAt),
+    latestAt: Math.max(a.latestAt, b.latestAt),
+  }
+}

@@ -1,0 +1,53 @@
+// A dead letter: work that will not be retried by itself, kept until somebody replays or discards it.
+
+import type { DeadLetterId, EventId, FailureId, TenantId, WorkId } from '../../foundation/ids/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+import type { FailureClass } from '../failure/index.ts'
+
+export const DEAD_LETTER_STATES = ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const
+export type DeadLetterState = (typeof DEAD_LETTER_STATES)[number]
+
+export const DEAD_LETTER_REASONS = [
+  'cap_reached',
+  'expired',
+  'crash_loop',
+  'unparseable',
+  'rejected',
+  'definition_missing',
+  'config_missing',
+  'ambiguous_routes',
+  'too_many_elements',
+  'rotation_failed',
+] as const
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
+
+export interface NewDeadLetter {
+  readonly id: DeadLetterId
+  readonly version: number
+  readonly state: DeadLetterState
+  readonly class: FailureClass
+  readonly reason: DeadLetterReason
+  /** `route:<name>`; `source:<name>` of an event that could not be matched. */
+  readonly consumer: string
+  readonly eventId: EventId
+  /** The work item that died last. */
+  readonly workId: WorkId
+  readonly attempts: number
+  readonly replays: number
+  readonly lastError: string
+  readonly key: string | null
+  readonly correlationId: string
+  readonly payloadHash: string
+  readonly runbook: string | null
+  readonly severity: string
+  /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch`, `find` …; null: not known. */
+  readonly step: string | null
+  /** The failure that it stands for, which its replays go on with; null: from before failures were kept. */
+  readonly failureId: FailureId | null
+}
+
+export interface DeadLetter extends NewDeadLetter {
+  readonly tenant: TenantId
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+}

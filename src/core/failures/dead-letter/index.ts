@@ -1,0 +1,8 @@
+export type { DeadLetter, DeadLetterReason, DeadLetterState, NewDeadLetter } from './dead-letter.ts'
+export { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from './dead-letter.ts'
+export type { LetterGroup, LikeLetters } from './dead-letter-cause.ts'
+export { causeOf, groupByCause } from './dead-letter-cause.ts'
+export type { LetterConditions } from './dead-letter-filter.ts'
+export { fitsConditions, hasConditions, letterSpan } from './dead-letter-filter.ts'
+export type { DeadLetterEvent, DeadLetterRefusal } from './dead-letter-step.ts'
+export { REPLAYS_MAX, stepDeadLetter } from './dead-letter-step.ts'

@@ -1,0 +1,220 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MINUTE, SECOND } from '../../foundation/time/index.ts'
+import {
+  type BucketAnswer,
+  chargeTokens,
+  type Drawn,
+  type DrawRequest,
+  drawMax,
+  drawTokens,
+  isLimiting,
+  NEW_SHARED,
+  type SharedBucket,
+  sharedLeft,
+  shyness,
+  tellShared,
+} from './index.ts'
+
+const POLICY = { perMinute: 60, burst: 5 }
+const NOW = 1_700_000_000_000
+const FULL: SharedBucket = { ...NEW_SHARED, tokens: { count: 5, at: NOW } }
+
+function draw(bucket: SharedBucket, over: Partial<DrawRequest> = {}, policy: typeof POLICY | null = POLICY) {
+  return drawTokens(bucket, policy, { now: NOW, wanted: 1, aheadMs: 0, by: 'one', tryBy: 'one 1', ...over })
+}
+
+function taken(drawn: Drawn): Extract<Drawn, { is: 'drawn' }> {
+  if (drawn.is !== 'drawn') throw new Error(`it is ${drawn.is}`)
+  return drawn
+}
+
+const answer = (over: Partial<BucketAnswer> = {}): BucketAnswer => ({
+  at: NOW,
+  by: '',
+  isLimited: false,
+  limits: null,
+  jitter: 0,
+  ...over,
+})
+
+const limits = (remaining: number, resetAt: number) => ({
+  limit: null,
+  remaining,
+  resetAt,
+  retryAfterMs: null,
+})
+
+describe('a draw', () => {
+  test('[PA19] takes what is there, and what comes in a moment no sooner than it comes', () => {
+    const drawn = taken(draw(FULL, { wanted: 7, aheadMs: 1_500 }))
+    expect(drawn.from).toEqual([NOW, NOW, NOW, NOW, NOW, NOW + SECOND])
+    expect(drawn.bucket).toMatchObject({ tokens: { count: -1, at: NOW }, by: ['one'] })
+    expect(draw(drawn.bucket, { aheadMs: 500 })).toEqual({ is: 'empty', nextAt: NOW + 1_500 })
+    expect(sharedLeft(drawn.bucket, POLICY, NOW + 3 * SECOND)).toBe(2)
+  })
+
+  test('[PA19] begins with one token, and not with a burst', () => {
+    expect(taken(draw(NEW_SHARED, { wanted: 5 })).from).toEqual([NOW])
+  })
+
+  test('[PA19] of one whose clock is behind gives nothing before the time of the record', () => {
+    const { bucket } = taken(draw(FULL, { wanted: 5 }))
+    expect(draw(bucket, { now: NOW - 10 * SECOND })).toEqual({ is: 'empty', nextAt: NOW + SECOND })
+    const ahead = taken(draw(FULL, { now: NOW + 2 * SECOND }))
+    expect(draw(ahead.bucket, { wanted: 1, aheadMs: 2 * SECOND })).toMatchObject({ from: [NOW + 2 * SECOND] })
+  })
+
+  test('[PA19] what a clock that was an hour ahead wrote down stops nobody for an hour', () => {
+    const { bucket } = taken(draw(FULL, { now: NOW + 60 * MINUTE }))
+    expect(draw(bucket)).toEqual({ is: 'empty', nextAt: NOW + SECOND })
+    const closed = { closedUntil: NOW + 100 * 24 * 60 * MINUTE, triedBy: null }
+    expect(draw({ ...FULL, closed })).toMatchObject({ is: 'drawn', isTry: false })
+  })
+
+  test('[PA20] takes no more than a second’s flow or an eighth of the burst', () => {
+    expect(drawMax({ perMinute: 6, burst: 1 })).toBe(1)
+    expect(drawMax({ perMinute: 6, burst: 80 })).toBe(10)
+    expect(drawMax({ perMinute: 6_000, burst: 80 })).toBe(100)
+    expect(drawMax(null)).toBeGreaterThan(1)
+  })
+
+  test('[PA20] who drew last is the shyest, and who never did is not', () => {
+    const by = (bucket: SharedBucket, who: string) => taken(draw(bucket, { by: who })).bucket
+    const drawn = ['one', 'two', 'one', 'three'].reduce(by, FULL)
+    const order = ['one', 'two', 'three', 'four'].sort((a, b) => shyness(drawn, a) - shyness(drawn, b))
+    expect(order).toEqual(['four', 'two', 'one', 'three'])
+    expect([shyness(drawn, 'four'), shyness(drawn, 'three')]).toEqual([0, 1])
+  })
+
+  test('[DR5] what could not ask is counted, and the next ones wait for it', () => {
+    const owing = chargeTokens(NEW_SHARED, POLICY, NOW, 3)
+    expect(draw(owing)).toEqual({ is: 'empty', nextAt: NOW + 3 * SECOND })
+    expect(chargeTokens(FULL, POLICY, NOW, 0)).toBe(FULL)
+  })
+})
+
+describe('what the other side said', () => {
+  test('[RB5] what it has left is drawn from, and ends with its window', () => {
+    const told = tellShared(NEW_SHARED, null, answer({ limits: limits(2, NOW + 10_000) }))
+    expect(isLimiting(NEW_SHARED, null, NOW)).toBe(false)
+    expect(isLimiting(told, null, NOW)).toBe(true)
+    const drawn = taken(draw(told, { wanted: 9 }, null))
+    expect(drawn.from).toHaveLength(2)
+    expect(draw(drawn.bucket, {}, null)).toEqual({ is: 'empty', nextAt: NOW + 10_000 })
+    expect(isLimiting(drawn.bucket, null, NOW + 10_000)).toBe(false)
+  })
+
+  test('[RB5] after a refusal nobody draws before its time, then one, until that is answered or not heard of', () => {
+    const refusal = answer({ isLimited: true, limits: { ...limits(0, NOW + 7_000) } })
+    const closed = tellShared(FULL, POLICY, refusal)
+    expect(draw(closed, { now: NOW + 6_999 })).toEqual({ is: 'empty', nextAt: NOW + 7_000 })
+    const tried = taken(draw(closed, { now: NOW + 7_000, wanted: 5 }))
+    expect(tried).toMatchObject({ isTry: true, from: [NOW + 7_000] })
+    expect(draw(tried.bucket, { now: NOW + 7_000, by: 'two' })).toMatchObject({ is: 'tried' })
+    const opened = tellShared(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'one 1' }))
+    expect(draw(opened, { now: NOW + 7_100, wanted: 2 })).toMatchObject({ isTry: false })
+    const other = tellShared(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'two 1' }))
+    expect(draw(other, { now: NOW + 7_100 })).toMatchObject({ is: 'tried' })
+    // Whoever tried it is gone.
+    expect(draw(tried.bucket, { now: NOW + 60_000, wanted: 5 })).toMatchObject({ isTry: true })
+  })
+
+  test('[RB5] of two refusals the stricter holds, in either order', () => {
+    const short = answer({ isLimited: true, limits: limits(0, NOW + 5_000) })
+    const long = answer({ isLimited: true, limits: limits(0, NOW + 9_000) })
+    const one = tellShared(tellShared(FULL, POLICY, short), POLICY, long)
+    const other = tellShared(tellShared(FULL, POLICY, long), POLICY, short)
+    expect(one.closed?.closedUntil).toBe(NOW + 9_000)
+    expect(other.closed?.closedUntil).toBe(NOW + 9_000)
+  })
+})
+
+describe('over any nodes', () => {
+  const policies = fc.record({
+    perMinute: fc.integer({ min: 1, max: 100_000 }),
+    burst: fc.integer({ min: 1, max: 1_000 }),
+  })
+  const turns = fc.array(
+    fc.record({
+      gapMs: fc.nat(3_000),
+      /** How far this node’s clock is off. */
+      skewMs: fc.integer({ min: -30_000, max: 30_000 }),
+      wanted: fc.nat(60),
+      aheadMs: fc.constantFrom(0, 500, 60_000),
+      owed: fc.constantFrom(0, 0, 0, 2),
+    }),
+    { minLength: 1, maxLength: 60 },
+  )
+
+  test('[PA19] whatever their clocks say, no more may be used than burst + rate × time', () => {
+    fc.assert(
+      fc.property(policies, turns, (policy, all) => {
+        let bucket: SharedBucket = NEW_SHARED
+        let at = NOW
+        let first: number | null = null
+        const usable: number[] = []
+        for (const { gapMs, skewMs, wanted, aheadMs } of all) {
+          at += gapMs
+          const now = at + skewMs
+          first ??= now
+          const drawn = drawTokens(bucket, policy, { now, wanted, aheadMs, by: 'x', tryBy: 'x 1' })
+          if (drawn.is !== 'drawn') continue
+          bucket = drawn.bucket
+          usable.push(...drawn.from)
+        }
+        usable.sort((one, other) => one - other)
+        usable.forEach((from, index) => {
+          const most = policy.burst + ((from - (first ?? from)) * policy.perMinute) / MINUTE
+          expect(index + 1).toBeLessThanOrEqual(most + 1e-3)
+        })
+      }),
+    )
+  })
+
+  test('[PA19] [PA21] whoever asks again when told to gets one', () => {
+    fc.assert(
+      fc.property(policies, turns, (policy, all) => {
+        let bucket: SharedBucket = NEW_SHARED
+        let now = NOW
+        for (const { gapMs, wanted, aheadMs, owed } of all) {
+          now += gapMs
+          bucket = chargeTokens(bucket, policy, now, owed)
+          const request = { wanted, aheadMs, by: 'x', tryBy: 'x 1' }
+          let drawn = drawTokens(bucket, policy, { ...request, now })
+          if (drawn.is === 'empty') {
+            expect(drawn.nextAt).toBeGreaterThan(now)
+            now = drawn.nextAt
+            drawn = drawTokens(bucket, policy, { ...request, now })
+          }
+          bucket = taken(drawn).bucket
+        }
+      }),
+    )
+  })
+
+  test('[RB5] no more is drawn of a window than the other side said is left, by whomever', () => {
+    const steps = fc.array(
+      fc.oneof(fc.record({ remaining: fc.nat(50) }), fc.record({ wanted: fc.integer({ min: 1, max: 20 }) })),
+      { maxLength: 40 },
+    )
+    fc.assert(
+      fc.property(steps, (all) => {
+        let bucket = tellShared(NEW_SHARED, null, answer({ limits: limits(40, NOW + MINUTE) }))
+        let left = 40
+        for (const step of all) {
+          if ('remaining' in step) {
+            left = Math.min(left, step.remaining)
+            bucket = tellShared(bucket, null, answer({ limits: limits(step.remaining, NOW + MINUTE) }))
+            continue
+          }
+          const drawn = draw(bucket, { wanted: step.wanted }, null)
+          const count = drawn.is === 'drawn' ? drawn.from.length : 0
+          expect(count).toBeLessThanOrEqual(left)
+          left -= count
+          if (drawn.is === 'drawn') bucket = drawn.bucket
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,165 @@
+// core/flow-control/rate/shared-bucket.ts — a bucket that several nodes draw from. It is one record, changed under its version: whoever draws takes tokens out
+// for good, also such as come in a moment, and uses each no sooner than it comes. What is drawn and not used is lost.
+//
+// Invariants: K3 the tokens that may be used until an instant are at most burst + rate × time since the first draw, whoever drew them, whatever
+// became of them and whatever clock the one who drew believed in. K4 of what the other side said the stricter holds for all, until its time is over.
+
+import type { Bucket } from '../../definitions/documents/index.ts'
+import { DAY, type Instant, MINUTE } from '../../foundation/time/index.ts'
+import { type AdaptiveBucket, at, type BucketAnswer, OPEN_BUCKET, tellBucket } from './adaptive-bucket.ts'
+import { hostAllows, stepHost } from './host-bucket.ts'
+import { take, whole } from './token-bucket.ts'
+
+export interface SharedBucket extends AdaptiveBucket {
+  /** After this a try of which nobody heard is made anew. */
+  readonly triedUntil: Instant
+  /** Who drew, the last one first. */
+  readonly by: readonly string[]
+}
+
+export interface DrawRequest {
+  readonly now: Instant
+  readonly wanted: number
+  /** Tokens that come within so long may be drawn already. */
+  readonly aheadMs: number
+  readonly by: string
+  /** Names the try, where this is one. */
+  readonly tryBy: string
+}
+
+export type Drawn =
+  | {
+      readonly is: 'drawn'
+      readonly bucket: SharedBucket
+      /** From when on each may be used, the first one first; never empty. */
+      readonly from: readonly Instant[]
+      readonly isTry: boolean
+    }
+  /** `nextAt`: when it is worth to ask again. */
+  | { readonly is: 'empty'; readonly nextAt: Instant }
+  /** Another tries it: how that goes is only in the record. */
+  | { readonly is: 'tried'; readonly until: Instant }
+
+export const NEW_SHARED: SharedBucket = { ...OPEN_BUCKET, triedUntil: 0, by: [] }
+
+/** Longer than most calls; a second try of one that hangs does no harm. */
+const TRY_MS = 30_000
+/** So many are remembered. */
+const DRAWERS_MAX = 8
+/** By more than this no clock is ahead of another's. */
+const SKEW_MS_MAX = MINUTE
+
+export function drawTokens(given: SharedBucket, policy: Bucket | null, request: DrawRequest): Drawn {
+  const { now, by } = request
+  const bucket = withoutLostTry(believable(given, now), now)
+  const allows = hostAllows(bucket.closed, now)
+  if (allows === 'none' && bucket.closed !== null)
+    return bucket.closed.triedBy === null
+      ? { is: 'empty', nextAt: bucket.closed.closedUntil }
+      : { is: 'tried', until: bucket.triedUntil }
+  const { tokens, windows } = at(bucket, policy, now)
+  const spent = windows.findLast(({ left }) => left <= 0)
+  if (spent !== undefined) return { is: 'empty', nextAt: spent.resetAt }
+  const isTry = allows === 'one'
+  const most = Math.min(isTry ? 1 : Math.max(1, request.wanted), ...windows.map(({ left }) => left))
+  const from: Instant[] = []
+  for (let n = 0; n < most; n += 1) {
+    // Whose clock is behind that of the one who drew last waits until the record's own time.
+    const since = Math.max(now, tokens?.at ?? now)
+    const inMs =
+      tokens === null || policy === null ? 0 : waitMs(n + 1 - tokens.count, MINUTE / policy.perMinute)
+    if (since + inMs > now + request.aheadMs) {
+      if (n === 0) return { is: 'empty', nextAt: since + inMs - request.aheadMs }
+      break
+    }
+    from.push(since + inMs)
+  }
+  const count = from.length
+  return {
+    is: 'drawn',
+    from,
+    isTry,
+    bucket: {
+      tokens: tokens === null ? null : take(tokens, count),
+      windows: windows.map((window) => ({ ...window, left: window.left - count })),
+      closed: isTry ? stepHost(bucket.closed, { type: 'tried', by: request.tryBy }) : bucket.closed,
+      triedUntil: isTry ? now + TRY_MS : bucket.triedUntil,
+      by: [by, ...bucket.by.filter((other) => other !== by)].slice(0, DRAWERS_MAX),
+    },
+  }
+}
+
+/** From 0, for whoever has not drawn for long, to 1 for who drew last: those who had some leave the next to the others. */
+export function shyness({ by }: SharedBucket, who: string): number {
+  const place = by.indexOf(who)
+  return place < 0 ? 0 : 1 - place / DRAWERS_MAX
+}
+
+/** Calls that were made without asking. */
+export function chargeTokens(
+  bucket: SharedBucket,
+  policy: Bucket | null,
+  now: Instant,
+  count: number,
+): SharedBucket {
+  if (count === 0) return bucket
+  const { tokens, windows } = at(believable(bucket, now), policy, now)
+  return {
+    ...bucket,
+    tokens: tokens === null ? null : take(tokens, count),
+    windows: windows.map((window) => ({ ...window, left: window.left - count })),
+  }
+}
+
+/** One call was answered, or nobody answered it; `by` names the try where it was one. */
+export function tellShared(bucket: SharedBucket, policy: Bucket | null, answer: BucketAnswer): SharedBucket {
+  return { ...bucket, ...tellBucket(bucket, policy, answer) }
+}
+
+/** Whether anybody has to draw at all: where no document says how many, only while the other side's own limits are known. */
+export function isLimiting(bucket: SharedBucket, policy: Bucket | null, now: Instant): boolean {
+  return policy !== null || bucket.closed !== null || bucket.windows.some(({ resetAt }) => now < resetAt)
+}
+
+/** How many one draw may take: what flows in a second, or a part of the burst. So nobody has it all, and a crash costs little. */
+export function drawMax(policy: Bucket | null): number {
+  if (policy === null) return DRAW_UNRULED
+  return Math.max(1, Math.ceil(policy.perMinute / 60), Math.ceil(policy.burst / BURST_SHARE))
+}
+
+const BURST_SHARE = 8
+const DRAW_UNRULED = 16
+/** Fractions do not add up exactly: what is a whole token but for this is one. */
+const EPSILON = 1e-6
+
+function waitMs(missing: number, perTokenMs: number): number {
+  return missing <= EPSILON ? 0 : Math.ceil((missing - EPSILON) * perTokenMs)
+}
+
+function withoutLostTry(bucket: SharedBucket, now: Instant): SharedBucket {
+  const { closed } = bucket
+  if (closed === null || closed.triedBy === null || now < bucket.triedUntil) return bucket
+  return { ...bucket, closed: { ...closed, triedBy: null } }
+}
+
+/** What a clock that was ahead wrote down stops nobody for ever; what was drawn by it cannot be used before its time either. */
+function believable(bucket: SharedBucket, now: Instant): SharedBucket {
+  const { tokens, closed } = bucket
+  return {
+    ...bucket,
+    tokens:
+      tokens === null || tokens.at <= now + SKEW_MS_MAX
+        ? tokens
+        : { count: Math.min(0, tokens.count), at: now },
+    windows: bucket.windows.filter(({ resetAt }) => resetAt <= now + DAY + SKEW_MS_MAX),
+    // No refusal closes a bucket for longer, jitter and all.
+    closed: closed === null || closed.closedUntil <= now + 2 * DAY ? closed : null,
+    triedUntil: Math.min(bucket.triedUntil, now + TRY_MS),
+  }
+}
+
+/** Whole tokens, for people. */
+export function sharedLeft(bucket: SharedBucket, policy: Bucket, now: Instant): number {
+  const { tokens } = at(bucket, policy, now)
+  return tokens === null ? 0 : whole(tokens)
+}

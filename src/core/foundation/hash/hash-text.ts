@@ -1,0 +1,7 @@
+// The SHA-256 of a text, as ids and documents carry it.
+
+import { hash } from 'node:crypto'
+
+export function hashText(text: string | Uint8Array): string {
+  return `sha256:${hash('sha256', text, 'hex')}`
+}

@@ -1,0 +1,1 @@
+export { hashText } from './hash-text.ts'

@@ -1,0 +1,3 @@
+export { closest, editDistance } from './closest.ts'
+export { joinKey } from './composite-key.ts'
+export { endOfPrefix } from './prefix-range.ts'

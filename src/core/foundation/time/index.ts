@@ -1,0 +1,2 @@
+export { isCalendarDate, parseInstant } from './instant.ts'
+export { DAY, HOUR, type Instant, MINUTE, SECOND } from './time-units.ts'

@@ -1,0 +1,207 @@
+// core/ingest/bus-message/bus-message.ts — from a message of the bus to an event: what it is called, or why it cannot be read (docs/spec/bus.md).
+//
+// Invariants: whatever a message holds becomes an event; one that cannot be read is kept as its bytes were. No problem quotes a
+// message: problems are listed for people who may not see what was sent.
+
+import { MESSAGE_SUBJECT_HEADER, type SourceDocument } from '../../definitions/documents/index.ts'
+import { parseSubject } from '../../events/subject/index.ts'
+import { describeError, ExpressionError } from '../../expression/index.ts'
+import { hashText } from '../../foundation/hash/index.ts'
+import { isStorable, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+import type { Body } from '../request-body/index.ts'
+import { readBody, readEncoding, readMediaType } from '../request-body/index.ts'
+import type { EventNames, Source } from '../source/index.ts'
+
+export interface Message {
+  readonly subject: string
+  /** As its publisher named it; null: not at all. */
+  readonly id: string | null
+  /** Its own in the bus. */
+  readonly place: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** When the bus took it. */
+  readonly at: Instant
+}
+
+export type Header = Readonly<Record<string, string>>
+
+interface Told {
+  readonly names: EventNames
+  readonly header: Header
+  readonly body: Body
+  readonly payloadHash: string
+}
+
+export interface MessageVerdict extends Told {
+  /** Why nothing can be made of it, whatever is defined: its event is a dead letter from the start. */
+  readonly problem: string | null
+  /** Headers that say the same of its event. */
+  readonly marks: Header
+}
+
+/** Says of an event that it could not be read, by a word of the list of errors; senders cannot say it. */
+export const UNREAD_HEADER = 'millrace-unread'
+/** How the body of such an event is kept: `base64`, `head`, or both. */
+export const BODY_HEADER = 'millrace-body'
+
+const ID_HEADER = 'nats-msg-id'
+const HEADERS_LENGTH_MAX = 65_536
+/** Of a message that is larger than a body may be. */
+const HEAD_BYTES = 65_536
+
+export function readMessage(source: Source, tenant: string, message: Message): MessageVerdict {
+  const { document } = source
+  const { header, isCut } = headerOf(message)
+  const payloadHash = hashText(message.body)
+  const read = isCut ? TOO_MANY_HEADERS : readPayload(document.limits, header, message.body)
+  const named = read.ok ? nameOf(source, tenant, header, read.body, payloadHash, usualKeyOf(message)) : read
+  if (read.ok && named.ok) {
+    const names = { ...named.names, occurredAt: named.names.occurredAt ?? message.at }
+    return { names, header, body: read.body, payloadHash, problem: null, marks: {} }
+  }
+  const { code, detail } = named as Unread
+  const kept = read.ok ? { body: read.body, how: null } : keepUnread(message.body, document.limits.bodyBytes)
+  return {
+    names: {
+      subject: isSubject(message.subject) ? message.subject : `unread.${document.name}`,
+      objectType: null,
+      objectId: null,
+      occurredAt: message.at,
+      // Published again as it should have been, it is another one: its own key is free for that.
+      dedupKey: `unread:${usualKeyOf(message)}:${payloadHash}`,
+    },
+    header,
+    body: kept.body,
+    payloadHash,
+    problem: detail,
+    marks: { [UNREAD_HEADER]: code, ...(kept.how === null ? {} : { [BODY_HEADER]: kept.how }) },
+  }
+}
+
+/** Whether an event could not be read when it came. */
+export function isUnread(header: JsonValue): boolean {
+  return typeof header === 'object' && header !== null && Object.hasOwn(header, UNREAD_HEADER)
+}
+
+export interface Unread {
+  readonly ok: false
+  readonly code: string
+  readonly detail: string
+}
+
+const TOO_MANY_HEADERS: Unread = {
+  ok: false,
+  code: 'headers_too_large',
+  detail: `the headers have more than ${HEADERS_LENGTH_MAX} characters`,
+}
+
+export function readPayload(
+  { bodyBytes, depth }: SourceDocument['limits'],
+  header: Header,
+  bytes: Uint8Array,
+): { readonly ok: true; readonly body: Body } | Unread {
+  if (bytes.byteLength > bodyBytes) {
+    const detail = `the message has ${bytes.byteLength} bytes, and the source’s \`limits.body\` is ${bodyBytes}; its head is kept`
+    return { ok: false, code: 'body_too_large', detail }
+  }
+  const coding = readEncoding(header['content-encoding'])
+  if (!coding.ok || coding.encoding !== null)
+    return { ok: false, code: 'wrong_type', detail: 'the message is compressed: publish it as it is' }
+  const media = readMediaType(header['content-type'])
+  return media.ok ? readBody(media, bytes, depth) : { ok: false, code: 'wrong_type', detail: media.detail }
+}
+
+export function nameOf(
+  source: Source,
+  tenant: string,
+  header: Header,
+  { payload }: Body,
+  payloadHash: string,
+  usualKey: string,
+): { readonly ok: true; readonly names: EventNames } | Unread {
+  try {
+    const named = source.name({ header, payload, tenant, payloadHash, usualKey })
+    return named.ok ? named : { ok: false, code: 'unnamed_event', detail: named.problem }
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error
+    return { ok: false, code: 'unnamed_event', detail: describeError(error) }
+  }
+}
+
+/** The bytes of a body as they were kept. */
+export function bytesOf(header: Readonly<Record<string, unknown>>, text: string): Uint8Array {
+  return Buffer.from(text, String(header[BODY_HEADER] ?? '').includes('base64') ? 'base64' : 'utf8')
+}
+
+/** The message's own names come last: nobody else says what it was called. */
+function headerOf(message: Message): { readonly header: Header; readonly isCut: boolean } {
+  const named = new Map<string, string>()
+  let length = 0
+  let isCut = false
+  for (const [name, value] of Object.entries(message.headers)) {
+    length += name.length + value.length
+    if (length > HEADERS_LENGTH_MAX) isCut = true
+    else named.set(name.toLowerCase(), value)
+  }
+  named.set(MESSAGE_SUBJECT_HEADER, message.subject)
+  if (message.id === null) named.delete(ID_HEADER)
+  else named.set(ID_HEADER, message.id)
+  // Made of entries, `__proto__` is a header like any other.
+  return { header: Object.fromEntries(named), isCut }
+}
+
+/**
+ * Two that were published under one id are one; without an id, each place of the bus is another. Streams know nothing of each
+ * other's ids, so the subject belongs to it.
+ */
+function usualKeyOf({ id, subject, place }: Message): string {
+  return keyOfId(subject, id) ?? `at:${place}`
+}
+
+function keyOfId(subject: string, id: string | null): string | null {
+  return id !== null && id !== '' && isStorable(id + subject) ? `id:${subject} ${id}` : null
+}
+
+/** The usual key of a message by what its event kept of it; null: its publisher did not name it. */
+export function keptKeyOf(header: Header): string | null {
+  return keyOfId(header[MESSAGE_SUBJECT_HEADER] ?? '', header[ID_HEADER] ?? null)
+}
+
+function isSubject(text: string): boolean {
+  return parseSubject(text).ok && isStorable(text)
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function keepUnread(
+  bytes: Uint8Array,
+  bytesMax: number,
+): { readonly body: Body; readonly how: string | null } {
+  const isHead = bytes.byteLength > bytesMax
+  const kept = isHead ? bytes.subarray(0, Math.min(bytesMax, HEAD_BYTES)) : bytes
+  const text = isHead ? decodeHead(kept) : decode(kept)
+  const raw = text ?? Buffer.from(kept).toString('base64')
+  const how = [...(isHead ? ['head'] : []), ...(text === null ? ['base64'] : [])].join(', ')
+  return { body: { payload: raw, data: stringifyJson(raw), raw }, how: how === '' ? null : how }
+}
+
+/** null: no store keeps it as a text. */
+function decode(bytes: Uint8Array): string | null {
+  try {
+    const text = decoder.decode(bytes)
+    return isStorable(text) ? text : null
+  } catch {
+    return null
+  }
+}
+
+/** A character may be cut in two at the end. */
+function decodeHead(bytes: Uint8Array): string | null {
+  for (let left = 0; left < 4 && left <= bytes.byteLength; left += 1) {
+    const text = decode(bytes.subarray(0, bytes.byteLength - left))
+    if (text !== null) return text
+  }
+  return null
+}

@@ -1,0 +1,16 @@
+// What the durable consumer of a source is called.
+
+import type { NatsDocument } from '../../definitions/documents/index.ts'
+
+/**
+ * A tenant's name has no `_`, so that no two sources of any two tenants have one name; systems with a prefix of their own have
+ * durables of their own.
+ */
+export function durableOf(
+  prefix: string,
+  tenant: string,
+  source: string,
+  { durable }: Pick<NatsDocument, 'durable'>,
+): string {
+  return durable ?? `${prefix.replaceAll('_', '__').replaceAll('.', '-')}_${tenant}_${source}`
+}

@@ -1,0 +1,105 @@
+// When a schedule's slots are: a cron expression of five fields in a time zone, as instants. croner does the calendar; it is
+// given an instant every time and never asked for the time of this machine.
+//
+// Invariants: the slots of a schedule are one growing sequence, whatever instant one looks from. Where clocks are changed,
+// a schedule of one minute and one hour comes once a day: at the end of the gap in spring, at the first of the two hours in
+// autumn. Any other follows the hours as they pass.
+
+import { Cron } from 'croner'
+import type { Instant } from '../../foundation/time/index.ts'
+
+export interface Slots {
+  /** The first one after `at`. */
+  next(at: Instant): Instant | null
+  /** Those after `after` up to `now`, the newest `max` of them, oldest first; `isCapped`: there were more. */
+  due(
+    after: Instant,
+    now: Instant,
+    max: number,
+  ): { readonly slots: readonly Instant[]; readonly isCapped: boolean }
+}
+
+export interface CronProblem {
+  readonly field: 'cron' | 'zone'
+  /** What to do about it. */
+  readonly message: string
+}
+
+export type CronResult =
+  | { readonly ok: true; readonly slots: Slots }
+  | { readonly ok: false; readonly problem: CronProblem }
+
+const FIELDS = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const
+const TEXT_LENGTH_MAX = 256
+/** `?` would stand for the time at which it is read. */
+const FIELD = /^[0-9A-Za-z*,/#-]+$/
+const ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/
+/** Every date that exists comes within forty years of it. */
+const LOOKED_FROM = Date.UTC(2024, 0, 1)
+const SECOND_MS = 1_000
+
+export function compileCron(cron: string, zone: string): CronResult {
+  if (!isZone(zone)) {
+    return refuse('zone', 'it is not a time zone; write a name of the IANA list, such as `Europe/Berlin`')
+  }
+  const fields = cron.trim().split(/\s+/)
+  if (fields.length !== FIELDS.length || cron.length > TEXT_LENGTH_MAX) {
+    return refuse('cron', 'write five fields: minute, hour, day of the month, month, day of the week')
+  }
+  for (const [index, field] of fields.entries()) {
+    const alone = FIELDS.map((_, at) => (at === index ? field : '*')).join(' ')
+    if (!FIELD.test(field) || open(alone, zone) === null) {
+      return refuse('cron', `\`${field}\` is not possible as the ${FIELDS[index]}`)
+    }
+  }
+  const opened = open(fields.join(' '), zone)
+  if (opened === null) return refuse('cron', 'it cannot be read as a cron expression')
+  const slots = slotsOf(opened)
+  if (slots.next(LOOKED_FROM) === null) {
+    return refuse('cron', 'no date fits it; look at the day and the month')
+  }
+  return { ok: true, slots }
+}
+
+function refuse(field: CronProblem['field'], message: string): CronResult {
+  return { ok: false, problem: { field, message } }
+}
+
+function isZone(zone: string): boolean {
+  if (!ZONE.test(zone)) return false
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function open(pattern: string, zone: string): Cron | null {
+  try {
+    return new Cron(pattern, { timezone: zone, mode: '5-part', paused: true })
+  } catch {
+    return null
+  }
+}
+
+function slotsOf(cron: Cron): Slots {
+  const next = (at: Instant) => cron.nextRun(new Date(at))?.getTime() ?? null
+  return {
+    next,
+    due(after, now, max) {
+      const slots: Instant[] = []
+      for (let slot = next(after); slot !== null && slot <= now; slot = next(slot)) {
+        if (slots.length === max) return { slots: newest(cron, now, max), isCapped: true }
+        slots.push(slot)
+      }
+      return { slots, isCapped: false }
+    },
+  }
+}
+
+/** croner leaves out the second that it looks from. */
+function newest(cron: Cron, now: Instant, max: number): readonly Instant[] {
+  const slots = cron.previousRuns(max, new Date(now + SECOND_MS)).map((slot) => slot.getTime())
+  return slots.reverse()
+}

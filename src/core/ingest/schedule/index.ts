@@ -1,0 +1,10 @@
+export { type CronProblem, type CronResult, compileCron, type Slots } from './cron.ts'
+export {
+  decideSchedule,
+  LATE_MS,
+  type MissedPolicy,
+  type ScheduleDecision,
+  type ScheduleRecord,
+  type ScheduleStep,
+  SLOTS_MAX,
+} from './decide-slot.ts'

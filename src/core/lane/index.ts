@@ -1,5 +1,0 @@
-export type { DebouncePolicy, DebounceQuestion, DebounceStep } from './debounce.ts'
-export { decideDebounce, gathers } from './debounce.ts'
-export type { RouteLane } from './lane.ts'
-export { compileLane, isStale, keepsPlace } from './lane.ts'
-export { compareVersions } from './version.ts'

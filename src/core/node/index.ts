@@ -1,1 +1,0 @@
-export { ALL_ROLES, parseRoles, ROLES, type Role, roleOfConsumer } from './role.ts'

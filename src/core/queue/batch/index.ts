@@ -1,0 +1,2 @@
+export { batchKey, batchScope, type MemberInBatch, splitBatch } from './batch.ts'
+export { type BatchRules, compileBatch, type MemberOutcome } from './batch-outcomes.ts'

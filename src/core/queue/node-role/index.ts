@@ -1,0 +1,1 @@
+export { ALL_ROLES, parseRoles, ROLES, type Role, roleOfConsumer } from './node-role.ts'

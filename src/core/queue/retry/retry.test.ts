@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { RetryPolicy } from '../../definitions/documents/index.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../foundation/time/index.ts'
+import { nextDelay, RETRY_PROFILES } from './index.ts'
+
+const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+const policy: fc.Arbitrary<RetryPolicy> = fc
+  .array(fc.integer({ min: 0, max: 7 * DAY }), { maxLength: 20 })
+  .map((delaysMs) => ({ profile: null, attempts: delaysMs.length + 1, delaysMs }))
+
+describe('profiles', () => {
+  test.each(Object.values(RETRY_PROFILES))(
+    '[T1] $profile has a delay between any two attempts',
+    (profile) => {
+      expect(profile.delaysMs).toHaveLength(profile.attempts - 1)
+    },
+  )
+
+  test('[T7] the table of the specification is the table of the code', () => {
+    const units: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR }
+    const text = readFileSync(new URL('../../../../docs/spec/retries.md', import.meta.url), 'utf8')
+    const rows = [...text.matchAll(/^\| *`(\w+)` *\| *(\d+) *\| *(.+?) *\|$/gm)].map((row) => ({
+      profile: row[1],
+      attempts: Number(row[2]),
+      delaysMs: row[3]!.split(', ').map((delay) => Number(delay.slice(0, -1)) * units[delay.slice(-1)]!),
+    }))
+    expect(rows).toEqual(Object.values(RETRY_PROFILES))
+    expect(Object.keys(RETRY_PROFILES)).toEqual(rows.map((row) => row.profile))
+  })
+})
+
+describe('nextDelay', () => {
+  test.each([
+    [1, 0, 54_000],
+    [1, 0.5, 60_000],
+    [5, 0.5, 900_000],
+  ])('[T3] STANDARD after attempt %i with jitter %d waits %i ms', (attempt, chance, expected) => {
+    expect(nextDelay(RETRY_PROFILES.STANDARD, attempt, chance)).toBe(expected)
+  })
+
+  test('[T2] the last attempt has no next, whatever is asked for', () => {
+    fc.assert(
+      fc.property(policy, fc.nat(5), jitter, fc.nat(DAY), (one, beyond, chance, asked) => {
+        expect(nextDelay(one, one.attempts + beyond, chance, asked)).toBeNull()
+      }),
+    )
+  })
+
+  test('[T3] a delay stays within 10 % of the plan', () => {
+    fc.assert(
+      fc.property(policy, fc.nat(19), jitter, (one, index, chance) => {
+        const planned = one.delaysMs[index]
+        if (planned === undefined) return
+        const delay = nextDelay(one, index + 1, chance)!
+        expect(Number.isInteger(delay)).toBe(true)
+        expect(Math.abs(delay - planned)).toBeLessThanOrEqual(planned * 0.1 + 0.5)
+      }),
+    )
+  })
+
+  test('[T4] [T5] what the other side asks for lengthens the wait up to a day, and never shortens it', () => {
+    fc.assert(
+      fc.property(policy, fc.nat(19), jitter, fc.nat(3 * DAY), (one, index, chance, asked) => {
+        const without = nextDelay(one, index + 1, chance)
+        const delay = nextDelay(one, index + 1, chance, asked)
+        if (without === null || delay === null) return
+        expect(delay).toBeGreaterThanOrEqual(without)
+        expect(delay).toBeGreaterThanOrEqual(Math.min(asked, DAY))
+        expect(delay).toBeLessThanOrEqual(Math.max(without, Math.round(DAY * 1.1)))
+      }),
+    )
+  })
+
+  test.each([-1, Number.NaN, 0, null, undefined])('[T4] %s asks for nothing', (asked) => {
+    expect(nextDelay(RETRY_PROFILES.STEP, 1, 0.5, asked)).toBe(1_000)
+  })
+
+  test('[T6] the same arguments give the same delay', () => {
+    fc.assert(
+      fc.property(policy, fc.nat(19), jitter, (one, index, chance) => {
+        expect(nextDelay(one, index + 1, chance)).toBe(nextDelay(one, index + 1, chance))
+      }),
+    )
+  })
+})

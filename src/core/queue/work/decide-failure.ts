@@ -1,0 +1,109 @@
+// What becomes of a work item whose action failed.
+//
+// Invariants: W1 config, validation, auth and poison are never retried by themselves. W2 calls started never exceed the
+// profile's attempts. W3 a closed bucket and somebody else's key use up waits, not attempts. W4 nothing is tried after
+// `expiresAt`. W5 an item whose effect may be there never dies: it is parked for a person, unless repeating is
+// harmless.
+
+import type { RetryPolicy } from '../../definitions/documents/index.ts'
+import type { DeadLetterReason } from '../../failures/dead-letter/index.ts'
+import type { FailureClass } from '../../failures/failure/index.ts'
+import { DAY, type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
+import { nextDelay, stretch } from '../retry/index.ts'
+import type { Counters, WorkState } from './work.ts'
+
+export interface FailureQuestion {
+  readonly class: FailureClass
+  readonly effect: 'none' | 'maybe'
+  /** Repeating the call is harmless, so that doubt needs nobody. */
+  readonly idempotent: boolean
+  /** The vendor remembers the key, so that a repeat is safe for a while. */
+  readonly canRepeat: boolean
+  /** How long to wait before asking the vendor whether the effect is there; null: it cannot be asked. */
+  readonly probeAfterMs: number | null
+  /** Including the one that failed. */
+  readonly counters: Counters
+  readonly policy: RetryPolicy
+  readonly retryAfterMs: number | null
+  /** In [0, 1). */
+  readonly jitter: number
+  readonly now: Instant
+  readonly expiresAt: Instant
+}
+
+export type FailureStep =
+  | { readonly step: 'again'; readonly delayMs: number; readonly counters: Counters }
+  | { readonly step: 'dead'; readonly reason: DeadLetterReason }
+  | { readonly step: 'park' }
+
+/** A closed bucket that does not say when it opens. */
+const BUCKET_CLOSED_MS = 1 * MINUTE
+/** A wait uses no attempt: one of nothing would be a loop without a brake. */
+const BUCKET_CLOSED_MS_MIN = 1 * SECOND
+/** Whoever asks for years must not end an item by it: it looks again tomorrow, as the bucket itself does. */
+const BUCKET_CLOSED_MS_MAX = 1 * DAY
+
+export function decideFailure(question: FailureQuestion): FailureStep {
+  const { counters, now, expiresAt } = question
+  const doubt = question.effect === 'maybe' && !question.idempotent
+  switch (question.class) {
+    case 'auth':
+    case 'config':
+    case 'validation':
+      // Refused now; but an earlier call which this one repeated may have had its effect.
+      return doubt ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
+    case 'poison':
+      return doubt ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
+    case 'rate_limited': {
+      // The call was refused before anything was done: it is a wait, and gives its attempt back.
+      const askedMs = Math.min(question.retryAfterMs ?? BUCKET_CLOSED_MS, BUCKET_CLOSED_MS_MAX)
+      const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
+      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      return {
+        step: 'again',
+        delayMs,
+        counters: { ...counters, attempts: counters.attempts - 1, waits: counters.waits + 1 },
+      }
+    }
+    case 'transient':
+    case 'unknown': {
+      if (question.effect === 'maybe' && question.probeAfterMs !== null) {
+        // Asking is no call: it needs no attempt, only time.
+        const late = now + question.probeAfterMs >= expiresAt
+        if (!late) return { step: 'again', delayMs: question.probeAfterMs, counters }
+        return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      }
+      if (doubt && !question.canRepeat) return { step: 'park' }
+      const delayMs = nextDelay(question.policy, counters.attempts, question.jitter, question.retryAfterMs)
+      if (delayMs === null) return doubt ? { step: 'park' } : { step: 'dead', reason: 'cap_reached' }
+      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      return { step: 'again', delayMs, counters }
+    }
+  }
+}
+
+/** After this many losses beyond the first a job is poison: it takes its node down with it. */
+export const LOSSES_MAX = 3
+
+/** What is left to do for an item that may not start another call, given what the ledger says of its effect. */
+export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): FailureStep {
+  return inDoubt ? { step: 'park' } : { step: 'dead', reason }
+}
+
+/** Which states may follow which (ready after ready: a person makes it due at once); a settled item moves only by a person's hand or by late evidence. */
+export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
+  absent: ['ready', 'leased', 'waiting'],
+  waiting: ['ready', 'cancelled', 'skipped'],
+  // Dead at once: an event that is quarantined at the door.
+  ready: ['leased', 'ready', 'cancelled', 'skipped', 'dead'],
+  leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
+  // To waiting: its lane went on without it.
+  parked: ['done', 'ready', 'waiting', 'cancelled'],
+  dead: [],
+  done: [],
+  skipped: [],
+  // Its batch tells it what became of it.
+  merged: ['done', 'ready', 'skipped', 'parked', 'dead', 'cancelled', 'merged'],
+  // Of several effects in doubt it names the next.
+  cancelled: ['cancelled'],
+}

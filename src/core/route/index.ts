@@ -1,5 +1,0 @@
-export type { Elements } from './elements.ts'
-export type { Chosen } from './fan-out.ts'
-export { chooseRoutes } from './fan-out.ts'
-export type { Route, Vars } from './route.ts'
-export { callScope, compileRoute, itemScope, routeScope } from './route.ts'

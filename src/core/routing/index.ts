@@ -1,0 +1,5 @@
+export type { Elements } from './each-element.ts'
+export type { Chosen } from './fan-out.ts'
+export { chooseRoutes } from './fan-out.ts'
+export type { Route, Vars } from './route.ts'
+export { callScope, compileRoute, itemScope, routeScope } from './route.ts'

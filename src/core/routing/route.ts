@@ -1,0 +1,156 @@
+// A route, compiled: who it listens to, whether it wants an event, under which key, and what it does.
+
+import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definitions/documents/index.ts'
+import { type Action, compileAction, must, OWN_KEY_PREFIX } from '../effects/action/index.ts'
+import type { Envelope } from '../events/event/index.ts'
+import {
+  compileCondition,
+  compileExpression,
+  ExpressionError,
+  type Keyed,
+  type Scope,
+} from '../expression/index.ts'
+import { isNumeral, isStorable, type JsonValue } from '../foundation/json/index.ts'
+import { type BatchRules, batchScope, compileBatch } from '../queue/batch/index.ts'
+import { compileLane, type RouteLane } from '../queue/lane/index.ts'
+import { compileElements, type Elements } from './each-element.ts'
+
+export interface Route {
+  readonly document: RouteDocument
+  readonly hash: string
+  /** What the document declares, unless somebody said otherwise while it is in force. */
+  readonly status: DefinitionStatus
+  /** `route:<name>`, or `workflow:<name>` of a part of a workflow. */
+  readonly consumer: string
+  /**
+   * Parts of a workflow run as routes of their own: `trigger`, for matching; `step`, for the action of a transition, an undo or
+   * a place. Then `hash` is the workflow's, and `part` says which (core/workflows/machine). `delivery`: of a subscription, whose
+   * hash it has. Left out: a route.
+   */
+  readonly of?:
+    | { readonly kind: 'trigger'; readonly workflow: string; readonly part: string }
+    | { readonly kind: 'step'; readonly workflow: string; readonly part: string }
+    | { readonly kind: 'delivery'; readonly subscription: string }
+  readonly action: Action
+  /** How long an item may be tried and wait, all in all. */
+  readonly expiresInMs: number
+  /** What its items are about, where there is one per element; null: one per event. */
+  readonly each: Elements | null
+  /** null: its items wait for none of their own. */
+  readonly lane: RouteLane | null
+  /** null: each of its items has a call of its own. */
+  readonly batch: BatchRules | null
+  /** Whether an item may run at its birth: nothing says that it waits, or for whom. */
+  readonly isImmediate: boolean
+  wants(scope: Scope): boolean
+  /** Of an item's own scope. Throws ExpressionError when the formula gives no key. */
+  keyOf(scope: Scope, element?: number | null): string
+}
+
+/** What differs between environments: addresses, names. Never secrets. */
+export type Vars = Readonly<Record<string, JsonValue>>
+
+/**
+ * What expressions of routes see. Of the event only what is known before it is stored: a condition must say the same
+ * when it is matched and when the item runs.
+ */
+export function routeScope(event: Envelope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
+  return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
+}
+
+/**
+ * What expressions of one item see: what its route sees of the event, and the element that it is about. This is the one place
+ * that says so, for whoever runs it, asks about it or tries it out. Throws ExpressionError where the event has no such element.
+ */
+export function itemScope({ each }: Pick<Route, 'each'>, scope: Scope, element: number | null): Scope {
+  return each === null || element === null ? scope : { ...scope, [each.as]: each.at(scope, element) }
+}
+
+/** What its action's templates see: of one item that shares its call, a batch of its own stands for the one it will be in. */
+export function callScope(route: Pick<Route, 'batch' | 'each'>, scope: Scope, key: string): Scope {
+  if (route.batch === null) return { ...scope, key }
+  return batchScope([{ key, scope }], key, route.each?.as ?? null)
+}
+
+function envelopeOf(event: Envelope): Envelope {
+  return {
+    id: event.id,
+    tenant: event.tenant,
+    source: event.source,
+    subject: event.subject,
+    objectType: event.objectType,
+    objectId: event.objectId,
+    occurredAt: event.occurredAt,
+    correlationId: event.correlationId,
+    causationId: event.causationId,
+    traceId: event.traceId,
+    dedupKey: event.dedupKey,
+    payloadHash: event.payloadHash,
+  }
+}
+
+/** Without a key, `hmac` in it cannot be evaluated. */
+export function compileRoute(document: RouteDocument, keyed: Keyed = {}): Route {
+  const condition =
+    document.where === null ? null : must(compileCondition(document.where as string, keyed)).condition
+  const key = document.key === null ? null : must(compileExpression(document.key, keyed)).expression
+  const span = document.retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
+  return {
+    document,
+    hash: hashDocument(document),
+    status: document.status,
+    consumer: `route:${document.name}`,
+    action: compileAction(document.do, keyed),
+    expiresInMs: document.maxWaitMs + Math.ceil(span * 1.2),
+    each: document.each === undefined ? null : compileElements(document.each, keyed),
+    lane: compileLane(document, keyed),
+    batch: document.batch === undefined ? null : compileBatch(document.batch, keyed),
+    isImmediate: isImmediate(document),
+    wants: (scope) => condition === null || condition.test(scope),
+    keyOf(scope, element = null) {
+      if (key !== null) return keyText(key.evaluate(scope))
+      const whole = `${document.name}:${(scope.event as Envelope).id}`
+      return element === null ? whole : `${whole}:${element}`
+    },
+  }
+}
+
+function isImmediate({ order, concurrency, debounce, drain, rateLimit, batch }: RouteDocument): boolean {
+  return [order, concurrency, debounce, drain, rateLimit, batch].every((policy) => policy === undefined)
+}
+
+const KEY_LENGTH_MAX = 1_024
+
+function keyText(value: JsonValue): string {
+  if (value === null) throw new ExpressionError('type', 'the key is null', 'key', 'null')
+  if (typeof value === 'object' && !isNumeral(value)) {
+    const valueType = Array.isArray(value) ? 'list' : 'map'
+    throw new ExpressionError('type', 'the key is not a text or a number', 'key', valueType)
+  }
+  // One word for many events: all but the first would be taken for repetitions.
+  if (typeof value === 'boolean') {
+    throw new ExpressionError('type', 'the key is not a text or a number', 'key', 'bool')
+  }
+  const text = String(value)
+  if (text === '') throw new ExpressionError('type', 'the key is empty', 'key', 'string')
+  if (text.startsWith(OWN_KEY_PREFIX)) {
+    throw new ExpressionError(
+      'type',
+      `the key begins with ${OWN_KEY_PREFIX}, as only the engine's own do`,
+      'key',
+      'string',
+    )
+  }
+  if (text.length > KEY_LENGTH_MAX) {
+    throw new ExpressionError(
+      'bounds',
+      `the key is longer than ${KEY_LENGTH_MAX} characters`,
+      'key',
+      'string',
+    )
+  }
+  if (!isStorable(text)) {
+    throw new ExpressionError('type', 'the key holds a character that no store keeps', 'key', 'string')
+  }
+  return text
+}

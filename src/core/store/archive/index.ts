@@ -1,0 +1,4 @@
+export { ARCHIVE_TABLES, type ArchiveRows, type ArchiveTable, COUNTER_NAMES } from './archive-rows.ts'
+export { decideMove, type MoveVerdict, type TargetState } from './move-check.ts'
+export { inPages, PAGE_LIMITS, type PageLimits } from './row-pages.ts'
+export { type Digest, type DigestMaker, isSameDigest, makeDigest } from './table-digest.ts'

@@ -1,0 +1,20 @@
+export {
+  applyWrite,
+  type CorrelationRow,
+  type RecordRow,
+  type WriteTables,
+  type Writing,
+} from './apply-write.ts'
+export type { Gatherer, GatherOptions } from './group-commit.ts'
+export { makeGatherer } from './group-commit.ts'
+export {
+  EMPTY_LANE,
+  enterLane,
+  type LaneCounts,
+  type LaneStep,
+  leaveLane,
+  stopWaiting,
+} from './lane-positions.ts'
+export type { LaneItem, LaneRows, LaneState } from './lane-rows.ts'
+export { attemptsText, bearWork, type Moment } from './row-writes.ts'
+export type { RecordKind, Write } from './write.ts'

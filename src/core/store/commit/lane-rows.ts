@@ -1,0 +1,173 @@
+// Items that come into their lane, come back or leave it, over rows that a store lets us see and put. Who gets a place is decided
+// in lane-positions.ts.
+
+import { assert } from '../../foundation/errors/index.ts'
+import type { TenantId, WorkId } from '../../foundation/ids/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+import type { Counters, NewWork, Note, SettledState, WorkRow } from '../../queue/work/index.ts'
+import {
+  chooseWork,
+  EMPTY_LANE,
+  enterLane,
+  type LaneCounts,
+  leaveLane,
+  promoteWork,
+  stopWaiting,
+} from './lane-positions.ts'
+import { againWork, type Moment, settleWork } from './row-writes.ts'
+
+/** What steps in lanes need to know of an item. */
+export type LaneItem = Pick<
+  WorkRow,
+  'id' | 'consumer' | 'lane' | 'state' | 'dueAt' | 'hasPlace' | 'isFrozen' | 'into' | 'expiresAt'
+>
+
+export interface LaneState extends LaneCounts {
+  readonly tenant: TenantId
+  readonly consumer: string
+  readonly key: string
+  readonly version: string | null
+  readonly updatedAt: Instant
+}
+
+/** The tenant's rows as the commit under way has left them. */
+export interface LaneRows<Item extends LaneItem> {
+  findItem(id: WorkId): Item | undefined
+  putItem(item: Item): void
+  findLane(consumer: string, key: string): LaneState | undefined
+  putLane(lane: LaneState): void
+  /** By birth, and then by id. */
+  findEldestWaiting(consumer: string, key: string): Item | undefined
+}
+
+type Progress = { readonly work: WorkId; readonly counters: Counters; readonly note: Note }
+type Place = 'keep' | { readonly to: WorkId }
+
+/** Whoever is in a lane, or comes into it. */
+type Member = { readonly consumer: string; readonly lane: string }
+type Laned<Item> = Item & { readonly lane: string }
+
+function isLaned<Item extends LaneItem>(item: Item): item is Laned<Item> {
+  return item.lane !== null
+}
+
+function laneOf<Item extends LaneItem>(rows: LaneRows<Item>, moment: Moment, member: Member): LaneState {
+  const { consumer, lane } = member
+  const { tenant, now } = moment
+  return (
+    rows.findLane(consumer, lane) ?? {
+      ...EMPTY_LANE,
+      ...{ tenant, consumer, key: lane, version: null, updatedAt: now },
+    }
+  )
+}
+
+function putLane<Item extends LaneItem>(
+  rows: LaneRows<Item>,
+  moment: Moment,
+  member: Member,
+  changes: Partial<LaneCounts & { version: string }>,
+): void {
+  rows.putLane({ ...laneOf(rows, moment, member), ...changes, updatedAt: moment.now })
+}
+
+function promoteEldest<Item extends LaneItem>(rows: LaneRows<Item>, { now }: Moment, member: Member): void {
+  const eldest = rows.findEldestWaiting(member.consumer, member.lane)
+  assert(eldest, `nobody waits in the lane ${member.lane} of ${member.consumer}`)
+  rows.putItem(promoteWork(now, eldest))
+}
+
+/** A new item comes in. `place`: what it is born with; call `finish` once its row is there. */
+export function comeIn<Item extends LaneItem>(
+  rows: LaneRows<Item>,
+  moment: Moment,
+  { consumer, lane }: NewWork,
+  inPlaceOf: WorkId | undefined,
+): { readonly place: 'none' | 'has' | 'waits'; finish(): void } {
+  if (lane === undefined) return { place: 'none', finish: () => {} }
+  const member = { consumer, lane: lane.key }
+  const before = inPlaceOf === undefined ? undefined : rows.findItem(inPlaceOf)
+  const takesOver = before?.hasPlace === true && before.lane === lane.key && before.consumer === consumer
+  if (takesOver) rows.putItem({ ...before, hasPlace: false })
+  const step = enterLane(laneOf(rows, moment, member), lane.width, takesOver)
+  putLane(rows, moment, member, step.counts)
+  return {
+    place: step.hasPlace ? 'has' : 'waits',
+    finish: () => {
+      if (step.promotes) promoteEldest(rows, moment, member)
+    },
+  }
+}
+
+/** `work.settle`: the item, and what becomes of its place. */
+export function settleItem<Item extends LaneItem>(
+  rows: LaneRows<Item>,
+  moment: Moment,
+  write: Progress & {
+    readonly to: SettledState
+    readonly place?: Place
+    readonly laneVersion?: string
+    readonly into?: WorkId
+  },
+): void {
+  const item = rows.findItem(write.work)
+  if (item === undefined) return
+  const keeps = write.place === 'keep' && item.hasPlace
+  rows.putItem({ ...settleWork(moment, item, write), hasPlace: keeps })
+  if (!isLaned(item)) return
+  goOut(rows, moment, item, write.place)
+  if (write.laneVersion !== undefined) putLane(rows, moment, item, { version: write.laneVersion })
+}
+
+/** `lane.leave`. */
+export function leaveItem<Item extends LaneItem>(rows: LaneRows<Item>, moment: Moment, id: WorkId): void {
+  const item = rows.findItem(id)
+  if (!item?.hasPlace || !isLaned(item)) return
+  rows.putItem({ ...item, hasPlace: false })
+  goOut(rows, moment, item, undefined)
+}
+
+/** What leaving does to the lane; the item is as it was before. */
+function goOut<Item extends LaneItem>(
+  rows: LaneRows<Item>,
+  moment: Moment,
+  item: Laned<Item>,
+  place: Place | undefined,
+): void {
+  const lane = laneOf(rows, moment, item)
+  if (item.state === 'waiting') putLane(rows, moment, item, stopWaiting(lane))
+  if (!item.hasPlace || place === 'keep') return
+  const next = place === undefined ? undefined : rows.findItem(place.to)
+  if (next?.state === 'waiting' && next.lane === item.lane && next.consumer === item.consumer) {
+    putLane(rows, moment, item, stopWaiting(lane))
+    rows.putItem(chooseWork(moment.now, next))
+    return
+  }
+  const step = leaveLane(lane)
+  putLane(rows, moment, item, step.counts)
+  if (step.promotes) promoteEldest(rows, moment, item)
+}
+
+/** `work.again`: an item of a lane that has no place comes in anew, unless it waits for one already. */
+export function againItem<Item extends LaneItem>(
+  rows: LaneRows<Item>,
+  moment: Moment,
+  write: Progress & { readonly delayMs: number; readonly expiresInMs?: number },
+): void {
+  const item = rows.findItem(write.work)
+  if (item === undefined) return
+  const again = againWork(moment, item, write)
+  if (!isLaned(item) || item.hasPlace) {
+    rows.putItem(again)
+    return
+  }
+  if (item.state === 'waiting') {
+    rows.putItem({ ...again, state: 'waiting' })
+    return
+  }
+  const lane = laneOf(rows, moment, item)
+  const step = enterLane(lane, lane.width, false)
+  putLane(rows, moment, item, step.counts)
+  rows.putItem(step.hasPlace ? { ...again, hasPlace: true } : { ...again, state: 'waiting' })
+  if (step.promotes) promoteEldest(rows, moment, item)
+}

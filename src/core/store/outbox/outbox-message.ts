@@ -1,0 +1,67 @@
+// A row of the outbox as the message that the bus gets.
+
+import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
+import { isSealed, redact, sealedProblem } from '../../events/sensitive/index.ts'
+import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
+import { eventSubject } from './bus-subjects.ts'
+import type { NewOutboxRow, OutboxRow } from './outbox.ts'
+import type { TokenTold } from './token-messages.ts'
+
+export interface OutboxMessage {
+  readonly id: string
+  readonly subject: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty: what the subject held is gone. */
+  readonly body: string
+}
+
+export function tellEvent({
+  id,
+  tenant,
+  subject,
+}: Pick<EventSummary, 'id' | 'tenant' | 'subject'>): NewOutboxRow {
+  return { id, subject: eventSubject(tenant, subject), about: 'event', event: id, body: null }
+}
+
+/** null: the event that it tells of is gone. */
+export function messageOf(
+  row: OutboxRow,
+  event: StoredEvent | undefined,
+  prefix: string,
+): OutboxMessage | null {
+  const { id, tenant, about, body } = row
+  const to = { id, subject: `${prefix}.${row.subject}` }
+  if (about === 'event') {
+    if (event === undefined) return null
+    const headers = {
+      'millrace-tenant': headerText(tenant),
+      'millrace-subject': headerText(event.subject),
+      'millrace-correlation': headerText(event.correlationId),
+    }
+    return { ...to, headers, body: showEvent(event) }
+  }
+  const headers = { 'millrace-tenant': headerText(tenant) }
+  if (body === null) return { ...to, headers, body: '' }
+  const told = JSON.parse(body) as TokenTold
+  return {
+    ...to,
+    headers,
+    body: JSON.stringify({ ...told, since: told.since ?? new Date(row.createdAt).toISOString() }),
+  }
+}
+
+/** The envelope as the API lists it, with its payload; what is sensitive is hidden. */
+function showEvent(event: StoredEvent): string {
+  const { data, sensitive } = event
+  const join = (about: object, json: string) =>
+    `${JSON.stringify({ ...showEnvelope(event), ...about }).slice(0, -1)},"data":${json}}`
+  if (isSealed(data)) return join({ sensitive, unreadable: sealedProblem(data) }, 'null')
+  if (sensitive.length === 0) return join({}, data)
+  return join({ sensitive }, stringifyJson(redact(parseJson(data), sensitive)))
+}
+
+/** A header is one line. */
+function headerText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  return text.replace(/[\u0000-\u001f\u007f]/g, (mark) => encodeURIComponent(mark))
+}

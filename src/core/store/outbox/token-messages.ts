@@ -1,0 +1,80 @@
+// What a change of an instance tells of its tokens: those that came into a place, and those that left one.
+//
+// Invariant: what was told last of each subject says where the tokens of active instances are. An instance that ended has none.
+
+import type { TenantId } from '../../foundation/ids/index.ts'
+import { DAY, type Instant } from '../../foundation/time/index.ts'
+import type { Instance } from '../../workflows/instance/index.ts'
+import { tokenId, tokenSubject } from './bus-subjects.ts'
+import type { NewOutboxRow } from './outbox.ts'
+
+export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
+
+/** The bus keeps what it was told of a token for so long: what tells that one left goes by itself then. */
+export const TOKENS_KEPT_MS = 30 * DAY
+/** So those that stay are told anew long before. */
+export const TOKENS_TOLD_EVERY_MS = 7 * DAY
+
+/** What is told of a token that came. `since` is added when it is told, unless it is there: only the store knows when it was. */
+export interface TokenTold {
+  readonly tenant: TenantId
+  readonly workflow: string
+  readonly instance: string
+  readonly place: string
+  readonly token: string
+  readonly since?: string
+}
+
+/** `before`: null for an instance that is new. */
+export function tellTokens(tenant: TenantId, before: Marked | null, after: Marked): readonly NewOutboxRow[] {
+  const were = before === null ? new Map() : tokensOf(tenant, before)
+  const are = tokensOf(tenant, after)
+  const told: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
+  for (const subject of were.keys()) if (!are.has(subject)) told.push({ subject, body: null })
+  for (const [subject, token] of are) {
+    if (!were.has(subject)) told.push({ subject, body: JSON.stringify(token) })
+  }
+  return told.map((row, index) => ({
+    ...row,
+    id: `${after.id}.${after.revision}.${index}`,
+    about: 'token',
+    event: null,
+  }))
+}
+
+/** All that an instance has, for a bus that may not know. `round` is another one each time they are told anew. */
+export function retellTokens(
+  tenant: TenantId,
+  instance: Marked & { readonly updatedAt: Instant },
+  round: string,
+): readonly NewOutboxRow[] {
+  const since = new Date(instance.updatedAt).toISOString()
+  return [...tokensOf(tenant, instance)].map(([subject, token], index) => ({
+    id: `${instance.id}.${instance.revision}.${round}.${index}`,
+    subject,
+    about: 'token',
+    event: null,
+    body: JSON.stringify({ ...token, since } satisfies TokenTold),
+  }))
+}
+
+function tokensOf(
+  tenant: TenantId,
+  { id, workflow, state, marking }: Marked,
+): ReadonlyMap<string, TokenTold> {
+  const tokens = new Map<string, TokenTold>()
+  if (state !== 'active') return tokens
+  for (const place of Object.keys(marking).sort()) {
+    for (let number = 1; number <= (marking[place] as number); number += 1) {
+      const token = tokenId(id, number)
+      tokens.set(tokenSubject(tenant, workflow, place, token), {
+        tenant,
+        workflow,
+        instance: id,
+        place,
+        token,
+      })
+    }
+  }
+  return tokens
+}

@@ -1,0 +1,17 @@
+export { ledgerKeepMsOf, ledgerNeeds, sumOf } from './ledger-retention.ts'
+export {
+  CLOSED_LETTERS,
+  FINAL_WORK,
+  type KeepTimes,
+  keeperOf,
+  keepMsOf,
+  longestKeepMs,
+  OPEN_ENTRIES,
+  OPEN_ORPHANS,
+  type Pruned,
+  type PruneRequest,
+  pruneEnd,
+  pruneRunsEnd,
+  shortestKeepMs,
+  youngestEntry,
+} from './retention.ts'

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../foundation/time/index.ts'
+import { ledgerKeepMsOf, ledgerNeeds, sumOf } from './index.ts'
+
+const route = { retry: { profile: null, attempts: 3, delaysMs: [MINUTE, 4 * MINUTE] }, maxWaitMs: 12 * HOUR }
+
+test('[KY9] what can come again is a sum', () => {
+  expect(ledgerNeeds(route, 30 * DAY).map(({ name, ms }) => [name, ms])).toEqual([
+    ['replays', 30 * DAY],
+    ['look-back', 7 * DAY],
+    ['retries', 6 * MINUTE],
+    ['maxWait', 12 * HOUR],
+    ['overlap', DAY],
+  ])
+})
+
+test('[KY10] without a word the ledger remembers for the sum, and for 90 days at least', () => {
+  expect(ledgerKeepMsOf(route, 30 * DAY)).toBe(90 * DAY)
+  const long = 365 * DAY
+  expect(ledgerKeepMsOf(route, long)).toBe(sumOf(ledgerNeeds(route, long)))
+  expect(ledgerKeepMsOf(route, long)).toBeGreaterThan(long)
+  expect(ledgerKeepMsOf({ ...route, ledgerKeepMs: 40 * DAY }, long)).toBe(40 * DAY)
+})

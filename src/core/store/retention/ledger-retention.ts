@@ -1,0 +1,45 @@
+// How long the ledger must remember a route's effects: until none of its events can come again by itself. Arithmetic that
+// `check` shows and that the default follows.
+
+import type { RouteDocument } from '../../definitions/documents/index.ts'
+import { DAY } from '../../foundation/time/index.ts'
+
+/** Where a route says nothing, and the need is less. */
+const LEDGER_KEEP_MS = 90 * DAY
+/** How far back a comparison with the other side may look. */
+const LOOK_BACK_MS = 7 * DAY
+/** Clocks, walks of the deletion, a weekend's patience. */
+const OVERLAP_MS = DAY
+
+export interface LedgerNeed {
+  readonly name: string
+  readonly ms: number
+}
+
+/** `horizonMs`: how long events of its sources are kept, which is how long they can be replayed. */
+export function ledgerNeeds(
+  route: Pick<RouteDocument, 'retry' | 'maxWaitMs'>,
+  horizonMs: number,
+): readonly LedgerNeed[] {
+  // As long as jitter may stretch it.
+  const retriesMs = Math.ceil(route.retry.delaysMs.reduce((sum, delay) => sum + delay, 0) * 1.2)
+  return [
+    { name: 'replays', ms: horizonMs },
+    { name: 'look-back', ms: LOOK_BACK_MS },
+    { name: 'retries', ms: retriesMs },
+    { name: 'maxWait', ms: route.maxWaitMs },
+    { name: 'overlap', ms: OVERLAP_MS },
+  ]
+}
+
+export function sumOf(needs: readonly LedgerNeed[]): number {
+  return needs.reduce((sum, { ms }) => sum + ms, 0)
+}
+
+/** What a route says, or else for as long as its events may come again, and at least 90 days. */
+export function ledgerKeepMsOf(
+  route: Pick<RouteDocument, 'retry' | 'maxWaitMs' | 'ledgerKeepMs'>,
+  horizonMs: number,
+): number {
+  return route.ledgerKeepMs ?? Math.max(LEDGER_KEEP_MS, sumOf(ledgerNeeds(route, horizonMs)))
+}

@@ -1,2 +1,0 @@
-export { isCalendarDate, parseInstant } from './instant.ts'
-export { DAY, HOUR, type Instant, MINUTE, SECOND } from './units.ts'

@@ -1,0 +1,93 @@
+// core/webhooks/subscription/endpoint-concurrency-limit.ts — how many deliveries may be on their way to one endpoint, on one node.
+// It begins small, doubles with what arrives, and falls to one with a pause when the endpoint cannot do more. Then one is tried;
+// it says how to go on. So an endpoint that is down costs one call per pause, and nobody else anything.
+//
+// Invariants: SB20 its size is at least 1 and at most its limit. SB21 while it pauses nothing begins. SB22 a call that began
+// before the pause neither ends nor doubles it: a hundred that end together are one piece of news.
+
+import { unreachable } from '../../foundation/errors/index.ts'
+import { type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
+import { stretch } from '../../queue/retry/index.ts'
+import { type EndpointSign, RETRY_AFTER_MS_MAX } from './classify-response.ts'
+
+export interface Window {
+  /** How many may be on their way when it does not pause. */
+  readonly size: number
+  /** What it may grow to. */
+  readonly limit: number
+  /** null: the endpoint took what it got last. */
+  readonly pause: {
+    readonly since: Instant
+    /** Nothing begins before this; what begins then tries it. */
+    readonly until: Instant
+    /** How often in a row it has paused. */
+    readonly count: number
+  } | null
+}
+
+export type WindowInput =
+  | {
+      /** A call has ended. */
+      readonly type: 'ended'
+      readonly startedAt: Instant
+      readonly at: Instant
+      readonly sign: EndpointSign
+      readonly retryAfterMs: number | null
+      /** In [0, 1). */
+      readonly jitter: number
+    }
+  /** The subscription has changed. */
+  | { readonly type: 'limit'; readonly limit: number | null }
+
+const WINDOW_START = 4
+const WINDOW_MAX = 64
+const PAUSE_MS_MIN = SECOND
+const PAUSE_MS_MAX = MINUTE
+
+/** `limit`: of `concurrency`; null: as many as the endpoint turns out to bear. */
+export function newWindow(limit: number | null): Window {
+  const most = Math.max(1, limit ?? WINDOW_MAX)
+  return { size: Math.min(WINDOW_START, most), limit: most, pause: null }
+}
+
+export function stepWindow(window: Window, input: WindowInput): Window {
+  switch (input.type) {
+    case 'limit': {
+      const limit = Math.max(1, input.limit ?? WINDOW_MAX)
+      return { ...window, limit, size: Math.min(window.size, limit) }
+    }
+    case 'ended':
+      return input.sign === 'overloaded' ? close(window, input) : open(window, input)
+    default:
+      return unreachable(input)
+  }
+}
+
+type Ended = Extract<WindowInput, { type: 'ended' }>
+
+function open(window: Window, { startedAt, sign }: Ended): Window {
+  const { size, limit, pause } = window
+  // Of a call that began before, it says nothing of now.
+  if (pause !== null && startedAt < pause.until) return window
+  const grown = sign === 'well' ? Math.min(limit, size * 2) : size
+  return grown === size && pause === null ? window : { size: grown, limit, pause: null }
+}
+
+function close(window: Window, { startedAt, at, retryAfterMs, jitter }: Ended): Window {
+  const { limit, pause } = window
+  const isNews = pause === null || startedAt >= pause.until
+  const count = isNews ? (pause?.count ?? 0) + 1 : (pause?.count ?? 1)
+  const ownMs = isNews ? Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(count - 1, 16)) : 0
+  const askedMs = Math.min(RETRY_AFTER_MS_MAX, Math.max(0, retryAfterMs ?? 0))
+  const until = at + Math.round(stretch(Math.max(ownMs, askedMs), jitter))
+  return {
+    size: 1,
+    limit,
+    pause: { since: isNews ? at : (pause?.since ?? at), until: Math.max(until, pause?.until ?? 0), count },
+  }
+}
+
+/** How many may be on their way at this moment; 0: it pauses, until `pause.until`. */
+export function windowAllows({ size, pause }: Window, now: Instant): number {
+  return pause !== null && now < pause.until ? 0 : size
+}

@@ -1,0 +1,132 @@
+// One row of the index by which events find their instance: who has the key now, who ever had it, and the updates that wait for
+// whoever comes. Create, update, learning and freeing a key all go over this row, guarded by its version.
+//
+// Invariants: CR1 a row names each instance and each waiting update once. CR2 a row that says nothing is not kept. CR3 what waits
+// keeps the order in which it came.
+
+import type { InstanceId, OrphanId, WorkId } from '../../foundation/ids/index.ts'
+import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
+
+/** An update that came before its instance, or behind one that did. */
+export interface Buffered {
+  readonly work: WorkId
+  readonly orphan: OrphanId
+  /** Other keys that its instance must have: their rows. Left out: none. */
+  readonly also?: readonly string[]
+}
+
+export interface Correlation {
+  /** Those that are active, by birth. */
+  readonly live: readonly InstanceId[]
+  /** The last that had the key, where the workflow wants it once and never again; null: that does not matter. */
+  readonly ever: InstanceId | null
+  /** In the order in which they came. */
+  readonly buffered: readonly Buffered[]
+}
+
+export const NO_CORRELATION: Correlation = { live: [], ever: null, buffered: [] }
+
+/** More instances of one key are a mistake in the definition, and a row that grows without end. */
+export const LIVE_MAX = 100
+/** More updates than this wait nowhere: they are orphans at once. */
+export const BUFFERED_MAX = 100
+
+/** null: there is no row. */
+export function readCorrelation(body: string | null): Correlation {
+  return body === null ? NO_CORRELATION : (parseJson(body) as unknown as Correlation)
+}
+
+/** null: there is nothing to keep. */
+export function writeCorrelation({ live, ever, buffered }: Correlation): string | null {
+  if (live.length === 0 && ever === null && buffered.length === 0) return null
+  return stringifyJson({
+    live,
+    ever,
+    buffered: buffered.map(({ work, orphan, also }) => ({
+      work,
+      orphan,
+      ...(also === undefined || also.length === 0 ? {} : { also }),
+    })),
+  })
+}
+
+/** `forEver`: the key stays known when it is free again. null: too many have it. */
+export function learnKey(row: Correlation, instance: InstanceId, forEver: boolean): Correlation | null {
+  const ever = forEver ? instance : row.ever
+  if (row.live.includes(instance)) return { ...row, ever }
+  if (row.live.length >= LIVE_MAX) return null
+  return { ...row, live: [...row.live, instance], ever }
+}
+
+export function freeKey(row: Correlation, instance: InstanceId): Correlation {
+  return { ...row, live: row.live.filter((one) => one !== instance) }
+}
+
+/** null: too many wait already. */
+export function bufferUpdate(row: Correlation, update: Buffered): Correlation | null {
+  if (row.buffered.length >= BUFFERED_MAX) return null
+  return { ...row, buffered: [...row.buffered.filter(({ work }) => work !== update.work), update] }
+}
+
+export function unbuffer(row: Correlation, works: readonly WorkId[]): Correlation {
+  return { ...row, buffered: row.buffered.filter(({ work }) => !works.includes(work)) }
+}
+
+/** Those whose turn it may be: the first one, and before it such as look for an instance with more keys. */
+export function nextBuffered({ buffered }: Correlation): readonly Buffered[] {
+  const first = buffered.findIndex(({ also }) => also === undefined)
+  return first === -1 ? buffered : buffered.slice(0, first + 1)
+}
+
+/** Those that `work` must let go first; one that is not among them comes behind all. */
+export function aheadOf({ buffered }: Correlation, work: WorkId): readonly Buffered[] {
+  const own = buffered.findIndex((one) => one.work === work)
+  const before = own === -1 ? buffered : buffered.slice(0, own)
+  // One that needs more keys may never find its instance: it holds nobody up.
+  return before.filter(({ also }) => also === undefined)
+}
+
+export interface TriggerQuestion {
+  readonly action: 'create' | 'update' | 'createOrUpdate'
+  readonly unique: 'live' | 'ever' | null
+  /** Of its keys, in the order written. */
+  readonly rows: readonly Correlation[]
+  /** Others came before it and wait. */
+  readonly isBehind: boolean
+}
+
+export type TriggerStep =
+  | { readonly do: 'create' }
+  /** One has the key, or had it. */
+  | { readonly do: 'exists'; readonly instance: InstanceId }
+  | { readonly do: 'update'; readonly instance: InstanceId }
+  /** Its instance is not there yet; or it is, and others that came before have their turn first. */
+  | { readonly do: 'wait'; readonly for: 'instance' | 'turn' }
+  | { readonly do: 'several'; readonly count: number }
+
+/** What an event means, given who has its keys. An update is for the one instance that has all of them. */
+export function decideTrigger({ action, unique, rows, isBehind }: TriggerQuestion): TriggerStep {
+  if (action !== 'create') {
+    const live = inAll(rows)
+    if (live.length > 1) return { do: 'several', count: live.length }
+    const [instance] = live
+    if (instance !== undefined) return isBehind ? { do: 'wait', for: 'turn' } : { do: 'update', instance }
+    if (action === 'update') return { do: 'wait', for: 'instance' }
+  }
+  const known = unique === null ? null : holderOf(rows, unique)
+  return known === null ? { do: 'create' } : { do: 'exists', instance: known }
+}
+
+function inAll(rows: readonly Correlation[]): readonly InstanceId[] {
+  const [first, ...others] = rows
+  if (first === undefined) return []
+  return first.live.filter((instance) => others.every(({ live }) => live.includes(instance)))
+}
+
+function holderOf(rows: readonly Correlation[], unique: 'live' | 'ever'): InstanceId | null {
+  for (const { live, ever } of rows) {
+    if (live[0] !== undefined) return live[0]
+    if (unique === 'ever' && ever !== null) return ever
+  }
+  return null
+}

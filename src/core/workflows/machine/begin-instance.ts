@@ -1,0 +1,110 @@
+// How an instance comes into being, and when it may move: with its lock, and with a place among those that run.
+
+import { placeText } from '../../foundation/json/index.ts'
+import type { Data, DataChange, Instance } from '../instance/index.ts'
+import { checkSchema, computeChanges, shown, tellLearned } from './assign.ts'
+import { announce, type Draft, openDraft } from './instance-draft.ts'
+import { refuse } from './machine-refusal.ts'
+import type { InstanceInput, StepEnv, Workflow } from './machine-types.ts'
+import { addTokens, enterPlace, putTokens } from './token-moves.ts'
+
+type Input<Type extends InstanceInput['type']> = Extract<InstanceInput, { readonly type: Type }>
+
+const NO_ADMISSION: Instance['admission'] = { lock: null, slot: null, waitsFor: null, ttl: null }
+const NO_DATA: Data = {}
+
+/** Throws ExpressionError and Refusal. */
+export function createInstance(workflow: Workflow, input: Input<'create'>, env: StepEnv): Draft {
+  const { document } = workflow
+  const { start, name, version } = document
+  const blank = { data: NO_DATA, metadata: input.metadata, correlations: input.keys }
+  const assigned = computeChanges(blank, input.assignments)
+  checkSchema({ workflow }, assigned.data)
+  const draft = openDraft(
+    workflow,
+    {
+      id: input.id,
+      workflow: name,
+      definition: workflow.hash,
+      version,
+      state: 'active',
+      attention: null,
+      revision: 0,
+      marking: {},
+      data: assigned.data,
+      metadata: assigned.metadata,
+      correlations: assigned.correlations,
+      firings: [],
+      done: [],
+      stays: [],
+      rollBack: null,
+      failure: null,
+      admission: NO_ADMISSION,
+      parent: input.parent,
+      next: { firing: 1, stay: 1, history: 1 },
+      eventId: env.eventId,
+      correlationId: input.correlationId,
+    },
+    env,
+  )
+  const changes: readonly DataChange[] = [
+    ...Object.entries(input.metadata).map(([key, after]) => ({ path: placeText(['metadata', key]), after })),
+    ...input.keys.map((key) => ({ path: placeText(['correlation', key.name]), after: key.value })),
+    ...assigned.changes,
+  ]
+  draft.history.push({
+    type: 'created',
+    put: [start],
+    version,
+    state: 'active',
+    eventId: env.eventId,
+    ...(changes.length === 0 ? {} : { changes: shown(draft, changes) }),
+    ...(input.actor === undefined ? {} : { actor: input.actor }),
+  })
+  announce(draft, 'created')
+  tellLearned(draft, assigned)
+  if (document.lock !== undefined) waitFor(draft, 'lock')
+  else if (document.maxConcurrent !== undefined) waitFor(draft, 'slot')
+  if (draft.now.admission.waitsFor === null) putTokens(draft, [start])
+  else addTokens(draft, start, 1)
+  return draft
+}
+
+function waitFor(draft: Draft, what: 'lock' | 'slot'): void {
+  const { workflow, now, env } = draft
+  const { lock, maxConcurrent, name } = workflow.document
+  const id = env.newWork()
+  const lane =
+    what === 'lock'
+      ? { key: `lock/${lock?.name ?? name}/${workflow.lockOf(draft.scope)}`, width: 1 }
+      : { key: 'slot', width: maxConcurrent ?? 1 }
+  now.admission = { ...now.admission, [what]: id, waitsFor: what }
+  draft.effects.push({ type: 'work', id, kind: 'admit', step: what, part: null, delayMs: 0, lane })
+}
+
+export function admitInstance(draft: Draft, { to, work }: Input<'admitted'>) {
+  const { now, workflow, env } = draft
+  if (now.admission.waitsFor !== to) refuse('gone', `the instance does not wait for its ${to}`)
+  now.admission = { ...now.admission, [to]: work, waitsFor: null }
+  draft.history.push({ type: 'admitted', name: to, workId: work })
+  const { lock, maxConcurrent } = workflow.document
+  if (to === 'lock' && lock !== undefined) {
+    const ttl = env.newWork()
+    now.admission = { ...now.admission, ttl }
+    draft.effects.push({
+      type: 'work',
+      id: ttl,
+      kind: 'timer',
+      step: 'ttl',
+      part: null,
+      delayMs: lock.ttlMs,
+      lane: null,
+    })
+  }
+  if (to === 'lock' && maxConcurrent !== undefined) return waitFor(draft, 'slot')
+  // Not always the start: a migration may have called it otherwise meanwhile.
+  for (const place of Object.keys(now.marking)) {
+    announce(draft, `entered.${place}`, { place })
+    enterPlace(draft, place)
+  }
+}

@@ -1,0 +1,35 @@
+export { compileWorkflow } from './compile-workflow.ts'
+export { decodeHistory, decodeInstance, encodeHistory, encodeInstance } from './encode-instance.ts'
+export { type Explained, explainTransitions } from './explain-transition.ts'
+export type {
+  Assignment,
+  InstanceEffect,
+  InstanceInput,
+  MigrationPlan,
+  Refused,
+  Rule,
+  StepEnv,
+  StepInstance,
+  Stepped,
+  Transition,
+  Trigger,
+  Workflow,
+} from './machine-types.ts'
+export { planMigration } from './migrate-instance.ts'
+export {
+  diffData,
+  type PastEntry,
+  type PastInstance,
+  rebuildInstance,
+  type Until,
+} from './rebuild-instance.ts'
+export { stepInstance } from './step-instance.ts'
+export {
+  correlationKey,
+  lockConsumer,
+  parseStepName,
+  partName,
+  type StepType,
+  stepName,
+} from './workflow-names.ts'
+export { instanceScope, stepScope } from './workflow-scope.ts'

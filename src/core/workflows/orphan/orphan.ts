@@ -1,0 +1,40 @@
+// An orphan: an event that a workflow wants for one of its instances, and that found none, or more than one. It is kept where
+// people see it until somebody says where it belongs.
+
+import type { EventId, InstanceId, OrphanId, TenantId, WorkId } from '../../foundation/ids/index.ts'
+import type { Instant } from '../../foundation/time/index.ts'
+
+/** `waiting`: its instance may still come. `open`: nobody came in time, or it fits several. */
+export const ORPHAN_STATES = ['waiting', 'open', 'correlated', 'discarded'] as const
+export type OrphanState = (typeof ORPHAN_STATES)[number]
+
+export const ORPHAN_REASONS = ['nobody', 'several'] as const
+export type OrphanReason = (typeof ORPHAN_REASONS)[number]
+
+export interface NewOrphan {
+  readonly id: OrphanId
+  readonly version: number
+  readonly state: OrphanState
+  readonly reason: OrphanReason
+  readonly workflow: string
+  /** The id of the trigger. */
+  readonly trigger: string
+  readonly eventId: EventId
+  /** The trigger's item. */
+  readonly workId: WorkId
+  /** `name=value` of its keys, for people. */
+  readonly keys: string
+  /** Of one that waits, counted by the store from now; null: it stays. */
+  readonly expiresInMs: number | null
+  /** Where it went. */
+  readonly instance: InstanceId | null
+  readonly by: string | null
+  readonly note: string | null
+}
+
+export interface Orphan extends Omit<NewOrphan, 'expiresInMs'> {
+  readonly tenant: TenantId
+  readonly expiresAt: Instant | null
+  readonly createdAt: Instant
+  readonly updatedAt: Instant
+}
