@@ -6,10 +6,10 @@ import type { Clock } from '../src/ports/clock.ts'
 import type { FunctionContext } from '../src/ports/code.ts'
 import type { HttpClient } from '../src/ports/http-client.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { Rule } from './book.ts'
 import type { Data, StoreKind } from './data.ts'
 import type { Profile } from './faults.ts'
 import type { SimVault } from './node.ts'
+import type { Rule } from './run-observations.ts'
 
 export interface Bug {
   readonly name: string

@@ -13,8 +13,8 @@ import { makeMachineClock } from './clock.ts'
 import type { Outcome } from './data.ts'
 import type { Life } from './node.ts'
 import type { Outside } from './outside.ts'
-import { drawMessage } from './people.ts'
 import type { Rng } from './random.ts'
+import { drawMessage } from './senders-and-operator.ts'
 
 export interface BusWorld {
   readonly isMirrored: boolean

@@ -6,9 +6,9 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { Instance } from '../src/core/workflows/instance/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import { type CaseModel, tell } from './check-workflows.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 
 /** Why an item of a trigger may have been skipped. */
 const SKIPPED: ReadonlySet<string> = new Set(['EXISTS', 'LOCK_HELD'])

@@ -14,7 +14,6 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import { fingerprintOf } from '../src/core/secrets/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Accounts, TokenRequest } from './accounts.ts'
-import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import {
   ACCOUNTS,
@@ -27,6 +26,7 @@ import {
 } from './connections.ts'
 import type { Data, Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import type { Secrets } from './vault.ts'
 import type { Send } from './vendor.ts'
 

@@ -18,14 +18,14 @@ import {
 } from '../src/core/webhooks/subscription/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import { verify } from '../src/sdk/client/webhook.ts'
-import type { Book, Rule } from './book.ts'
+import { isCopy } from './check-dead-letters.ts'
 import type { LaneChecks } from './check-lanes.ts'
-import { isCopy } from './check-letters.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import type { HookCall } from './endpoints.ts'
 import { HOOK_ATTEMPTS, hooksBeside, hookWants, OTHER_DOCUMENTS, OTHER_TENANT } from './hooks.ts'
 import { type Life, short } from './node.ts'
+import type { Book, Rule } from './run-observations.ts'
 import type { Secrets } from './vault.ts'
 
 export interface DeliveryChecks {

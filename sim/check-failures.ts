@@ -5,9 +5,9 @@ import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/inde
 import { failureId } from '../src/core/failures/failure/index.ts'
 import { letterOf } from '../src/core/queue/work/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
-import { isCopy } from './check-letters.ts'
+import { isCopy } from './check-dead-letters.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 
 /** Of what is still there: retention takes failures with their events. */
 export function checkFailures(book: Book, dump: StoreDump): void {

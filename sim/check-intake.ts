@@ -7,9 +7,9 @@ import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
 import type { StoredEvent } from '../src/core/events/event/index.ts'
 import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/foundation/ids/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
-import { addTo, type Book } from './book.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
+import { addTo, type Book } from './run-observations.ts'
 import { dispatchOf, isEffectKey, parsePayload } from './scenario.ts'
 
 type Appended = Extract<Write, { w: 'event.append' }>['event']

@@ -7,9 +7,9 @@ import type { RouteDocument } from '../src/core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type WorkId } from '../src/core/foundation/ids/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, StoreDump } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import { parsePayload, routeOf } from './scenario.ts'
 
 export interface LaneChecks {

@@ -9,11 +9,11 @@ import {
   type PruneRequest,
 } from '../src/core/store/retention/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
-import { isCopy } from './check-letters.ts'
+import { isCopy } from './check-dead-letters.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Prunable } from './data.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import { SOURCES } from './scenario.ts'
 import { TWIN } from './twin-tenant.ts'
 

@@ -3,9 +3,9 @@
 import type { Role } from '../src/core/queue/node-role/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import { CLOCKWORK } from './scenario.ts'
 
 export interface RoleChecks {

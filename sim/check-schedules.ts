@@ -4,9 +4,9 @@
 import { MINUTE } from '../src/core/foundation/time/index.ts'
 import { compileCron } from '../src/core/ingest/schedule/index.ts'
 import type { Commit } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
+import type { Book } from './run-observations.ts'
 import { CLOCKWORK } from './scenario.ts'
 
 export interface ScheduleChecks {

@@ -2,11 +2,11 @@
 
 import { DEFAULT_TENANT, type WorkId } from '../src/core/foundation/ids/index.ts'
 import { isUntried } from '../src/core/queue/work/index.ts'
-import { addTo, type Book, type Reserve } from './book.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
+import { addTo, type Book, type Reserve } from './run-observations.ts'
 import { attemptsOf, isEffectKey, keyOfSent, variantOf } from './scenario.ts'
 import type { Answer, Effect, Send, Vendor } from './vendor.ts'
 

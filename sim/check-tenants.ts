@@ -3,8 +3,8 @@
 
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import type { Commit, StoreDump, TenantReads } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { Data } from './data.ts'
+import type { Book } from './run-observations.ts'
 
 const STRANGER = 'stranger' as TenantId
 

@@ -17,11 +17,11 @@ import {
 } from '../src/core/workflows/machine/index.ts'
 import type { NewOrphan } from '../src/core/workflows/orphan/index.ts'
 import type { Commit } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import { type HistoryWalk, isInputs, walkHistory } from './check-history.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import { keyOfSent } from './scenario.ts'
 import type { Effect } from './vendor.ts'
 

@@ -5,8 +5,8 @@ import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
-import type { Book, Counted } from './book.ts'
 import type { Data, Outcome } from './data.ts'
+import type { Book, Counted } from './run-observations.ts'
 import { parsePayload, routeOf } from './scenario.ts'
 
 /** By kind of record. */

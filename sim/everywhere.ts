@@ -2,10 +2,10 @@
 // the store applies an operation, the store fails, an answer is lost; the node dies before a call leaves, or after it
 // took effect.
 
-import type { Violation } from './book.ts'
 import type { StoreKind } from './data.ts'
 import { CALM, type ConnectionPlan, type Mishap, makeScript, type VendorFate } from './faults.ts'
-import type { Message } from './people.ts'
+import type { Violation } from './run-observations.ts'
+import type { Message } from './senders-and-operator.ts'
 import { type RunReport, simulate } from './world.ts'
 
 const order = { source: 'shop', order: 'o1', vat: 'vat-1', isForged: false } as const

@@ -1,9 +1,9 @@
 // How a planted bug is looked for: seed by seed, until a rule is broken; and how it is shown that the seed holds without it.
 
-import type { Rule, Violation } from './book.ts'
 import type { Bug } from './bug.ts'
 import type { StoreKind } from './data.ts'
 import { NO_PARTS, type Parts } from './parts.ts'
+import type { Rule, Violation } from './run-observations.ts'
 import { simulate } from './world.ts'
 
 const SEEDS_MAX = 40

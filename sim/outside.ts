@@ -1,12 +1,12 @@
 // What those outside see of the world, and how they are answered.
 
 import type { Role } from '../src/core/queue/node-role/index.ts'
-import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import type { Faults, Profile } from './faults.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
+import type { Book } from './run-observations.ts'
 import type { Vendor } from './vendor.ts'
 
 export interface Outside {

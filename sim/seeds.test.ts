@@ -2,9 +2,9 @@
 // `npm run sim -- --seed <n> --trace`, and keep it among the pinned ones.
 
 import { describe, expect, test } from 'vitest'
-import { COUNTED, type Counted, type Counts, makeCounts, type Rule } from './book.ts'
 import type { StoreKind } from './data.ts'
 import { NO_PARTS, type Parts } from './parts.ts'
+import { COUNTED, type Counted, type Counts, makeCounts, type Rule } from './run-observations.ts'
 import { type RunOptions, simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']

@@ -24,7 +24,6 @@ import { makeLocalVault } from './adapters/vault-local/index.ts'
 import { makeCheckThread } from './app/check-thread.ts'
 import { findPause, type Pause } from './app/data-owner.ts'
 import { watchWrites } from './app/failed-writes.ts'
-import { type Figures, noteFigures } from './app/figures.ts'
 import {
   applyFolder,
   type FolderDeps,
@@ -35,7 +34,8 @@ import {
 } from './app/folder.ts'
 import { runningBytesOf } from './app/heap-share.ts'
 import { checkFolder, makeFolder } from './app/make-folder.ts'
-import { type MoveOptions, type MoveReport, moveStore } from './app/move.ts'
+import { type Figures, noteFigures } from './app/metric-gauges.ts'
+import { type MoveOptions, type MoveReport, moveStore } from './app/move-store.ts'
 import { combineClients, makeOutbound, outboundPolicyOf } from './app/outbound.ts'
 import { noteQueueAges } from './app/queue-ages.ts'
 import { makeReadiness } from './app/readiness.ts'

@@ -13,7 +13,7 @@ import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-po
 import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
 import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
 import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
-import { moveStore } from '../src/app/move.ts'
+import { moveStore } from '../src/app/move-store.ts'
 import type { NodeId, TenantId } from '../src/core/foundation/ids/index.ts'
 import { ARCHIVE_TABLES, type ArchiveTable } from '../src/core/store/archive/index.ts'
 import { makeSealStore } from '../src/engine/commit/encrypted-store.ts'

@@ -6,11 +6,11 @@ import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { compileCron } from '../core/ingest/schedule/index.ts'
 import { checkAuth, checkProbeHost } from './auth.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
 import { closest, listed } from './suggest.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

@@ -2,8 +2,8 @@
 
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 const NOTHING_ALLOWED = makeOutboundPolicy([])
 

@@ -3,11 +3,11 @@
 import { compileSchema } from '../core/definitions/catalog/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkAuth } from './auth.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkBaseConnection } from './operations.ts'
 import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

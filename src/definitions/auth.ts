@@ -1,10 +1,10 @@
 // What `check` says about inline auth: one way in, a secret that may be named here, and nothing beside it that says the same.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkSecrets } from './secrets.ts'
 import { listed } from './suggest.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

@@ -13,11 +13,11 @@ import {
 } from './check-integration.ts'
 import { type CheckedSubscription, checkSubscription } from './check-subscription.ts'
 import { type CompileDeps, type Compiled, compileDefinitions } from './compile.ts'
+import { findHeavyPatterns } from './document-size.ts'
 import { compareFindings } from './finding.ts'
 import { readDocuments } from './read.ts'
 import type { DefinitionFile } from './source-text.ts'
 import type { Endpoint } from './subscriptions.ts'
-import { findHeavyPatterns } from './weigh.ts'
 
 /** What is known beside the files. */
 export interface KnownBeside

@@ -8,9 +8,9 @@ import type {
 } from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
 import type { CompileDeps, Definition } from './compile.ts'
+import { writeYaml } from './document-as-yaml.ts'
 import { RULES } from './finding.ts'
 import { USUAL_ENVIRONMENT } from './integrations.ts'
-import { writeYaml } from './show.ts'
 
 interface IntegrationDocuments {
   readonly Provider: ProviderDocument

@@ -18,8 +18,8 @@ import {
 } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { isSecretName, OWN_SECRETS, SECRET_NAME } from '../core/secrets/index.ts'
+import { ELEMENT_NAME, isReserved } from './expression-names.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
-import { ELEMENT_NAME, isReserved } from './roots.ts'
 
 export type StringMeaning = 'pick' | 'send' | 'name' | 'path'
 

@@ -4,9 +4,9 @@
 import { OWN_KEY_PREFIX } from '../core/effects/action/index.ts'
 import { type Formula, type FormulaRead, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { scopeOf } from './expression-names.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { changeOf, isChangingPart, isOperationPart, isTelling, isVersionPart, lifeOf } from './key-words.ts'
-import { scopeOf } from './roots.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

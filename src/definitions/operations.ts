@@ -8,6 +8,7 @@ import {
   type ProviderDocument,
 } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import type { Surroundings } from './document-context.ts'
 import { ABSOLUTE } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import {
@@ -23,7 +24,6 @@ import {
 import { missing } from './issues.ts'
 import { splitOperation } from './resolve-actions.ts'
 import { closest, listed } from './suggest.ts'
-import type { Surroundings } from './surroundings.ts'
 
 // --- Operations
 

@@ -6,11 +6,11 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkVendorAddress } from './addresses.ts'
 import { checkJsonSchema } from './agents.ts'
 import { reads } from './buffers.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkCredentialHeaders, type Fields, fieldsOf } from './integrations.ts'
 import { isIdempotentMethod } from './resolve-actions.ts'
 import { closest, listed } from './suggest.ts'
-import type { Surroundings } from './surroundings.ts'
 
 export function checkProvider(provider: Fields, around: Surroundings): readonly Remark[] {
   const operations = Object.entries(fieldsOf(provider.operations))

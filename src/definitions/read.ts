@@ -3,8 +3,8 @@
 
 import { type Document, isScalar, parseAllDocuments } from 'yaml'
 import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
+import { locate, startOf } from './field-positions.ts'
 import type { Finding, Remark } from './finding.ts'
-import { locate, startOf } from './places.ts'
 import {
   DEPTH_MAX,
   type DefinitionFile,

@@ -13,7 +13,7 @@ import {
 } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import { MINUTE, SECOND } from '../core/foundation/time/index.ts'
-import { USUAL_ELEMENT } from './roots.ts'
+import { USUAL_ELEMENT } from './expression-names.ts'
 import type { RouteInput } from './schema.ts'
 import type { CircuitInput, DrainInput, RateInput } from './schema-buffers.ts'
 

@@ -19,7 +19,7 @@ import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import { type KnownFunctions, resolveAction } from './resolve-actions.ts'
 import { type Profiles, resolveBuffers, resolveDrainInline, resolveRateInline } from './resolve-buffers.ts'
 import { resolveSecret } from './resolve-secrets.ts'
-import { resolveWaysIn } from './resolve-ways-in.ts'
+import { resolveWaysIn } from './resolve-sources.ts'
 import type { ProfileInput, RetryInput, RouteInput, SecretInput, SourceInput } from './schema.ts'
 
 const BODY_BYTES = 1024 * 1024

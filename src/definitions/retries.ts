@@ -1,9 +1,9 @@
 // What `check` says about retries, wherever they stand.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

@@ -1,8 +1,9 @@
-// What a route or a step of a workflow may do, as it is written. Made for the names in scope there (roots.ts).
+// What a route or a step of a workflow may do, as it is written. Made for the names in scope there (expression-names.ts).
 
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
+import { actionRoots, type RouteScope } from './expression-names.ts'
 import {
   authPlace,
   duration,
@@ -18,7 +19,6 @@ import {
   subjectSend,
   urlOrPath,
 } from './fields.ts'
-import { actionRoots, type RouteScope } from './roots.ts'
 
 /** What is sent as it is rendered then: a secret may stand in it. */
 const REQUEST = { secrets: true }

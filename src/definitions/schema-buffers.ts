@@ -3,8 +3,8 @@
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../core/foundation/time/index.ts'
+import { EVENT_ROOTS, itemRoots, type RouteScope } from './expression-names.ts'
 import { duration, elementName, formula, literal, oneOf, pick, reference } from './fields.ts'
-import { EVENT_ROOTS, itemRoots, type RouteScope } from './roots.ts'
 
 const count = (max: number) => z.number().int().min(1).max(max)
 

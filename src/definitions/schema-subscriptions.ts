@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { SIGNINGS } from '../core/definitions/documents/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { isReservedHeader } from '../core/webhooks/subscription/index.ts'
+import { EVENT_ROOTS } from './expression-names.ts'
 import {
   authPlace,
   condition,
@@ -20,7 +21,6 @@ import {
   secretPlace,
   sends,
 } from './fields.ts'
-import { EVENT_ROOTS } from './roots.ts'
 import { ratePolicy, retryInline } from './schema-buffers.ts'
 
 /** Of what is sent; where it is sent to does not depend on the event. */

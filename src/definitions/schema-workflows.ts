@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { FIRE_MODES, PLACE_TYPES } from '../core/definitions/documents/index.ts'
 import { DAY, SECOND } from '../core/foundation/time/index.ts'
+import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from './expression-names.ts'
 import {
   condition,
   documentName,
@@ -17,7 +18,6 @@ import {
   reference,
   target,
 } from './fields.ts'
-import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from './roots.ts'
 import { makeActionOf } from './schema-actions.ts'
 import { ratePolicy, retryInline } from './schema-buffers.ts'
 

@@ -12,6 +12,14 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import { DAY, SECOND } from '../core/foundation/time/index.ts'
 import { MAPPING_NAMES } from '../core/ingest/source/index.ts'
 import {
+  EVENT_ROOTS,
+  itemRoots,
+  PLAIN_SCOPE,
+  REQUEST_ROOTS,
+  type RouteScope,
+  scopeOf,
+} from './expression-names.ts'
+import {
   address,
   condition,
   constant,
@@ -30,14 +38,13 @@ import {
   subjectSend,
   username,
 } from './fields.ts'
-import { EVENT_ROOTS, itemRoots, PLAIN_SCOPE, REQUEST_ROOTS, type RouteScope, scopeOf } from './roots.ts'
 import { makeAction } from './schema-actions.ts'
 import { agentFields } from './schema-agents.ts'
 import { drainPolicy, makeBuffers, ratePolicy, retryInline } from './schema-buffers.ts'
 import { connectionFields, credentialFields } from './schema-connections.ts'
 import { providerFields } from './schema-providers.ts'
+import { waysIn } from './schema-sources.ts'
 import { subscriptionFields } from './schema-subscriptions.ts'
-import { waysIn } from './schema-ways-in.ts'
 import { workflowFields } from './schema-workflows.ts'
 
 const envelope = {

@@ -2,8 +2,8 @@
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { isSecretName, namedSecrets } from '../core/secrets/index.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

@@ -6,6 +6,7 @@ import { formatDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkAuth } from './auth.ts'
 import { checkGroups, reads } from './buffers.ts'
+import type { Surroundings } from './document-context.ts'
 import { type Finding, type Remark, RULES } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
 import type { ReadDocument } from './read.ts'
@@ -13,7 +14,6 @@ import { checkRetry } from './retries.ts'
 import { checkSecrets } from './secrets.ts'
 import { checkSensitiveSubscription } from './sensitive.ts'
 import { FINDINGS_MAX } from './source-text.ts'
-import type { Surroundings } from './surroundings.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 

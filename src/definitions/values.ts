@@ -12,8 +12,8 @@ import {
   type Scalar,
 } from 'yaml'
 import { type JsonValue, NUMERAL_BOUNDS, plainNumber, readNumeral } from '../core/foundation/json/index.ts'
+import { keyText, type Node, startOf } from './field-positions.ts'
 import type { FieldPath } from './finding.ts'
-import { keyText, type Node, startOf } from './places.ts'
 import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'
 
 const NODES_MAX = 50_000

@@ -2,12 +2,12 @@
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkCron } from './actions.ts'
+import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
 import { listed } from './suggest.ts'
-import type { Surroundings } from './surroundings.ts'
-import { checkInput, checkPermission } from './workflow-hands.ts'
 import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
+import { checkInput, checkPermission } from './workflow-operators.ts'
 import { checkKeysGiven } from './workflow-reads.ts'
 
 const SORTS = ['on', 'schedule', 'manual']

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { type Encoding, readEncoding } from '../core/ingest/request-body/index.ts'
+import { makeGatherer } from './body-chunks.ts'
 import { bodyTooLarge } from './body-limits.ts'
 import type { ByteBudget, Holding } from './byte-budget.ts'
 import { askForBody, isWaitingToSend } from './expect.ts'
-import { makeGatherer } from './gather.ts'
 import { type Inflater, makeInflater, OF_VERIFIED } from './inflate.ts'
 
 declare module 'fastify' {

@@ -15,9 +15,9 @@ import {
 } from '../definitions/index.ts'
 import { heldByApi } from '../engine/webhooks/index.ts'
 import type { HttpApi } from './api.ts'
+import { outboundJob, readSurroundings } from './check-context.ts'
 import { runHere } from './run-check.ts'
-import { outboundJob, readSurroundings } from './surroundings.ts'
-import { makeTurns } from './turns.ts'
+import { makeTurns } from './tenant-serializer.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 

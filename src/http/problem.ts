@@ -5,7 +5,7 @@
 
 import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import { StoreError } from '../ports/store.ts'
-import { describeFaults, type SchemaFault } from './faults.ts'
+import { describeFaults, type SchemaFault } from './request-faults.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { HttpApi } from './api.ts'
-import { describeFaults, FAULTS_SEEN_MAX, type SchemaFault } from './faults.ts'
+import { describeFaults, FAULTS_SEEN_MAX, type SchemaFault } from './request-faults.ts'
 import { makeHttpServer } from './server.ts'
 import { VALUES_MAX } from './validation.ts'
 

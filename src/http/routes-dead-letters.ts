@@ -11,7 +11,7 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import { listLetters } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import {
   deadLetterGroupsQuery,
   deadLettersQuery,

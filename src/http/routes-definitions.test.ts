@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeOutboundPolicy } from '../core/access/network/index.ts'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
-import { PATTERNS_MAX, patternSizeOf } from '../definitions/weigh.ts'
+import { PATTERNS_MAX, patternSizeOf } from '../definitions/document-size.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 
 let world: ReturnType<typeof makeDefinitionWorld>

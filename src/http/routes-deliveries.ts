@@ -16,7 +16,7 @@ import {
 import { tellSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import {
   fields,
   idParams,

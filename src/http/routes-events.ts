@@ -24,11 +24,11 @@ import {
   sendCloudEvent,
   showCloudEvent,
 } from './cloudevents.ts'
+import { readStories } from './job-timeline.ts'
 import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
 import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
 import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
-import { readStories } from './story.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
 const FOLLOW_UPS_MAX = 100

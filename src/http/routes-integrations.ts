@@ -16,8 +16,9 @@ import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { outboundJob, readSurroundings } from './check-context.ts'
 import { refuseFindings } from './field-findings.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import { checkFields } from './run-check.ts'
 import { fields, oneOf, type PageQuery, page, readInstant, reason, splitQuery, text } from './schemas.ts'
 import { answer, boolean, instant, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
@@ -31,7 +32,6 @@ import {
   showRun,
 } from './shapes-integrations.ts'
 import { seesTokens } from './shapes-webhooks.ts'
-import { outboundJob, readSurroundings } from './surroundings.ts'
 
 const tags = ['integrations']
 const nameParams = fields({ id: { type: 'string', minLength: 1, maxLength: 128 } }, ['id'])

@@ -6,7 +6,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { ReplayFilter } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import {
   bulkReplayBody,
   fields,

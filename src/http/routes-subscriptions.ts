@@ -13,15 +13,15 @@ import { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../core/webhooks
 import { type FieldFinding, patchSubscription, type WrittenSubscription } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { readSurroundings } from './check-context.ts'
 import { refuseFindings } from './field-findings.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import { checkFields } from './run-check.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
 import { answer, integer, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { changedSubscriptionBody, newSubscriptionBody } from './schemas-webhooks.ts'
 import { isoOrNull } from './shapes.ts'
 import { hideQuery, seesTokens, showSubscription, showSubscriptionDetail } from './shapes-webhooks.ts'
-import { readSurroundings } from './surroundings.ts'
 
 const tags = ['webhooks']
 const NAME_LENGTH_MAX = 128

@@ -6,6 +6,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { TenantId, WorkId } from '../core/foundation/ids/index.ts'
 import type { WorkRow, WorkState } from '../core/queue/work/index.ts'
 import type { HttpApi } from './api.ts'
+import { readStory } from './job-timeline.ts'
 import {
   idParams,
   neededReasonBody,
@@ -18,7 +19,6 @@ import {
 } from './schemas.ts'
 import { answer, pageOf, ref } from './schemas-answers.ts'
 import { present, showWork } from './shapes.ts'
-import { readStory } from './story.ts'
 
 export function addWorkRoutes(
   app: FastifyInstance,

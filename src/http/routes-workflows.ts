@@ -11,7 +11,7 @@ import {
   type InstanceState,
 } from '../core/workflows/instance/index.ts'
 import type { HttpApi } from './api.ts'
-import { mustSayWhy } from './reasons.ts'
+import { mustSayWhy } from './required-reason.ts'
 import { fields, oneOf, type PageQuery, page, reason, splitQuery, text } from './schemas.ts'
 import { answer, integer, listOf, nullable, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { migrationResult } from './schemas-workflows.ts'

@@ -9,7 +9,7 @@ import { openPostgresArchive } from '../../src/adapters/store-postgres/index.ts'
 import { openForWriting } from '../../src/adapters/store-sqlite/connection.ts'
 import { openSqliteArchive } from '../../src/adapters/store-sqlite/index.ts'
 import { makeSqliteStoreInline } from '../../src/adapters/store-sqlite/inline.ts'
-import { type MoveOptions, type MoveReport, moveStore } from '../../src/app/move.ts'
+import { type MoveOptions, type MoveReport, moveStore } from '../../src/app/move-store.ts'
 import type { StoreHarness } from '../../src/ports/store.conformance.ts'
 
 export interface SqliteFile {

@@ -1,7 +1,7 @@
 // millrace move: from a SQLite file into PostgreSQL, while the node is stopped.
 
 import type { Command } from 'commander'
-import type { MoveProgress, MoveReport } from '../../app/move.ts'
+import type { MoveProgress, MoveReport } from '../../app/move-store.ts'
 import { resolveConfig } from '../../config/index.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
@@ -32,7 +32,7 @@ async function run(session: Session, options: Options): Promise<number> {
   // The drivers of both stores: nothing else of the command line needs them.
   const [{ openMove }, { MoveError }] = await Promise.all([
     import('../../app.ts'),
-    import('../../app/move.ts'),
+    import('../../app/move-store.ts'),
   ])
   const progress = session.out.progress()
   const onProgress = session.isJson ? () => {} : tell(progress)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { noteFigures } from './figures.ts'
+import { noteFigures } from './metric-gauges.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

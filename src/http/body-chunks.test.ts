@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { makeGatherer } from './gather.ts'
+import { makeGatherer } from './body-chunks.ts'
 
 const BYTES = 200_000
 const BLOCK = 16_384

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeTurns } from './turns.ts'
+import { makeTurns } from './tenant-serializer.ts'
 
 function hand() {
   let give = () => {}

@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { DAY, HOUR } from '../core/foundation/time/index.ts'
+import { EVENT_ROOTS, REQUEST_ROOTS } from './expression-names.ts'
 import {
   condition,
   duration,
@@ -16,7 +17,6 @@ import {
   sends,
   subjectSend,
 } from './fields.ts'
-import { EVENT_ROOTS, REQUEST_ROOTS } from './roots.ts'
 import { ratePolicy } from './schema-buffers.ts'
 
 const HANDSHAKE_ROOTS = [...REQUEST_ROOTS, 'query'] as const

@@ -7,14 +7,14 @@ import { signRequest } from '../src/core/ingest/source/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { addTo } from './book.ts'
-import { actOnCases } from './case-people.ts'
 import { checkAcknowledged, waitingForPerson } from './check-end.ts'
-import { mend } from './menders.ts'
+import { mend } from './dead-letter-operator.ts'
 import { short } from './node.ts'
 import { ask, type Outside, pickLife } from './outside.ts'
 import type { Rng } from './random.ts'
+import { addTo } from './run-observations.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
+import { actOnCases } from './workflow-operator.ts'
 
 export interface Message {
   /** Left out: the shop itself. */

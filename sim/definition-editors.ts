@@ -6,10 +6,10 @@
 import type { ControlVerb, DefinitionStatus } from '../src/core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { ClaimRequest } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
+import type { Book } from './run-observations.ts'
 import { ROUTES, SOURCES } from './scenario.ts'
 
 export interface Definers {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { WorkId } from '../core/foundation/ids/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../core/queue/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
-import { readStories } from './story.ts'
+import { readStories } from './job-timeline.ts'
 
 const item = (index: number) =>
   ({

@@ -6,9 +6,9 @@ import type { NewDeadLetter } from '../src/core/failures/dead-letter/index.ts'
 import type { DeadLetterId, EventId } from '../src/core/foundation/ids/index.ts'
 import { letterOf } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
-import type { Book } from './book.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
+import type { Book } from './run-observations.ts'
 import { routeOf } from './scenario.ts'
 
 export interface LetterChecks {
