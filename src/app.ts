@@ -204,8 +204,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, options.env, builtIn, code)
-  const definitions = await load()
-  refuseErrors(definitions)
+  const loadedFirst = await load()
+  refuseErrors(loadedFirst)
   // Not before: definitions that cannot be used leave nothing behind.
   await makeFolders(config)
   const opened = await openStore(config)
@@ -407,7 +407,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
       log.error('process.stray-rejection', { error: messageOf(error), stack })
     }
-    const run = async (): Promise<Running> => {
+    const run = async (definitions: typeof loadedFirst): Promise<Running> => {
       // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
       const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
       await openSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
@@ -531,7 +531,11 @@ export async function startApp(options: AppOptions): Promise<App> {
         if (still !== null)
           throw new AppError('conflict', `${code} is not the code of this pause, which is ${still.confirm}`)
         pause = null
-        resuming ??= run()
+        // The folder may have changed since the node paused.
+        resuming ??= load().then((definitions) => {
+          refuseErrors(definitions)
+          return run(definitions)
+        })
       }
       if (resuming === null) return
       try {
@@ -544,7 +548,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         throw error
       }
     }
-    if (pause === null) running = await run()
+    if (pause === null) running = await run(loadedFirst)
     else log.error('node.paused', { url, reasons: pause.reasons, confirm: pause.confirm })
 
     let closing: Promise<{ left: number }> | null = null
@@ -559,9 +563,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       url,
       adminKey,
       get definitions() {
-        return running?.definitions ?? { ...NOTHING_APPLIED, folder: definitions.folder }
+        return running?.definitions ?? { ...NOTHING_APPLIED, folder: loadedFirst.folder }
       },
-      warnings: definitions.findings,
+      warnings: loadedFirst.findings,
       get pause() {
         return pause
       },

@@ -41,7 +41,7 @@ test('[VN17] a new connector passes the suite as it is, and is listed', async ()
   const index = readFileSync(join(connectors, 'index.ts'), 'utf8')
   expect(index.match(/bigCrm/g)).toHaveLength(2)
   expect(index).toContain(
-    "import type { ProviderDocument } from '../core/definition/index.ts'\nimport { bigCrm } from './big-crm/manifest.ts'\n",
+    "import type { ProviderDocument } from '../core/definitions/documents/index.ts'\nimport { bigCrm } from './big-crm/manifest.ts'\n",
   )
   const manifest = readFileSync(join(connectors, 'big-crm/manifest.ts'), 'utf8')
   expect(manifest).toContain("name: 'big-crm'")

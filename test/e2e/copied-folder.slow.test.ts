@@ -1,6 +1,6 @@
 // A copied data folder and a foreign master key, as a node meets them: it starts, says so, and does nothing.
 
-import { cpSync, readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startApp } from '../../src/app.ts'
@@ -110,11 +110,13 @@ test('[DU8] [DU13] the admin of the node confirms a copy while it is paused, and
     expect((await confirm({ code: 'ffffffff' })).status).toBe(409)
     expect((await send(node.url)).status).toBe(503)
 
+    // The folder as it is now is deployed, not as it was when the node paused.
+    writeFileSync(join(flows, 'more.yaml'), FLOWS.replace('shop\n', 'store\n'))
     // Two at once are one start.
     const answers = await Promise.all([confirm({ code }), confirm({ code })])
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
     expect(node.pause).toBeNull()
-    expect(node.definitions.count).toBe(1)
+    expect(node.definitions.count).toBe(2)
     expect((await readyz(node.url)).status).toBe(200)
     expect((await send(node.url)).status).toBe(202)
     expect((await confirm({ code })).status).toBe(200)

@@ -73,14 +73,16 @@ describe('plans end exactly once, before the caller goes on,', () => {
   })
 
   test('and a defect in their end does not make the commit look as if it failed', async () => {
-    const { unitOfWork, log } = makeWorld(
+    const { unitOfWork, ended, log } = makeWorld(
       async () => APPLIED,
       () => {
         throw new Error('a defect')
       },
     )
-    expect(await unitOfWork.once(DEFAULT_TENANT, UNIT)).toBe(APPLIED)
-    expect(log.messages.map(({ name }) => name)).toEqual(['commit.watcher-failed'])
+    expect(await unitOfWork.once(DEFAULT_TENANT, { ...UNIT, plans: [PLAN, PLAN] })).toBe(APPLIED)
+    unitOfWork.end([PLAN], true, APPLIED)
+    expect(log.messages.map(({ name }) => name)).toEqual(Array(3).fill('commit.watcher-failed'))
+    expect(ended).toHaveLength(3)
   })
 })
 

@@ -53,7 +53,14 @@ export function makeUnitOfWork(deps: {
   const { commits, births, log } = deps
 
   const end = (plans: readonly Planned[], isStored: boolean, result: CommitResult | null): void => {
-    for (const plan of plans) births.settle(plan, isStored, result)
+    for (const plan of plans) {
+      try {
+        births.settle(plan, isStored, result)
+      } catch (error) {
+        // What became of the commit is certain: a defect here must neither change that nor leave the other plans unended.
+        log.error('commit.watcher-failed', { error: messageOf(error) })
+      }
+    }
   }
 
   /** Answers the promise of the commit itself, so that the caller goes on right behind the plans' end. */
@@ -62,14 +69,7 @@ export function makeUnitOfWork(deps: {
     commit: () => Promise<Value>,
     resultOf: (value: Value) => CommitResult | null,
   ): Promise<Value> => {
-    const finish = (result: CommitResult | null): void => {
-      try {
-        end(plans, result?.ok === true, result)
-      } catch (error) {
-        // The commit is durable: a defect here must not make it look as if it failed.
-        log.error('commit.watcher-failed', { error: messageOf(error) })
-      }
-    }
+    const finish = (result: CommitResult | null): void => end(plans, result?.ok === true, result)
     let committed: Promise<Value>
     try {
       committed = commit()

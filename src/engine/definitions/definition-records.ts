@@ -11,6 +11,7 @@ import {
   type DefinitionStatus,
   definitionId,
   type Entry,
+  HMAC_LANGUAGE,
   hashDocument,
   LANGUAGE,
   languageOf,
@@ -157,6 +158,8 @@ export interface StoredDocument {
   readonly document: DefinitionDocument
   /** Its language is one that this version does not know: it may say more than is understood of it. */
   readonly isNewer: boolean
+  /** Its language has no `hmac`: a text in it that looks like a call is none. */
+  readonly isBeforeHmac: boolean
 }
 
 /** As `readDocument`, but what does not open is answered with why. */
@@ -174,7 +177,8 @@ async function readDocument(reads: TenantReads, hash: string): Promise<StoredDoc
   const record = await reads.record('definition', hash)
   if (record === null) return null
   const document = parseJson(record.body) as unknown as DefinitionDocument
-  return { document, isNewer: record.version > LANGUAGE }
+  const { version } = record
+  return { document, isNewer: version > LANGUAGE, isBeforeHmac: version < HMAC_LANGUAGE }
 }
 
 export function putDocument(document: DefinitionDocument): Write {

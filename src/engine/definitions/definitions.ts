@@ -155,6 +155,16 @@ export function makeDefinitions(deps: {
     return known
   }
 
+  /** False: it is missing or does not open, and at least one of them may call `hmac`. */
+  const loadKey = async (tenant: TenantId, keyed: readonly BundleEntry[]): Promise<boolean> => {
+    if ((await registry.hmacKeys.load(tenant)) !== null) return true
+    const found = await readMany(keyed, ({ hash }) => tryDocument(store.forTenant(tenant), hash))
+    const isLookAlike = found.every(
+      ([, stored]) => stored !== null && !('unreadable' in stored) && stored.isBeforeHmac,
+    )
+    return isLookAlike && (await registry.hmacKeys.load(tenant, { isLookAlike })) !== null
+  }
+
   const putInForce = async (
     tenant: TenantId,
     kept: Kept,
@@ -165,9 +175,8 @@ export function makeDefinitions(deps: {
     )
     await deps.subscriptions?.prepare(tenant, subscriptions)
     // What needs it and does not get it is unusable, and its jobs wait.
-    const lacksKey =
-      kept.bundle.documents.some(({ hash }) => mayUseHmac(documents.get(hash))) &&
-      (await registry.hmacKeys.load(tenant)) === null
+    const keyed = kept.bundle.documents.filter(({ hash }) => mayUseHmac(documents.get(hash)))
+    const lacksKey = keyed.length > 0 && !(await loadKey(tenant, keyed))
     const items = new Map<string, DefinitionItem>()
     const overrides = new Map<string, DefinitionStatus>()
     for (const entry of kept.bundle.documents) {
@@ -417,8 +426,8 @@ export function makeDefinitions(deps: {
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
       refuses: true,
     })
-    await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     await ensureKey(tenant, kept, changed)
+    await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     // What does not open is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)

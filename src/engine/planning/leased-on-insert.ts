@@ -51,8 +51,11 @@ export function makeBirths(deps: {
 
   const settle: Births['settle'] = (planned, isStored, result) => {
     if (!('plans' in planned)) return settleEvent(planned, isStored, result)
-    planned.ended?.(isStored)
-    for (const one of planned.plans) settle(one, isStored, result)
+    try {
+      planned.ended?.(isStored)
+    } finally {
+      for (const one of planned.plans) settle(one, isStored, result)
+    }
   }
   return { settle }
 }

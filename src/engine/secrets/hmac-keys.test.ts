@@ -7,7 +7,7 @@ import { makeSystemRandom } from '../../adapters/random-system/index.ts'
 import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryHarness } from '../../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../../adapters/store-sqlite/index.ts'
-import type { RouteDocument } from '../../core/definitions/documents/index.ts'
+import { hashDocument, type RouteDocument } from '../../core/definitions/documents/index.ts'
 import { isSealed } from '../../core/events/sensitive/index.ts'
 import { type Hmac, makeHmac } from '../../core/expression/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
@@ -270,6 +270,30 @@ describe('definitions that call hmac', () => {
     await world.got(second.send(PAID))
     await world.pass(1 * MINUTE)
     expect(keysOf(world)).toEqual([`BOOK:${await digestIn(world.store, 'o1')}`])
+  })
+
+  test('[HK9] a text that was stored before `hmac` and looks like a call keeps no definition from use', async () => {
+    const world = makeHookWorld()
+    const noted: RouteDocument = { ...ROUTE, description: 'signed with hmac (sha256)' }
+    const first = await world.node({ name: 'a', documents: [SOURCE, noted], config: SHARED })
+    first.crash()
+    // As a former version left it.
+    const hash = hashDocument(noted)
+    const stored = await world.got(world.kept.forTenant(TENANT).record('definition', hash))
+    const body = stored?.body ?? ''
+    await world.got(dropKey(world.kept))
+    await world.got(
+      world.kept.commit({
+        tenant: TENANT,
+        guards: [],
+        writes: [{ w: 'record.put', kind: 'definition', key: hash, version: 1, body }],
+      }),
+    )
+    const second = await world.node({ name: 'b', documents: [SOURCE, noted], config: SHARED })
+    await world.got(second.send(PAID))
+    await world.pass(1 * MINUTE)
+    expect(messages(second, 'definitions.unusable')).toEqual([])
+    expect(keysOf(world)).toEqual(['BOOK:o1'])
   })
 
   test('[HK1] [HK4] a subscription of the API makes the key, waits without it, and goes on with it', async () => {

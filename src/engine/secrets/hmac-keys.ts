@@ -17,8 +17,11 @@ export interface HmacKeys {
   known(tenant: TenantId): Hmac | null
   /** Why deployed definitions cannot use it; null: they can, or none asked for it. */
   problem(tenant: TenantId): string | null
-  /** For definitions that are deployed: it must be there. null: `problem` says why not. */
-  load(tenant: TenantId): Promise<Hmac | null>
+  /**
+   * For definitions that are deployed: it must be there. null: `problem` says why not. `isLookAlike`: they are older than `hmac`, so that
+   * no job of theirs ever used a key, and one is made for the texts that look like a call.
+   */
+  load(tenant: TenantId, options?: { readonly isLookAlike?: boolean }): Promise<Hmac | null>
   /** For what is only shown: the key if there is one. */
   peek(tenant: TenantId): Promise<Hmac | null>
   /** For what is about to be deployed: makes the key if there is none. Throws `secret_unreadable`. */
@@ -50,9 +53,22 @@ export function makeHmacKeys(deps: {
     return hmac
   }
 
-  const load: HmacKeys['load'] = async (tenant) => {
+  /** Refused: another node was first. Either way what counts is what the store has. */
+  const make = async (tenant: TenantId, from: Random): Promise<Hmac | null> => {
+    const body = stringifyJson({ key: Buffer.from(from.bytes(HMAC_KEY_BYTES)).toString('base64url') })
+    await store.commit({
+      tenant,
+      guards: [{ g: 'version', of: 'hmac', key: NAME, version: 0 }],
+      writes: [{ w: 'record.put', kind: 'hmac', key: NAME, version: 1, body }],
+    })
+    return read(tenant)
+  }
+
+  const load: HmacKeys['load'] = async (tenant, options = {}) => {
     try {
-      const hmac = await read(tenant)
+      const found = await read(tenant)
+      const isMade = found === null && options.isLookAlike === true && random !== undefined
+      const hmac = isMade ? await make(tenant, random) : found
       if (hmac === null) problems.set(tenant, MISSING)
       return hmac
     } catch (error) {
@@ -78,14 +94,7 @@ export function makeHmacKeys(deps: {
       const found = await read(tenant)
       if (found !== null) return found
       if (problems.has(tenant) || random === undefined) throw new AppError('secret_unreadable', MISSING)
-      const body = stringifyJson({ key: Buffer.from(random.bytes(HMAC_KEY_BYTES)).toString('base64url') })
-      await store.commit({
-        tenant,
-        guards: [{ g: 'version', of: 'hmac', key: NAME, version: 0 }],
-        writes: [{ w: 'record.put', kind: 'hmac', key: NAME, version: 1, body }],
-      })
-      // Refused: another node was first. Either way what counts is what the store has.
-      const made = await read(tenant)
+      const made = await make(tenant, random)
       if (made === null) throw new AppError('secret_unreadable', MISSING)
       return made
     },

@@ -51,7 +51,7 @@ export type {
   UpsertCallDocument,
 } from './documents.ts'
 export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
-export { LANGUAGE, languageOf } from './language-version.ts'
+export { HMAC_LANGUAGE, LANGUAGE, languageOf } from './language-version.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
 export type {
   AuthModel,

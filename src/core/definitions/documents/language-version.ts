@@ -12,13 +12,15 @@ import type { DefinitionDocument } from './definition-document.ts'
 import type { ActionDocument } from './documents.ts'
 
 export const LANGUAGE = 3
+/** The first that has `hmac`. */
+export const HMAC_LANGUAGE = 3
 
 /**
  * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
  * 3: `hmac(…)` in expressions.
  */
 export function languageOf(document: DefinitionDocument): number {
-  if (mayUseHmac(document)) return 3
+  if (mayUseHmac(document)) return HMAC_LANGUAGE
   return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
 }
 

@@ -4,6 +4,7 @@
 // there are. SU3 what is in force here is never older than what this node was told last.
 
 import {
+  HMAC_LANGUAGE,
   hashDocument,
   LANGUAGE,
   languageOf,
@@ -179,7 +180,7 @@ export function makeBook(
     if (registry.hmacKeys.known(tenant) !== null) return
     for (const kept of found) {
       if (kept === null || kept === UNREADABLE || !mayUseHmac(kept.record.document)) continue
-      await registry.hmacKeys.load(tenant)
+      await registry.hmacKeys.load(tenant, { isLookAlike: (kept.record.language ?? 1) < HMAC_LANGUAGE })
       return
     }
   }
