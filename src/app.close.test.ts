@@ -5,7 +5,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { closeAll, startApp } from './app.ts'
+import { closeAll } from './app/close-all.ts'
+import { startApp } from './app.ts'
 import { resolveConfig } from './config/index.ts'
 
 test('closing takes every step, whatever became of the ones before', async () => {

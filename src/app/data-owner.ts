@@ -8,8 +8,10 @@
 
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import type { Config } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import type { MasterKeys } from '../core/secrets/index.ts'
+import type { Log } from '../ports/log.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface FileIdentity {
@@ -70,6 +72,26 @@ export async function findPause(deps: OwnerDeps): Promise<Pause | null> {
   if (!isPaused && JSON.stringify(known) !== JSON.stringify(owner))
     await recordOwner(deps.store, owner, version)
   return reasons.length === 0 ? null : { reasons, confirm, isConfirmed }
+}
+
+/** Nodes that share a store and made their keys themselves have different ones: they are warned of elsewhere. */
+export async function checkOwner(
+  config: Config,
+  { store, keys, log }: { readonly store: Store; readonly keys: MasterKeys; readonly log: Log },
+  confirm: string | null,
+  by?: string,
+): Promise<Pause | null> {
+  const { store: where } = config
+  if (where.kind === 'postgres' && config.masterKey === null) return null
+  const file = where.kind === 'sqlite' ? where.file : null
+  const pause = await findPause({ store, keys, file, confirm })
+  if (pause === null || !pause.isConfirmed) return pause
+  log.warn('node.copy-confirmed', {
+    reasons: pause.reasons,
+    confirm: pause.confirm,
+    ...(by !== undefined && { by }),
+  })
+  return null
 }
 
 async function readFileIdentity(file: string): Promise<FileIdentity> {

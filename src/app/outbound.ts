@@ -5,8 +5,12 @@
 
 import type { Config } from '../config/index.ts'
 import { makeOutboundPolicy, type OutboundPolicy } from '../core/access/network/index.ts'
+import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
+import { messageOf } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
-import type { HttpClient } from '../ports/http-client.ts'
+import { compileAddress } from '../core/webhooks/subscription/index.ts'
+import type { EngineConfig } from '../engine/index.ts'
+import type { HttpClient, Vetted } from '../ports/http-client.ts'
 
 const MAIL = /^smtps?:/i
 
@@ -64,4 +68,20 @@ export function makeOutbound(
       for (const client of [...clients.values(), others]) await client[Symbol.asyncDispose]?.()
     },
   }
+}
+
+/** Whether a subscription's endpoint may be called, by the rules of every call that leaves. */
+export async function vetSubscription(
+  http: Pick<HttpClient, 'vet'>,
+  vars: EngineConfig['vars'],
+  tenant: TenantId,
+  document: SubscriptionDocument,
+): Promise<Vetted> {
+  let address: string
+  try {
+    address = compileAddress(document.url)({ vars })
+  } catch (error) {
+    return { ok: false, rule: 'url', message: `the address cannot be made: ${messageOf(error)}` }
+  }
+  return http.vet(address, tenant)
 }

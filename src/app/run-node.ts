@@ -1,0 +1,201 @@
+// One run of a node: puts its definitions in force, starts the engine, and closes everything at the end.
+
+import type { BundleCode } from '../adapters/code-bundle/index.ts'
+import type { OperatorLog } from '../adapters/log-pino/index.ts'
+import type { Config } from '../config/index.ts'
+import { messageOf } from '../core/foundation/errors/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import type { MasterKeys } from '../core/secrets/index.ts'
+import type { Demo } from '../demo/index.ts'
+import type { Access, Idempotency } from '../engine/access/index.ts'
+import type { Engine, EngineConfig } from '../engine/index.ts'
+import { heldByApi } from '../engine/webhooks/index.ts'
+import type { Gauge, HttpServer } from '../http/index.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import { closeAll } from './close-all.ts'
+import { isDemo } from './demo-in-dev.ts'
+import {
+  applyFolder,
+  type FolderDeps,
+  findObjections,
+  followFolder,
+  goneLines,
+  putBackLines,
+} from './folder.ts'
+import { type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
+import { noteFigures } from './metric-gauges.ts'
+import { type Outbound, vetSubscription } from './outbound.ts'
+import { noteQueueAges } from './queue-ages.ts'
+import type { NodeReadiness } from './readiness.ts'
+import { openSignedCode } from './signed-code.ts'
+import type { Gate } from './start-gate.ts'
+import { warnOfUnsetSecrets } from './unset-secrets.ts'
+import type { Vaults } from './vaults.ts'
+
+/** What is in force of the definitions folder. */
+export interface FolderState {
+  /** null: there is none, and no definitions but those that come over the API. */
+  readonly folder: string | null
+  readonly demo: boolean
+  readonly hash: string
+  readonly count: number
+  /** What is in force and no longer in the folder, in words. */
+  readonly gone: readonly string[]
+  /** What was rolled back and is what the folder says again, in words. */
+  readonly putBack: readonly string[]
+  /** Secrets that definitions name and that are not set, with those that need them, in words. */
+  readonly missing: readonly string[]
+}
+
+/** What a node that is not paused has beside the rest. */
+export interface RunningNode {
+  readonly definitions: FolderState
+  gauges(): readonly Gauge[]
+  close(): Promise<{ readonly left: number }>
+}
+
+export interface NodeParts {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: OperatorLog
+  readonly store: Store
+  readonly code: BundleCode
+  readonly keys: MasterKeys
+  readonly vars: EngineConfig['vars']
+  readonly url: string
+  readonly node: string
+  readonly engine: Engine
+  readonly gate: Gate
+  readonly access: Access
+  readonly idempotency: Idempotency
+  readonly readiness: NodeReadiness
+  readonly server: HttpServer
+  readonly checks: AsyncDisposable
+  readonly transport: AsyncDisposable
+  readonly outbound: Outbound
+  readonly vaults: Vaults
+  readonly demo: Demo | null
+  load(): Promise<LoadedDefinitions>
+  readonly onNotice: ((text: string) => void) | undefined
+}
+
+export async function runNode(parts: NodeParts, definitions: LoadedDefinitions): Promise<RunningNode> {
+  const { config, clock, log, store, code, keys, engine, access, idempotency, vaults } = parts
+  // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
+  const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
+  await openSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
+  engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
+    if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
+    code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
+  })
+  await engine.definitions.load()
+  const folder = folderOf(parts)
+  const objections = await findObjections(folder, definitions)
+  refuseErrors({ ...definitions, findings: objections })
+  for (const { message, file, line } of objections)
+    log.warn('definitions.doubtful', { tenant: DEFAULT_TENANT, file, line, error: message })
+  const { hash, version, putBack } = await applyFolder(folder, definitions)
+  await access.start()
+  const tenants = await access.tenants.all()
+  await vaults.secrets.rewrap(tenants)
+  const missing = await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, ...vaults, log })
+  await engine.start()
+  parts.gate.open()
+  const isKeeper = config.roles.includes('schedule')
+  if (isKeeper) idempotency.start()
+  const { length: count } = definitions.definitions
+  log.info('node.started', {
+    url: parts.url,
+    node: parts.node,
+    roles: config.roles.join(','),
+    definitions: count,
+  })
+
+  const say = parts.onNotice
+  const watch =
+    config.environment === 'DEV' && say !== undefined && definitions.folder !== null
+      ? followFolder(
+          folder,
+          definitions.folder,
+          { version, loaded: definitions, loadedAt: definitions.loadedAt },
+          (text) => say(text),
+        )
+      : null
+  // The charts that people see are of the node that shows them.
+  const hasCharts = isKeeper || config.roles.includes('api')
+  const now = () => clock.now()
+  const queueAges = hasCharts
+    ? noteQueueAges({ store, meter: engine.meter, now, tenants: () => access.tenants.all() })
+    : null
+  const figures = hasCharts ? noteFigures({ backlog: engine.backlog, relay: engine.relay, now }) : null
+  return {
+    definitions: {
+      folder: definitions.folder,
+      demo: isDemo(config),
+      hash,
+      count,
+      gone: goneLines(folder),
+      putBack: putBackLines({ putBack }),
+      missing,
+    },
+    gauges: () => figures?.gauges() ?? [],
+    close: () => closeNode(parts, { watch, charts: [queueAges, figures] }),
+  }
+}
+
+function folderOf({ config, engine, code, store, outbound, vars, load }: NodeParts): FolderDeps {
+  return {
+    // Without a folder there is nothing but the demo that could have been left behind.
+    owner: config.flowsFolder === null ? 'demo' : 'folder',
+    isAlone: config.store.kind === 'sqlite',
+    ownFolders: [config.dataFolder],
+    definitions: engine.definitions,
+    load,
+    keepCode: (loaded) => code.keep(loaded),
+    heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
+    vet: (document) => vetSubscription(outbound.http, vars, DEFAULT_TENANT, document),
+    refusesLiterals: config.environment === 'PROD',
+  }
+}
+
+interface Closable {
+  close(): unknown
+}
+
+async function closeNode(
+  parts: NodeParts,
+  { watch, charts }: { readonly watch: Closable | null; readonly charts: readonly (Closable | null)[] },
+): Promise<{ readonly left: number }> {
+  const { config, clock, log, engine, demo } = parts
+  // Whoever sends us requests hears of it first; until then they are taken as ever.
+  parts.readiness.leave()
+  log.info('node.draining', { delayMs: config.drainDelayMs })
+  if (config.drainDelayMs > 0) await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
+  for (const chart of charts) chart?.close()
+  // Requests under way and work share one deadline.
+  const endAt = clock.monotonic() + config.shutdownMs
+  let drained = { left: 0 }
+  // A step that fails is told, and keeps none of the others from being done.
+  await closeAll(
+    [
+      () => watch?.close(),
+      () => demo?.stop(),
+      () => parts.server.close(),
+      () => parts.checks[Symbol.asyncDispose](),
+      () => parts.idempotency.stop(),
+      async () => {
+        drained = await engine.drain(Math.max(0, endAt - clock.monotonic()))
+      },
+      () => parts.transport[Symbol.asyncDispose](),
+      () => parts.outbound[Symbol.asyncDispose](),
+      () => parts.vaults[Symbol.asyncDispose](),
+      () => demo?.[Symbol.asyncDispose](),
+      () => parts.store[Symbol.asyncDispose](),
+    ],
+    (error) => log.error('node.close-failed', { error }),
+  )
+  log.info('node.stopped', drained)
+  await log[Symbol.asyncDispose]()
+  return drained
+}
