@@ -155,14 +155,21 @@ export function makeDefinitions(deps: {
     return known
   }
 
-  /** False: it is missing or does not open, and at least one of them may call `hmac`. */
-  const loadKey = async (tenant: TenantId, keyed: readonly BundleEntry[]): Promise<boolean> => {
-    if ((await registry.hmacKeys.load(tenant)) !== null) return true
-    const found = await readMany(keyed, ({ hash }) => tryDocument(store.forTenant(tenant), hash))
-    const isLookAlike = found.every(
-      ([, stored]) => stored !== null && !('unreadable' in stored) && stored.isBeforeHmac,
+  /** Hashes of the documents that hold a text like a call of `hmac` and are older than it: they need no key. Empty where the key is there. */
+  const hashesBeforeHmac = async (
+    tenant: TenantId,
+    entries: readonly BundleEntry[],
+    documents: ReadonlyMap<string, DefinitionDocument>,
+  ): Promise<ReadonlySet<string>> => {
+    if (registry.hmacKeys.known(tenant) !== null) return new Set()
+    const reads = store.forTenant(tenant)
+    const likely = entries.filter(({ hash }) => mayUseHmac(documents.get(hash)))
+    const found = await readMany(likely, ({ hash }) => tryDocument(reads, hash))
+    return new Set(
+      found.flatMap(([{ hash }, stored]) =>
+        stored !== null && !('unreadable' in stored) && stored.isBeforeHmac ? [hash] : [],
+      ),
     )
-    return isLookAlike && (await registry.hmacKeys.load(tenant, { isLookAlike })) !== null
   }
 
   const putInForce = async (
@@ -174,9 +181,12 @@ export function makeDefinitions(deps: {
       kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
     )
     await deps.subscriptions?.prepare(tenant, subscriptions)
-    // What needs it and does not get it is unusable, and its jobs wait.
-    const keyed = kept.bundle.documents.filter(({ hash }) => mayUseHmac(documents.get(hash)))
-    const lacksKey = keyed.length > 0 && !(await loadKey(tenant, keyed))
+    // What needs the key of `hmac` and does not get it is unusable, and its jobs wait.
+    const beforeHmac = await hashesBeforeHmac(tenant, kept.bundle.documents, documents)
+    const needsKey = kept.bundle.documents.some(
+      ({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash),
+    )
+    const lacksKey = needsKey && (await registry.hmacKeys.load(tenant)) === null
     const items = new Map<string, DefinitionItem>()
     const overrides = new Map<string, DefinitionStatus>()
     for (const entry of kept.bundle.documents) {
@@ -195,6 +205,7 @@ export function makeDefinitions(deps: {
       document,
       hash,
       isNewer: newer.has(hash),
+      isBeforeHmac: beforeHmac.has(hash),
     }))
     const sealed = kept.bundle.documents.flatMap(({ kind, name, hash }) => {
       const error = documents.has(hash) ? undefined : unreadable.get(`${tenant} ${hash}`)
@@ -223,13 +234,8 @@ export function makeDefinitions(deps: {
   }
 
   /** Before the first definition that calls `hmac` is deployed, its key is in the store: no node finds the one without the other. */
-  const ensureKey = async (tenant: TenantId, { bundle }: Kept, fresh: readonly DefinitionDocument[]) => {
-    if (!fresh.some(mayUseHmac)) return
-    const deployed = await documentsOf(store.forTenant(tenant), tenant, bundle.documents, new Map())
-    // Its loss must not pass for a tenant that never had one.
-    if (bundle.documents.some(({ hash }) => mayUseHmac(deployed.get(hash))))
-      await registry.hmacKeys.load(tenant)
-    await registry.hmacKeys.ensure(tenant)
+  const ensureKey = async (tenant: TenantId, fresh: readonly DefinitionDocument[]) => {
+    if (fresh.some(mayUseHmac)) await registry.hmacKeys.ensure(tenant)
   }
 
   const refresh = async (tenant: TenantId): Promise<Force> => {
@@ -426,7 +432,7 @@ export function makeDefinitions(deps: {
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
       refuses: true,
     })
-    await ensureKey(tenant, kept, changed)
+    await ensureKey(tenant, changed)
     await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     // What does not open is stored again.
@@ -465,7 +471,8 @@ export function makeDefinitions(deps: {
       const isThere = await Promise.all(hashes.map((codeHash) => deps.code.prepare(codeHash)))
       if (isThere.includes(false)) lost.push(definitionId(entry))
     }
-    const needsKey = wanted.some(({ hash }) => mayUseHmac(documents.get(hash)))
+    const beforeHmac = await hashesBeforeHmac(tenant, wanted, documents)
+    const needsKey = wanted.some(({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash))
     if (needsKey && (await registry.hmacKeys.load(tenant)) === null)
       throw new AppError(
         'secret_unreadable',

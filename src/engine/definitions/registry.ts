@@ -14,7 +14,12 @@ import type {
   SubscriptionDocument,
   WorkflowDocument,
 } from '../../core/definitions/documents/index.ts'
-import { definitionId, hashDocument, LANGUAGE } from '../../core/definitions/documents/index.ts'
+import {
+  definitionId,
+  HMAC_LANGUAGE,
+  hashDocument,
+  LANGUAGE,
+} from '../../core/definitions/documents/index.ts'
 import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
 import { AppError, messageOf, unreachable } from '../../core/foundation/errors/index.ts'
@@ -72,8 +77,11 @@ export interface Unusable {
 export interface Registry {
   /** The keys of `hmac`. Who deploys what may call it loads the tenant's key first. */
   readonly hmacKeys: HmacKeys
-  /** Throws `secret_unreadable` where it calls `hmac`, and the key was not loaded. */
-  compileSubscription(tenant: TenantId, document: SubscriptionDocument): Subscription
+  /**
+   * Throws `secret_unreadable` where it calls `hmac`, and the key was not loaded. `language`: the one that it was stored with; a document
+   * that is older than `hmac` needs no key.
+   */
+  compileSubscription(tenant: TenantId, document: SubscriptionDocument, language: number): Subscription
   /**
    * Puts documents in force that are stored already; what is not among them is no longer in force. What cannot be compiled is not in
    * force either, and is answered: it must not keep the rest, or other tenants, from being so.
@@ -85,6 +93,8 @@ export interface Registry {
       readonly hash: string
       /** A version wrote it whose language this one does not know: what it would leave out may be what counts. */
       readonly isNewer?: boolean
+      /** Its language has no `hmac`: a text in it that looks like a call is none. */
+      readonly isBeforeHmac?: boolean
     }[],
     /** By kind and name: what somebody said beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
@@ -229,15 +239,20 @@ export function makeRegistry(deps: {
 }): Registry {
   const hmacKeys = makeHmacKeys(deps)
   /** What a document is compiled with. Throws `secret_unreadable`: no job may go on without the key, or with another. */
-  const keyedFor = (tenant: TenantId, document: DefinitionDocument): Keyed => {
-    if (!usesHmac(document)) return {}
+  const keyedFor = (tenant: TenantId, document: DefinitionDocument, isBeforeHmac = false): Keyed => {
+    if (isBeforeHmac || !usesHmac(document)) return {}
     const hmac = hmacKeys.known(tenant)
     if (hmac !== null) return { hmac }
     throw new AppError('secret_unreadable', hmacKeys.problem(tenant) ?? 'the key of `hmac` was not loaded')
   }
-  const loadKeyed = async (tenant: TenantId, document: DefinitionDocument): Promise<Keyed> => {
-    if (usesHmac(document)) await hmacKeys.load(tenant)
-    return keyedFor(tenant, document)
+  const loadKeyed = async (
+    tenant: TenantId,
+    document: DefinitionDocument,
+    language: number,
+  ): Promise<Keyed> => {
+    const isBeforeHmac = language < HMAC_LANGUAGE
+    if (!isBeforeHmac && usesHmac(document)) await hmacKeys.load(tenant)
+    return keyedFor(tenant, document, isBeforeHmac)
   }
   const builtIn = new Map(
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
@@ -289,7 +304,7 @@ export function makeRegistry(deps: {
     if (record === null) return null
     refuseNewer(record)
     const document = parseJson(record.body) as unknown as RouteDocument | SubscriptionDocument
-    const keyed = await loadKeyed(tenant, document)
+    const keyed = await loadKeyed(tenant, document, record.version)
     const route =
       document.kind === 'Subscription'
         ? compileSubscription(document, keyed).route
@@ -305,7 +320,7 @@ export function makeRegistry(deps: {
     if (record === null) return null
     refuseNewer(record)
     const document = parseJson(record.body) as unknown as WorkflowDocument
-    const workflow = compileWorkflow(document, await loadKeyed(tenant, document))
+    const workflow = compileWorkflow(document, await loadKeyed(tenant, document, record.version))
     rememberWorkflow(tenant, workflow)
     return workflow
   }
@@ -329,13 +344,13 @@ export function makeRegistry(deps: {
     unusable: Unusable[],
   ) => {
     const defined: Subscription[] = []
-    for (const { document, hash } of documents) {
+    for (const { document, hash, isBeforeHmac } of documents) {
       if (document.kind !== 'Subscription') continue
       const known = subscriptions.find(tenant, document.name)
       if (known?.hash === hash) defined.push(known)
       else
         usable(document, unusable, () =>
-          defined.push(compileSubscription(document, keyedFor(tenant, document))),
+          defined.push(compileSubscription(document, keyedFor(tenant, document, isBeforeHmac))),
         )
     }
     subscriptions.putDefined(tenant, defined)
@@ -374,15 +389,16 @@ export function makeRegistry(deps: {
 
   return {
     hmacKeys,
-    compileSubscription: (tenant, document) => compileSubscription(document, keyedFor(tenant, document)),
+    compileSubscription: (tenant, document, language) =>
+      compileSubscription(document, keyedFor(tenant, document, language < HMAC_LANGUAGE)),
     put(tenant, documents, overrides, unreadable = []) {
       const unusable: Unusable[] = [...unreadable]
       for (const { document, isNewer } of documents) {
         if (isNewer === true) unusable.push({ document, error: NEWER_LANGUAGE })
       }
       const ours = documents.filter(({ isNewer }) => isNewer !== true)
-      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable, (one) =>
-        keyedFor(tenant, one),
+      const bundle = compileBundle(ours, overrides, bundles.get(tenant), unusable, (one, isOld) =>
+        keyedFor(tenant, one, isOld),
       )
       bundles.set(tenant, bundle)
       headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
@@ -553,7 +569,7 @@ function compileBundle(
   overrides: ReadonlyMap<string, DefinitionStatus>,
   before: Bundle | undefined,
   unusable: Unusable[],
-  keyedFor: (document: DefinitionDocument) => Keyed,
+  keyedFor: (document: DefinitionDocument, isBeforeHmac?: boolean) => Keyed,
 ): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
@@ -561,7 +577,7 @@ function compileBundle(
   const providers = new Map<string, InForce<ProviderDocument>>()
   const connections = new Map<string, InForce<ConnectionDocument>>()
   const credentials = new Map<string, InForce<CredentialDocument>>()
-  for (const { document, hash } of documents) {
+  for (const { document, hash, isBeforeHmac } of documents) {
     if (document.kind === 'Provider') providers.set(document.name, { document, hash })
     if (document.kind === 'Connection') connections.set(document.name, { document, hash })
     if (document.kind === 'Credential') credentials.set(document.name, { document, hash })
@@ -570,15 +586,17 @@ function compileBundle(
     usable(document, unusable, () => {
       if (document.kind === 'Workflow') {
         const known = before?.workflows.get(`${WORKFLOW_PREFIX}${document.name}`)
-        const workflow = known?.hash === hash ? known : compileWorkflow(document, keyedFor(document))
+        const workflow =
+          known?.hash === hash ? known : compileWorkflow(document, keyedFor(document, isBeforeHmac))
         workflows.set(workflow.consumer, withStatus(workflow, status))
       } else if (document.kind === 'Source') {
         const known = before?.sources.get(document.name)
-        const source = known?.hash === hash ? known : compileSource(document, keyedFor(document))
+        const source =
+          known?.hash === hash ? known : compileSource(document, keyedFor(document, isBeforeHmac))
         sources.set(document.name, source.status === status ? source : { ...source, status })
       } else {
         const known = before?.routes.get(`route:${document.name}`)
-        const route = known?.hash === hash ? known : compileRoute(document, keyedFor(document))
+        const route = known?.hash === hash ? known : compileRoute(document, keyedFor(document, isBeforeHmac))
         routes.set(route.consumer, route.status === status ? route : { ...route, status })
       }
     })

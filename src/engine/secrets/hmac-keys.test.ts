@@ -182,6 +182,17 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
 const messages = (node: { readonly log: ReturnType<typeof makeMemoryLog> }, name: string) =>
   node.log.messages.filter((one) => one.name === name)
 
+/** As a former version left it. */
+async function storeAsBeforeHmac(world: World, document: RouteDocument): Promise<void> {
+  const key = hashDocument(document)
+  const stored = await world.kept.forTenant(TENANT).record('definition', key)
+  await world.kept.commit({
+    tenant: TENANT,
+    guards: [],
+    writes: [{ w: 'record.put', kind: 'definition', key, version: 1, body: stored?.body ?? '' }],
+  })
+}
+
 describe('definitions that call hmac', () => {
   const keysOf = (world: World) => world.calls.map(({ request }) => request.headers['idempotency-key'])
 
@@ -277,23 +288,71 @@ describe('definitions that call hmac', () => {
     const noted: RouteDocument = { ...ROUTE, description: 'signed with hmac (sha256)' }
     const first = await world.node({ name: 'a', documents: [SOURCE, noted], config: SHARED })
     first.crash()
-    // As a former version left it.
-    const hash = hashDocument(noted)
-    const stored = await world.got(world.kept.forTenant(TENANT).record('definition', hash))
-    const body = stored?.body ?? ''
+    await world.got(storeAsBeforeHmac(world, noted))
     await world.got(dropKey(world.kept))
-    await world.got(
-      world.kept.commit({
-        tenant: TENANT,
-        guards: [],
-        writes: [{ w: 'record.put', kind: 'definition', key: hash, version: 1, body }],
-      }),
-    )
     const second = await world.node({ name: 'b', documents: [SOURCE, noted], config: SHARED })
     await world.got(second.send(PAID))
     await world.pass(1 * MINUTE)
     expect(messages(second, 'definitions.unusable')).toEqual([])
     expect(keysOf(world)).toEqual(['BOOK:o1'])
+    expect(await world.got(keyIn(world.store))).toBeNull()
+    await world.got(second.engine.definitions.apply(TENANT, api({ ...KEYED, name: 'more' })))
+    expect(await world.got(keyIn(world.store))).not.toBeNull()
+  })
+
+  test('[HK4] [HK9] an older text that looks like a call makes no key for a subscription that lost its own', async () => {
+    const world = makeHookWorld()
+    const noted: RouteDocument = { ...ROUTE, description: 'signed with hmac (sha256)' }
+    const first = await world.node({ name: 'a', documents: [SOURCE, noted], config: SHARED })
+    await world.create(first, { headers: { 'x-customer': '{{ hmac(payload.order) }}' } })
+    first.crash()
+    await world.got(storeAsBeforeHmac(world, noted))
+    await world.got(dropKey(world.kept))
+    const second = await world.node({ name: 'b', documents: [SOURCE, noted], config: SHARED })
+    await world.pass(1 * MINUTE)
+    expect(await world.got(keyIn(world.store))).toBeNull()
+    expect(messages(second, 'subscription.unusable')).toHaveLength(1)
+    expect(messages(second, 'definitions.unusable')).toEqual([])
+  })
+
+  test('[HK4] [HK9] an older subscription that looks like a call makes no key for a route that lost its own', async () => {
+    const world = makeHookWorld()
+    const first = await world.node({ name: 'a', documents: [SOURCE, KEYED], config: SHARED })
+    const { name } = HOOK
+    await world.create(first, { description: 'signed with hmac (sha256)' })
+    first.crash()
+    const stored = await world.got(world.store.forTenant(TENANT).record('subscription', name))
+    const body = JSON.stringify({ ...JSON.parse(stored?.body ?? ''), language: 1 })
+    const version = stored?.version ?? 0
+    await world.got(
+      world.store.commit({
+        tenant: TENANT,
+        guards: [],
+        writes: [{ w: 'record.put', kind: 'subscription', key: name, version, body }],
+      }),
+    )
+    await world.got(dropKey(world.kept))
+    const second = await world.node({ name: 'b', documents: [SOURCE, KEYED], config: SHARED })
+    await world.pass(1 * MINUTE)
+    expect(await world.got(keyIn(world.store))).toBeNull()
+    expect(messages(second, 'definitions.unusable')).toHaveLength(1)
+    expect(messages(second, 'subscription.unusable')).toEqual([])
+  })
+
+  test('[HK4] a lost key is not replaced by a new route while only pinned jobs call hmac', async () => {
+    const world = makeHookWorld()
+    world.answer(answered(503))
+    const first = await world.node({ name: 'a', documents: [SOURCE, KEYED], config: SHARED })
+    await world.got(first.send(PAID))
+    await world.got(first.engine.definitions.apply(TENANT, { ...api(), managedBy: 'folder', prune: true }))
+    first.crash()
+    await world.got(dropKey(world.kept))
+    const second = await world.node({ name: 'b', documents: [], config: SHARED })
+    const more = { ...KEYED, name: 'more', key: "'MORE:' + hmac(payload.order)" }
+    expect(await world.refusal(second.engine.definitions.apply(TENANT, api(more)))).toBe('secret_unreadable')
+    const hook = { ...HOOK, name: 'more', headers: { 'x-customer': '{{ hmac(payload.order) }}' } }
+    expect(await world.refusal(world.create(second, hook))).toBe('secret_unreadable')
+    expect(await world.got(keyIn(world.store))).toBeNull()
   })
 
   test('[HK1] [HK4] a subscription of the API makes the key, waits without it, and goes on with it', async () => {

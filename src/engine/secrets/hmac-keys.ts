@@ -1,15 +1,17 @@
 // The key of `hmac(…)`, one per tenant: 32 random bytes that are made once, by the first deployment that needs them, and never
 // change. They are in the store as an encrypted record (see src/engine/commit/encrypted-store.ts), and in memory as a function that digests.
 //
-// Invariants: HK1 the first commit wins, and every node uses what is in the store, not what it drew itself. HK2 where definitions that
-// are deployed need a key that is missing or does not open, no other is made: their jobs wait.
+// Invariants: HK1 the first commit wins, and every node uses what is in the store, not what it drew itself. HK4 where a definition that
+// was ever stored needs a key that is missing or does not open, no other is made: jobs wait, and deployments are refused.
 
-import { HMAC_KEY_BYTES, type Hmac, makeHmac } from '../../core/expression/index.ts'
+import { HMAC_LANGUAGE } from '../../core/definitions/documents/index.ts'
+import { isSealed } from '../../core/events/sensitive/index.ts'
+import { HMAC_KEY_BYTES, type Hmac, makeHmac, mayUseHmac } from '../../core/expression/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Random } from '../../ports/random.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Page, Store, StoredRecord } from '../../ports/store.ts'
 import { isUnreadable } from '../commit/index.ts'
 
 export interface HmacKeys {
@@ -17,18 +19,16 @@ export interface HmacKeys {
   known(tenant: TenantId): Hmac | null
   /** Why deployed definitions cannot use it; null: they can, or none asked for it. */
   problem(tenant: TenantId): string | null
-  /**
-   * For definitions that are deployed: it must be there. null: `problem` says why not. `isLookAlike`: they are older than `hmac`, so that
-   * no job of theirs ever used a key, and one is made for the texts that look like a call.
-   */
-  load(tenant: TenantId, options?: { readonly isLookAlike?: boolean }): Promise<Hmac | null>
+  /** For definitions that are stored and call `hmac`: it must be there. null: `problem` says why not. */
+  load(tenant: TenantId): Promise<Hmac | null>
   /** For what is only shown: the key if there is one. */
   peek(tenant: TenantId): Promise<Hmac | null>
-  /** For what is about to be deployed: makes the key if there is none. Throws `secret_unreadable`. */
+  /** For what is about to be deployed: makes the key if the tenant never had one. Throws `secret_unreadable`. */
   ensure(tenant: TenantId): Promise<Hmac>
 }
 
 const NAME = 'key'
+const PAGE = 100
 const MISSING =
   'the key of `hmac` is missing in the store, and another one would change idempotency keys: restore the record from a backup'
 
@@ -64,11 +64,20 @@ export function makeHmacKeys(deps: {
     return read(tenant)
   }
 
-  const load: HmacKeys['load'] = async (tenant, options = {}) => {
+  /** Stored documents are never deleted, and each was stored after the key: one that calls `hmac` shows that the tenant had a key. */
+  const hasStoredCaller = async (tenant: TenantId): Promise<boolean> => {
+    const reads = store.forTenant(tenant)
+    for (let cursor: string | null = null; ; ) {
+      const page: Page<StoredRecord> = await reads.records({ kind: 'definition', cursor, limit: PAGE })
+      if (page.items.some(mayHaveUsedKey)) return true
+      cursor = page.nextCursor
+      if (cursor === null) return false
+    }
+  }
+
+  const load: HmacKeys['load'] = async (tenant) => {
     try {
-      const found = await read(tenant)
-      const isMade = found === null && options.isLookAlike === true && random !== undefined
-      const hmac = isMade ? await make(tenant, random) : found
+      const hmac = await read(tenant)
       if (hmac === null) problems.set(tenant, MISSING)
       return hmac
     } catch (error) {
@@ -94,11 +103,18 @@ export function makeHmacKeys(deps: {
       const found = await read(tenant)
       if (found !== null) return found
       if (problems.has(tenant) || random === undefined) throw new AppError('secret_unreadable', MISSING)
-      const made = await make(tenant, random)
+      const isLost = await hasStoredCaller(tenant)
+      // Another node may have made the key and stored its definitions since the first read.
+      const made = isLost ? await read(tenant) : await make(tenant, random)
       if (made === null) throw new AppError('secret_unreadable', MISSING)
       return made
     },
   }
+}
+
+/** A document that does not open may call `hmac`. */
+function mayHaveUsedKey({ version, body }: StoredRecord): boolean {
+  return version >= HMAC_LANGUAGE && (isSealed(body) || mayUseHmac(parseJson(body)))
 }
 
 function bytesOf(body: string): Uint8Array {

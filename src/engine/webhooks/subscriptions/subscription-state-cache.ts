@@ -167,7 +167,7 @@ export function makeBook(
     try {
       const known = registry.subscription(tenant, name)
       if (known?.hash !== hashDocument(document))
-        registry.putSubscription(tenant, registry.compileSubscription(tenant, document))
+        registry.putSubscription(tenant, registry.compileSubscription(tenant, document, language))
       registry.setSubscriptionUsable(tenant, name, true)
     } catch (error) {
       if (isUnreadable(error)) keyless.add(name)
@@ -175,12 +175,14 @@ export function makeBook(
     }
   }
 
-  /** Those that call `hmac` are compiled with its key: it is loaded before the first of them. */
-  const loadKey = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
+  /** Those that call `hmac` are compiled with its key: it is loaded before the first of them. One that is older than `hmac` cannot call it. */
+  const loadHmacKeyFor = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
     if (registry.hmacKeys.known(tenant) !== null) return
     for (const kept of found) {
-      if (kept === null || kept === UNREADABLE || !mayUseHmac(kept.record.document)) continue
-      await registry.hmacKeys.load(tenant, { isLookAlike: (kept.record.language ?? 1) < HMAC_LANGUAGE })
+      if (kept === null || kept === UNREADABLE) continue
+      const { document, language = 1 } = kept.record
+      if (language < HMAC_LANGUAGE || !mayUseHmac(document)) continue
+      await registry.hmacKeys.load(tenant)
       return
     }
   }
@@ -223,14 +225,14 @@ export function makeBook(
     const names = book.isRead ? changedSince(book.pulse, pulse) : null
     if (names === null) {
       const all = await readSubscriptions(reads, book.kept)
-      await loadKey(tenant, all.values())
+      await loadHmacKeyFor(tenant, all.values())
       for (const name of [...book.kept.keys(), ...book.unreadable])
         if (!all.has(name)) learn(tenant, book, name, null)
       for (const [name, kept] of all) learn(tenant, book, name, kept)
     } else {
       for (const name of names) {
         const kept = await trySubscription(reads, name)
-        await loadKey(tenant, [kept])
+        await loadHmacKeyFor(tenant, [kept])
         learn(tenant, book, name, kept)
       }
     }
@@ -328,7 +330,7 @@ export function makeBook(
       const kept = await readSubscription(store.forTenant(tenant), name)
       const step = await decide(kept)
       if (step === null) {
-        await loadKey(tenant, [kept])
+        await loadHmacKeyFor(tenant, [kept])
         // Perhaps another node's change, which this one has not followed yet.
         learn(tenant, book, name, kept)
         return null
