@@ -140,12 +140,12 @@ function broken(error: unknown): unknown {
   )
 }
 
-/** The entry beside this file: compiled, or as source, which a thread of Node 20 has to be taught to read first. */
+/** The entry beside this file: compiled, or as source, which a thread of Node 20 cannot read by itself. */
 function entry(heapMax: number): ConstructorParameters<typeof Worker> {
   const options = { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMax } }
   if (!import.meta.url.endsWith('.ts')) return [new URL('./check-worker.js', import.meta.url), options]
-  const tsx = import.meta.resolve('tsx/esm/api')
+  const loader = new URL('../../scripts/lib/source-thread.mjs', import.meta.url).href
   const source = new URL('./check-worker.ts', import.meta.url).href
-  const begin = `import('${tsx}').then(({ register }) => { register(); return import('${source}') })`
+  const begin = `import('${loader}').then(({ runSourceThread }) => runSourceThread('${source}'))`
   return [begin, { eval: true, ...options }]
 }

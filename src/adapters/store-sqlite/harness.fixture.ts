@@ -1,12 +1,9 @@
 // The SQLite stores in the hands of a test: on one thread in memory, and with threads on a file.
 
-import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { build } from 'esbuild'
 import type { StoreHarness } from '../../ports/store-conformance/kit.conformance.ts'
 import { makeSqliteStoreInline } from './inline.ts'
 import { openSqliteStore } from './store.ts'
@@ -45,32 +42,11 @@ async function makeInline(options: { readonly foldAt?: number }): Promise<StoreH
   }
 }
 
-/** The threads' entry as one file, made once per process; beside the packages, so that it finds the driver. */
-let compiled: Promise<string> | null = null
-
-async function compileWorker(): Promise<string> {
-  const outfile = fileURLToPath(
-    new URL(`../../../node_modules/.cache/millrace-tests/worker-${process.pid}.mjs`, import.meta.url),
-  )
-  await build({
-    entryPoints: [fileURLToPath(new URL('./worker.ts', import.meta.url))],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-  })
-  process.once('exit', () => rmSync(outfile, { force: true }))
-  return pathToFileURL(outfile).href
-}
-
 /** With its threads, over a file in a folder of its own. */
 export async function makeThreadedHarness(): Promise<StoreHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-sqlite-'))
   const clock = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
-  compiled ??= compileWorker()
-  const entry = await compiled
-  const open = () => openSqliteStore({ file: join(folder, 'test.db'), clock, compiled: entry })
+  const open = () => openSqliteStore({ file: join(folder, 'test.db'), clock })
   let store = await open()
   return {
     get store() {

@@ -31,8 +31,6 @@ export interface SqliteStoreOptions {
   readonly flushFault?: Int32Array
   /** For tests: the store's time is the first element, which lies in shared memory. */
   readonly clock?: Float64Array
-  /** For tests: see `ThreadData`. */
-  readonly compiled?: string
 }
 
 export interface SqliteStore extends Store {
@@ -58,12 +56,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   refuseMoved(file)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   for (const made of [file, `${file}.lock`]) makeOwn(made)
-  const { compiled, flushFault } = options
+  const { flushFault } = options
   const data = {
     file,
     clock: options.clock ?? null,
     acceptLoss: options.acceptLoss ?? null,
-    ...(compiled !== undefined && { compiled }),
     ...(flushFault !== undefined && { flushFault }),
   }
   const writer = await openThread({ ...data, role: 'writer' })

@@ -17,8 +17,6 @@ export interface ThreadData {
   readonly acceptLoss?: number | null
   /** For tests: while the first element is not 0, flushes fail with this result code of SQLite. */
   readonly flushFault?: Int32Array
-  /** The address of the entry below, made into one file: tests that open a hundred stores save its translation. */
-  readonly compiled?: string
 }
 
 export interface Thread {
@@ -101,16 +99,14 @@ export async function openThread(data: ThreadData): Promise<Thread> {
   }
 }
 
-/** The entry beside this file: compiled, or as source, which a thread of Node 20 has to be taught to read first. */
+/** The entry beside this file: compiled, or as source, which a thread of Node 20 cannot read by itself. */
 function entry(data: ThreadData): ConstructorParameters<typeof Worker> {
-  const { compiled } = data
-  if (compiled !== undefined) return [new URL(compiled), { workerData: data, execArgv: [] }]
   if (!import.meta.url.endsWith('.ts')) {
     return [new URL('./worker.js', import.meta.url), { workerData: data, execArgv: [] }]
   }
-  const tsx = import.meta.resolve('tsx/esm/api')
+  const loader = new URL('../../../scripts/lib/source-thread.mjs', import.meta.url).href
   const source = new URL('./worker.ts', import.meta.url).href
-  const start = `import('${tsx}').then(({ register }) => { register(); return import('${source}') })`
+  const start = `import('${loader}').then(({ runSourceThread }) => runSourceThread('${source}'))`
   return [start, { eval: true, workerData: data, execArgv: [] }]
 }
 
