@@ -4,7 +4,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Measurement, startServer } from './scenario.ts'
+import { type Measurement, meter, perEvent, startServer } from './scenario.ts'
 
 /** Of one endpoint, which is as many as its window lets a node have on their way. */
 export const AT_ONCE = 64
@@ -29,13 +29,13 @@ export async function measureDraining(options: Draining): Promise<Measurement> {
   try {
     await pause(options.warmUpSeconds * 1_000)
     const before = await server.ask<number>('done')
-    const cpuBefore = await server.ask<number>('cpuMs')
+    const used = await meter(server)
     const startedAt = performance.now()
     await pause(options.seconds * 1_000)
     // The clock is read when the answer is there: counting takes a moment, in which others are done.
     const done = (await server.ask<number>('done')) - before
     const seconds = (performance.now() - startedAt) / 1_000
-    const cpuMs = (await server.ask<number>('cpuMs')) - cpuBefore
+    const use = await used()
     await pause(500)
     if ((await server.ask<number>('done')) === before + done)
       throw new Error('nothing moves at the end: the store held too little, or the endpoints stand still')
@@ -46,7 +46,8 @@ export async function measureDraining(options: Draining): Promise<Measurement> {
       completionP50Ms: null,
       completionP99Ms: null,
       rssMb: (await server.ask<number>('rssBytes')) / 1_048_576,
-      cpuUsPerEvent: (cpuMs * 1_000) / Math.max(1, done),
+      ...perEvent(use, done),
+      flushesPerEvent: null,
       errors: 0,
     }
   } finally {

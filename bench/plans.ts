@@ -27,6 +27,8 @@ export interface Plan {
   readonly endpoints?: Endpoints
   /** Items that are done for one event; one unless said. */
   readonly itemsPerEvent?: number
+  /** Of the driver; 64 unless said. */
+  readonly connections?: number
   /** Each event names one of so many cases. */
   readonly cases?: number
   /** What it is a share of; bare Fastify unless said. */
@@ -51,7 +53,7 @@ export const BARE: Plan = {
   asked: null,
 }
 const INGEST: Plan = { ...BARE, name: 'ingest', flows: kept('ingest'), asked: 0.6 }
-const END_TO_END: Plan = {
+export const END_TO_END: Plan = {
   ...BARE,
   name: 'endToEnd',
   flows: kept('end-to-end'),
@@ -90,6 +92,9 @@ const HEALTHY_ENDPOINTS: Plan = {
   endpoints: { ...ENDPOINTS, hanging: 0 },
   asked: null,
 }
+
+/** What `--gate` and `--against` look at: the two ways that every event goes. */
+export const GATED: readonly Plan[] = [END_TO_END, INGEST]
 
 /** In the order in which they are run. */
 export const PLANS: readonly Plan[] = [
@@ -133,6 +138,9 @@ export const LONG_PLANS: readonly Plan[] = [
   { ...INGEST, name: 'ingest300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEnd300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEndMillionWaiting', past: 'waiting', yardstick: END_TO_END, asked: 0.85 },
+  // More connections than slots: nothing may fall off the fast path.
+  { ...END_TO_END, name: 'endToEnd256', connections: 256, yardstick: END_TO_END, asked: 1 },
+  { ...END_TO_END, name: 'endToEnd1024', connections: 1_024, yardstick: END_TO_END, asked: 1 },
   // Updates that find their instance among a million, beside those that find it among a thousand: no more than 1.5 times as dear.
   {
     ...CORRELATION,

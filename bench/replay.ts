@@ -3,7 +3,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { ADMIN_KEY } from './sample.ts'
-import { type Measurement, type ScenarioOptions, startServer } from './scenario.ts'
+import { type Measurement, meter, perEvent, type ScenarioOptions, startServer } from './scenario.ts'
 
 /** A look counts every row of the store: too many would be measured with the replay. */
 const LOOK_MS = 1_000
@@ -16,7 +16,7 @@ export async function measureReplay(
   const server = await startServer(entry, args)
   try {
     const before = await server.ask<number>('done')
-    const cpuBefore = await server.ask<number>('cpuMs')
+    const used = await meter(server)
     const startedAt = performance.now()
     const answer = await fetch(`${server.url}/v1/dead-letters/replay`, {
       method: 'POST',
@@ -43,7 +43,8 @@ export async function measureReplay(
       completionP50Ms: null,
       completionP99Ms: null,
       rssMb: (await server.ask<number>('rssBytes')) / 1_048_576,
-      cpuUsPerEvent: (((await server.ask<number>('cpuMs')) - cpuBefore) * 1_000) / letters,
+      ...perEvent(await used(), letters),
+      flushesPerEvent: null,
       errors: 0,
     }
   } finally {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { AT_ONCE } from './deliveries.ts'
 import type { Past } from './preload.ts'
-import type { Measurement } from './scenario.ts'
+import type { Calls, Measurement } from './scenario.ts'
 import { CONNECTIONS } from './wrk.ts'
 
 export interface Scenario extends Measurement {
@@ -12,6 +12,13 @@ export interface Scenario extends Measurement {
   /** What the store held before; null: nothing, or there is none. */
   readonly past: Past | null
   readonly runs: number
+  /** Smallest and largest of the runs. */
+  readonly spread: {
+    readonly perSecond: readonly [number, number]
+    readonly cpuUsPerEvent: readonly [number, number]
+  }
+  /** null: not counted. */
+  readonly calls: Calls | null
   /** Of the yardstick measured right before it: the median over the runs. */
   readonly ratio: number
   /** The yardstick's name; null: it is one. */
@@ -38,7 +45,9 @@ export function makeReport(scenarios: readonly Scenario[], secondsPerRun: number
     scenarios,
     ratios,
     settings: {
-      driver: `wrk, ${CONNECTIONS} connections, 1 thread, own process, ${secondsPerRun} s per run after a warm-up; the yardstick right before each`,
+      perEvent:
+        'CPU of all threads by schedstat; bytes handed to the disk; flushes of the store; promises of the main thread and statements of all threads from a run of their own',
+      driver: `wrk, ${CONNECTIONS} connections unless the name says otherwise, 1 thread, own process, ${secondsPerRun} s per run after a warm-up; the yardstick right before each`,
       request:
         'POST 1 KiB JSON (…20k: a real GitHub payload of 20 KiB), random delivery id and ledger key; only …Signed verify GitHub’s signature',
       deliveries: `no driver: the store holds what is due; ${AT_ONCE} at once to one endpoint, bodies of 1 KiB signed by HMAC, endpoints in a process of their own`,
@@ -57,6 +66,7 @@ export function renderReport(report: Report): string {
   const header = [
     'scenario',
     'events/s',
+    'spread',
     'share',
     'of',
     'asked',
@@ -64,12 +74,19 @@ export function renderReport(report: Report): string {
     'p99 ms',
     'completed p50/p99',
     'CPU µs/event',
+    'spread',
+    'main µs',
+    'bytes',
+    'flushes',
+    'promises',
+    'statements',
     'RSS MB',
     'errors',
   ]
   const rows = report.scenarios.map((scenario) => [
     scenario.name,
     Math.round(scenario.perSecond).toLocaleString('en-US'),
+    range(scenario.spread.perSecond),
     `${Math.round(scenario.ratio * 100)} %`,
     scenario.of === null ? '' : `${scenario.isCost ? 'cost of ' : ''}${scenario.of}`,
     scenario.asked === null ? '' : `${scenario.isCost ? '≤' : '≥'} ${Math.round(scenario.asked * 100)} %`,
@@ -77,6 +94,12 @@ export function renderReport(report: Report): string {
     scenario.p99Ms?.toFixed(1) ?? '',
     scenario.completionP50Ms === null ? '' : `${scenario.completionP50Ms} / ${scenario.completionP99Ms}`,
     scenario.cpuUsPerEvent.toFixed(0),
+    range(scenario.spread.cpuUsPerEvent),
+    scenario.mainCpuUsPerEvent?.toFixed(0) ?? '',
+    scenario.bytesPerEvent?.toFixed(0) ?? '',
+    scenario.flushesPerEvent?.toFixed(3) ?? '',
+    scenario.calls?.promises.toFixed(1) ?? '',
+    scenario.calls?.statements.toFixed(1) ?? '',
     scenario.rssMb.toFixed(0),
     String(scenario.errors),
   ])
@@ -93,6 +116,10 @@ export function renderReport(report: Report): string {
   return [line(header), ...rows.map(line), '', ...notes.map(([name, text]) => `${name}: ${text}`), ''].join(
     '\n',
   )
+}
+
+function range([smallest, largest]: readonly [number, number]): string {
+  return smallest === largest ? '' : `${Math.round(smallest)}–${Math.round(largest)}`
 }
 
 function readText(file: string): string {

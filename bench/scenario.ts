@@ -3,9 +3,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { countGroups } from './groups.ts'
+import { readCounters, type Used, usedBetween } from './process-counters.ts'
 import { runWrk } from './wrk.ts'
 
-type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs'
+type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs' | 'counts'
 
 export interface Measurement {
   readonly perSecond: number
@@ -18,13 +20,37 @@ export interface Measurement {
   readonly rssMb: number
   /** CPU of the server's threads per event. */
   readonly cpuUsPerEvent: number
+  /** Of them the main thread's; null where the kernel does not say. */
+  readonly mainCpuUsPerEvent: number | null
+  /** Handed to the disk by the server; null where the kernel does not say. */
+  readonly bytesPerEvent: number | null
+  /** Transactions of the SQLite store, each of which is flushed once; null without one. */
+  readonly flushesPerEvent: number | null
   readonly errors: number
 }
 
+/** Per event; of a run that measures nothing else, because counting costs time. */
+export interface Calls {
+  readonly promises: number
+  readonly statements: number
+}
+
 export interface ScenarioOptions {
-  readonly entry: 'serve-bare.mjs' | 'serve-node.mjs' | 'serve-pg-boss.mjs'
+  readonly entry:
+    | 'serve-bare.mjs'
+    | 'serve-node.mjs'
+    | 'serve-pg-boss.mjs'
+    | 'serve-bullmq.mjs'
+    | 'serve-graphile.mjs'
   readonly args: readonly string[]
+  /** Another one than this. */
+  readonly checkout?: string
+  /** Of the SQLite store; its transactions are counted. */
+  readonly dataFile?: string
+  /** Other processes of the system under test, such as its database. */
+  readonly helpers?: () => readonly number[]
   readonly script: string
+  readonly connections?: number
   readonly warmUpSeconds: number
   readonly seconds: number
   readonly seed: number
@@ -34,16 +60,19 @@ export interface ScenarioOptions {
 
 export async function measure(options: ScenarioOptions): Promise<Measurement> {
   const server = await startServer(options.entry, options.args)
-  const { itemsPerEvent } = options
+  const { itemsPerEvent, script, connections, dataFile } = options
   const countDone = async () => (await server.ask<number>('done')) / (itemsPerEvent ?? 1)
+  const flushes = () => (dataFile === undefined ? null : countGroups(dataFile))
   try {
-    await runWrk(options.script, server.url, options.warmUpSeconds, options.seed)
+    await runWrk(script, server.url, options.warmUpSeconds, options.seed, connections)
     const doneBefore = itemsPerEvent === null ? 0 : await countDone()
-    const cpuBefore = await server.ask<number>('cpuMs')
+    const flushesBefore = flushes()
+    const used = await meter(server, options.helpers)
     const startedAt = performance.now()
-    const load = await runWrk(options.script, server.url, options.seconds, options.seed + 1)
+    const load = await runWrk(script, server.url, options.seconds, options.seed + 1, connections)
     const seconds = (performance.now() - startedAt) / 1_000
-    const cpuMs = (await server.ask<number>('cpuMs')) - cpuBefore
+    const use = await used()
+    const flushesAfter = flushes()
     const done = itemsPerEvent === null ? load.requests : (await countDone()) - doneBefore
     const completion =
       itemsPerEvent === null ? [] : (await server.ask<number[]>('completionMs')).sort((a, b) => a - b)
@@ -54,11 +83,91 @@ export async function measure(options: ScenarioOptions): Promise<Measurement> {
       completionP50Ms: percentile(completion, 0.5),
       completionP99Ms: percentile(completion, 0.99),
       rssMb: (await server.ask<number>('rssBytes')) / 1_048_576,
-      cpuUsPerEvent: (cpuMs * 1_000) / Math.max(1, done),
+      ...perEvent(use, done),
+      flushesPerEvent:
+        flushesBefore === null || flushesAfter === null
+          ? null
+          : (flushesAfter - flushesBefore) / Math.max(1, done),
       errors: load.errors,
     }
   } finally {
     await server.stop()
+  }
+}
+
+/** A run of its own in which promises and statements are counted. */
+export async function countCalls(options: ScenarioOptions): Promise<Calls> {
+  const counter = fileURLToPath(new URL('count-calls.cjs', import.meta.url))
+  const { checkout } = options
+  const server = await startServer(options.entry, options.args, {
+    execArgv: ['--require', counter],
+    ...(checkout !== undefined && { env: { ...process.env, BENCH_CHECKOUT: checkout } }),
+  })
+  const { itemsPerEvent } = options
+  const countDone = async () => (await server.ask<number>('done')) / (itemsPerEvent ?? 1)
+  try {
+    await runWrk(options.script, server.url, options.warmUpSeconds, options.seed, options.connections)
+    const doneBefore = await countDone()
+    const before = await server.ask<number[]>('counts')
+    const { requests } = await runWrk(
+      options.script,
+      server.url,
+      options.seconds,
+      options.seed + 1,
+      options.connections,
+    )
+    const after = await server.ask<number[]>('counts')
+    const done = Math.max(1, itemsPerEvent === null ? requests : (await countDone()) - doneBefore)
+    const [promises = 0, statements = 0] = after.map((count, index) => count - (before[index] ?? 0))
+    return { promises: promises / done, statements: statements / done }
+  } finally {
+    await server.stop()
+  }
+}
+
+type Metered = Used | { readonly cpuUs: number; readonly mainUs: null; readonly bytes: null }
+
+/** Begins to count what a server and its helpers use. Answers how to end it. */
+export async function meter(
+  server: Server,
+  helpers: () => readonly number[] = () => [],
+): Promise<() => Promise<Metered>> {
+  const before = readCounters(server.pid)
+  if (before === null) {
+    const cpuBefore = await server.ask<number>('cpuMs')
+    return async () => ({
+      cpuUs: ((await server.ask<number>('cpuMs')) - cpuBefore) * 1_000,
+      mainUs: null,
+      bytes: null,
+    })
+  }
+  const helpersBefore = new Map(helpers().map((pid) => [pid, readCounters(pid)]))
+  return async () => {
+    const after = readCounters(server.pid)
+    if (after === null) throw new Error('the server under test ended while it was measured')
+    const use = usedBetween(server.pid, before, after)
+    let { cpuUs, bytes } = use
+    for (const pid of helpers()) {
+      const now = readCounters(pid)
+      const then = helpersBefore.get(pid) ?? { threads: new Map(), bytesWritten: 0 }
+      if (now === null) continue
+      const beside = usedBetween(pid, then, now)
+      cpuUs += beside.cpuUs
+      bytes += beside.bytes
+    }
+    return { ...use, cpuUs, bytes }
+  }
+}
+
+export function perEvent(
+  { cpuUs, mainUs, bytes }: Metered,
+  events: number,
+): Pick<Measurement, 'cpuUsPerEvent' | 'mainCpuUsPerEvent' | 'bytesPerEvent'> {
+  const of = Math.max(1, events)
+  return {
+    cpuUsPerEvent: cpuUs / of,
+    mainCpuUsPerEvent: mainUs === null ? null : mainUs / of,
+    bytesPerEvent: bytes === null ? null : bytes / of,
   }
 }
 
@@ -68,18 +177,25 @@ function percentile(sorted: readonly number[], share: number): number | null {
 
 export interface Server {
   readonly url: string
+  readonly pid: number
   ask<Value>(question: Question): Promise<Value>
   stop(): Promise<void>
 }
 
-export async function startServer(entry: string, args: readonly string[]): Promise<Server> {
+export async function startServer(
+  entry: string,
+  args: readonly string[],
+  options: { execArgv?: string[]; env?: NodeJS.ProcessEnv } = {},
+): Promise<Server> {
   const child = fork(fileURLToPath(new URL(entry, import.meta.url)), args, {
     execArgv: [],
+    ...options,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const url = await answerTo<string>(child, 'url')
   return {
     url,
+    pid: child.pid as number,
     ask(question) {
       const answer = answerTo<never>(child, question)
       child.send(question)

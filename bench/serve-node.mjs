@@ -1,12 +1,15 @@
 // A whole node as users run it: the built package, HTTP, engine, SQLite with synchronous=FULL unless the settings say otherwise, ledger
 // and log lines on.
-// Plain JavaScript, so that nothing but the package itself is measured.
+// Plain JavaScript, so that nothing but the package itself is measured. The last argument names another checkout whose build runs.
 
-import { startApp } from '../dist/app.js'
-import { resolveConfig } from '../dist/config/index.js'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { serve } from './serve.mjs'
 
-const [folder, flows, secret, adminKey, settings = '{}'] = process.argv.slice(2)
+const OWN = fileURLToPath(new URL('..', import.meta.url))
+const [folder, flows, secret, adminKey, settings = '{}', checkout = OWN] = process.argv.slice(2)
+const built = (file) => import(new URL(`dist/${file}`, pathToFileURL(`${checkout}/`)).href)
+const { startApp } = await built('app.js')
+const { resolveConfig } = await built('config/index.js')
 const resolved = resolveConfig({
   MILLRACE_ENV: 'DEV',
   MILLRACE_PORT: '0',

@@ -1,11 +1,15 @@
 // What a server under test tells the harness, over the channel to its parent.
 
+import { getEnvironmentData } from 'node:worker_threads'
+
 /** @param {{ url: string, done(): Promise<number>, completionMs(): Promise<number[]>, close(): Promise<void> }} served */
 export function serve(served) {
   const answers = {
     done: () => served.done(),
     completionMs: () => served.completionMs(),
     rssBytes: async () => process.memoryUsage().rss,
+    // Promises and statements so far, where count-calls.cjs was loaded.
+    counts: async () => [...(getEnvironmentData('bench.counts') ?? [])].map(Number),
     cpuMs: async () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1_000

@@ -1,4 +1,4 @@
-// The driver: wrk in its own process, 64 connections, one thread (the machine's other core is the server's).
+// The driver: wrk in its own process, 64 connections unless told, one thread (the machine's other core is the server's).
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -17,10 +17,16 @@ export interface Load {
 
 const run = promisify(execFile)
 
-export async function runWrk(script: string, url: string, seconds: number, seed: number): Promise<Load> {
+export async function runWrk(
+  script: string,
+  url: string,
+  seconds: number,
+  seed: number,
+  connections = CONNECTIONS,
+): Promise<Load> {
   const args = [
     '-t1',
-    `-c${CONNECTIONS}`,
+    `-c${connections}`,
     `-d${seconds}s`,
     '--latency',
     '-s',
