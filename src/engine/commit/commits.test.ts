@@ -5,7 +5,7 @@ import type { Store } from '../../ports/store.ts'
 import { makeWorld } from '../engine.fixture.ts'
 import { makeCommits } from './commits.ts'
 
-test('[FD13] a watcher that throws does not make a commit fail that is durable', async () => {
+test('[FD13] a watcher that throws does not fail a durable commit', async () => {
   const world = makeWorld()
   const log = makeMemoryLog()
   let commits = 0

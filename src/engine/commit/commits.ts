@@ -1,4 +1,5 @@
-// Commits from the engine: named, and stubborn where an answer is owed.
+// Sends the engine's commits to the store: gives each an id, and retries until the store answers where the outcome must
+// be known.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
@@ -17,22 +18,23 @@ import {
 import type { StoreTime } from './store-time.ts'
 
 export type FirmResult = CommitResult & {
-  /** An earlier try of the same commit failed, and may have been applied all the same. */
+  /** An earlier attempt of the same commit failed, and may still have been applied. */
   readonly isRepeat?: boolean
 }
 
-/** What a decision was about, for those who count and watch; the commit itself does not say it. */
+/** What a decision was about, for counters and watchers; the commit itself does not say it. */
 export interface About {
   readonly work: Pick<WorkRow, 'id' | 'eventId' | 'consumer' | 'createdAt' | 'replayOf'>
   readonly event: Pick<StoredEvent, 'receivedAt'>
 }
 
 export interface Commits {
-  /** One try; a StoreError reaches the caller. */
+  /** One attempt; a StoreError reaches the caller. */
   once(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
   /**
-   * Tries until the store answers: for decisions about work that this node holds, which nobody else could make. A
-   * repeated commit that was applied the first time is refused by its own guards; callers read that from `found`.
+   * Retries until the store answers: for decisions about jobs leased to this node, which no other node can
+   * make. A repeated commit that was applied the first time is refused by its own guards; callers see that in
+   * `found`.
    */
   firmly(
     tenant: TenantId,
@@ -40,7 +42,7 @@ export interface Commits {
     writes: readonly Write[],
     about?: About,
   ): Promise<FirmResult>
-  /** Asks until the store answers: for reads in the middle of a decision, when giving up would lose what is known. */
+  /** Reads until the store answers: for reads in the middle of a decision, where giving up would lose what is known. */
   stubbornly<T>(ask: () => Promise<T>): Promise<T>
 }
 
@@ -52,16 +54,16 @@ export function makeCommits(deps: {
   readonly clock: Clock
   readonly time: StoreTime
   readonly log: Log
-  /** A commit may have been applied, and its answer is lost. */
+  /** A commit may have been applied, but its response was lost. */
   onLost(): void
-  /** Right after a commit was applied, before whoever made it goes on. */
+  /** Right after a commit was applied, before its caller continues. */
   onApplied(commit: Commit, result: Extract<CommitResult, { ok: true }>, about: About | null): void
 }): Commits {
   const { store, clock, time, log } = deps
   const noteLost = (error: unknown): void => {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
   }
-  /** It is durable: whoever only watches must not make it look as if it failed. */
+  /** The commit is durable: a failing watcher must not make it look failed. */
   const tellApplied: typeof deps.onApplied = (commit, result, about) => {
     try {
       deps.onApplied(commit, result, about)
@@ -91,7 +93,7 @@ export function makeCommits(deps: {
       }
     }
   }
-  /** After a try that failed with `error`. */
+  /** After an attempt that failed with `error`. */
   const repeat = async (commit: Commit, about: About | null, error: unknown): Promise<FirmResult> => {
     let first: unknown = error
     return stubbornly(async () => {
@@ -101,7 +103,7 @@ export function makeCommits(deps: {
         throw thrown
       }
       const result = await attempt(commit, about)
-      // Refused, perhaps by what the first try wrote: from now on nobody here expects what it bore.
+      // Refused, perhaps by what the first attempt wrote: the jobs it leased on insert are no longer expected here.
       if (!result.ok) deps.onLost()
       return { ...result, isRepeat: true }
     })
@@ -114,7 +116,7 @@ export function makeCommits(deps: {
         time.heard(result.at)
         return result
       }
-      // The first try takes the short way: it is the only one for all but a few commits of a node's life.
+      // The first attempt takes the short path: all but a few commits need only one.
       const of = about ?? null
       return store.commit(commit).then(
         (result) => {

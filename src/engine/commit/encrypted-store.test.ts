@@ -27,7 +27,7 @@ const makeSeal = (fill: number, ...old: number[]) =>
 const seal = makeSeal(1)
 const log = makeMemoryLog()
 
-/** Every event is sensitive on its way in; the suite knows of no paths, so that they are taken away again on the way out. */
+/** Marks every event as sensitive when it is written. The suite knows no paths, so they are removed when it reads. */
 function makeAllSensitive(store: Store): Store {
   const sealed = makeSealStore(store, { seal, log })
   const plain = (event: StoredEvent): StoredEvent => {
@@ -76,7 +76,7 @@ function makeAllSensitive(store: Store): Store {
   }
 }
 
-// [SE8] every rule of a store holds for one whose events are all sealed.
+// [SE8] every rule of a store holds for one whose events are all encrypted.
 storeConformance('sealed, around memory', async () => {
   const inner = await makeMemoryHarness()
   return {
@@ -87,7 +87,7 @@ storeConformance('sealed, around memory', async () => {
   }
 })
 
-describe('a store that seals', () => {
+describe('an encrypting store', () => {
   const opened: Kit[] = []
   afterEach(async () => {
     for (const kit of opened.splice(0)) await kit.harness.close()
@@ -105,7 +105,7 @@ describe('a store that seals', () => {
     raw: 'email=ada%40example.com',
   }
 
-  test('[SE8] keeps payload, body and sensitive headers sealed, and gives them back byte for byte', async () => {
+  test('[SE8] encrypts payload, body and sensitive headers, and returns them byte for byte', async () => {
     const kit = await open()
     const store = makeSealStore(kit.store, { seal, log })
     const event = kit.event({ ...SENSITIVE, sensitive: ['payload.user.email', 'header.X-User'] })
@@ -122,7 +122,7 @@ describe('a store that seals', () => {
     expect(dumped).toMatchObject(event)
   })
 
-  test('[SE50] keeps definitions with a credential in clear text sealed under their keys, and others as they are', async () => {
+  test('[SE50] encrypts definitions with a credential in clear text under their keys, and leaves others as they are', async () => {
     const kit = await open()
     const store = makeSealStore(kit.store, { seal, log })
     const body = '{"kind":"Route","do":{"headers":{"authorization":"Bearer abc123"}}}'
@@ -157,7 +157,7 @@ describe('a store that seals', () => {
     await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
   })
 
-  test('[SE50] the text of a definition that is sealed is sealed with it, however it is written', async () => {
+  test('[SE50] the text of an encrypted definition is encrypted with it, in every notation', async () => {
     const kit = await open()
     const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { "author\\x69zation": Bearer abc123 }' })
     expect(mayHoldLiteral(text)).toBe(false)
@@ -176,7 +176,7 @@ describe('a store that seals', () => {
     expect((await behind.record('authored', 'sha256:2'))?.body).toBe(text)
   })
 
-  test('[SE50] after a change of the master key such records are sealed with the new one, and the old one may go', async () => {
+  test('[SE50] after a change of the master key such records are encrypted with the new one, and the old one may be removed', async () => {
     const kit = await open()
     const body = '{"headers":{"authorization":"Bearer abc123"}}'
     const kinds = ['definition', 'authored', 'subscription'] as const
@@ -203,7 +203,7 @@ describe('a store that seals', () => {
       expect(await after.record(kind, 'one')).toEqual({ version: 7, body })
       expect((await kit.store.forTenant(TENANT).record(kind, 'one'))?.body).not.toContain('abc123')
     }
-    // In a list one that does not open keeps nobody from the others.
+    // In a list, a record that cannot be decrypted does not affect the others.
     const { items } = await after.records({ kind: 'definition', limit: 10, cursor: null })
     expect(items.map((one) => [one.key, isSealed(one.body)])).toEqual([
       ['lost', true],
@@ -214,7 +214,7 @@ describe('a store that seals', () => {
   test('[SE8] leaves other events and other headers as they are', async () => {
     const kit = await open()
     const store = makeSealStore(kit.store, { seal, log })
-    // A body that a sender made to look sealed is a body.
+    // A body that a sender made to look encrypted is an ordinary body.
     const usual = kit.event({ ...SENSITIVE, raw: 'mrs1.ab12.W10.AAAA' })
     const partly = kit.event({ ...SENSITIVE, raw: null, sensitive: ['payload'] })
     await append(store, usual)
@@ -227,7 +227,7 @@ describe('a store that seals', () => {
     })
   })
 
-  test('[SE7] what an earlier master key sealed still opens', async () => {
+  test('[SE7] data encrypted with an earlier master key can still be decrypted', async () => {
     const kit = await open()
     const event = kit.event({ ...SENSITIVE, sensitive: ['payload'] })
     await append(makeSealStore(kit.store, { seal, log }), event)
@@ -235,7 +235,7 @@ describe('a store that seals', () => {
     expect(await later.forTenant(TENANT).event(event.id)).toMatchObject(event)
   })
 
-  test('[SE9] one event that does not open keeps nobody from the others', async () => {
+  test('[SE9] an event that cannot be decrypted does not affect the others', async () => {
     const kit = await open()
     const owner = await kit.join()
     const lost = await kit.add({ event: { data: 'mrs1.ab12.W10.AAAA' } })
@@ -271,7 +271,7 @@ describe('a store that seals', () => {
     expect(JSON.stringify(log.messages)).not.toContain('ada@')
   })
 
-  test('[SE8] the files of a database hold none of it', async () => {
+  test('[SE8] the files of a database contain none of it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-sealed-'))
     try {
       const file = join(folder, 'sealed.db')
@@ -289,7 +289,7 @@ describe('a store that seals', () => {
       const whileOpen = await bytes()
       await store[Symbol.asyncDispose]()
       for (const text of [whileOpen, await bytes()]) {
-        // It looks where the data is.
+        // The check looks where the data is.
         expect(text).toContain('in-clear-4711')
         for (const value of ['ada@example.com', 'ada%40', 'lovelace', '"user"', '12345678901234567890']) {
           expect(text).not.toContain(value)

@@ -1,16 +1,17 @@
-// A store that keeps sensitive events sealed: the payload and the body as a whole, and the headers if one of them is
-// sensitive. Whoever reads through it gets them as they were, with their sensitive paths, which travel inside the sealed text.
+// A store that encrypts sensitive events: the payload and the body as a whole, and the headers if one of them is
+// sensitive. Readers get them decrypted, with their sensitive paths, which are part of the encrypted text.
 //
-// The key of `hmac` is encrypted always: a record of it in clear text is refused, because no node wrote it.
+// The key of `hmac` is always encrypted: a record of it in clear text is refused, because no node wrote it.
 //
-// The same for records of definitions and subscriptions that may hold a credential in clear text: the text of the record is sealed, its
-// key stays. A record that does not open is an error for who asks for it by its key; in a list it is answered sealed.
+// Records of definitions and subscriptions that may hold a credential in clear text are handled the same way: the text
+// of the record is encrypted, its key is not. A record that cannot be decrypted is an error when it is read by its key;
+// in a list it is returned encrypted.
 //
-// Everything else passes as it is, and costs one look: at the paths of an event that is appended, and at the first characters
-// of one that is read.
+// Everything else passes unchanged, and costs one check: of the paths of an appended event, and of the first characters
+// of a read one.
 //
-// Invariants: SE8 nothing of a sensitive payload reaches the store behind in clear. SE9 what does not open is answered sealed,
-// never thrown: one event that cannot be read must not stop a claim or a list of others.
+// Invariants: SE8 nothing of a sensitive payload reaches the underlying store in clear text. SE9 an event that cannot
+// be decrypted is returned encrypted and never throws: it must not stop a claim or a list of others.
 
 import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
 import { compileSensitive, isSealed, splitSealed } from '../../core/events/sensitive/index.ts'
@@ -30,7 +31,7 @@ import type {
   Write,
 } from '../../ports/store.ts'
 
-/** What is known of an event that does not open: all of it may be sensitive. */
+/** For an event that cannot be decrypted: all of it may be sensitive. */
 const EVERYTHING: readonly string[] = ['payload', 'header']
 const TOLD_MAX = 1_000
 
@@ -114,7 +115,7 @@ function sealCommit(seal: Seal, commit: Commit): Commit {
     writes: writes.map((write) => {
       if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
       if (write.w !== 'record.put') return write
-      // The text says what its definition says, in whatever form.
+      // The authored text has the same content as its definition, in whatever notation.
       const isText = write.kind === 'authored' && definitions.has(write.key)
       if (!isText && !literals.has(write)) return write
       return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
@@ -156,7 +157,7 @@ function openRecord<Row extends { readonly body: string }>(
   }
 }
 
-/** One that does not open keeps nobody from the others. */
+/** A record that cannot be decrypted does not affect the others. */
 function openListed<Row extends { readonly key: string; readonly body: string }>(
   seal: Seal,
   tenant: TenantId,
@@ -171,7 +172,7 @@ function openListed<Row extends { readonly key: string; readonly body: string }>
   }
 }
 
-/** Whether it is what a record that does not open throws. */
+/** Whether it is the error of a record that cannot be decrypted. */
 export function isUnreadable(error: unknown): error is AppError {
   return error instanceof AppError && error.code === 'secret_unreadable'
 }
@@ -179,8 +180,8 @@ export function isUnreadable(error: unknown): error is AppError {
 const PAGE = 100
 
 /**
- * Seals records that another master key has sealed with the current one, in the store behind. A record keeps its version: it says the
- * same. What does not open is left as it is and named.
+ * Re-encrypts records of another master key with the current one, in the underlying store. The version of a
+ * record stays, because its content does. Records that cannot be decrypted stay as they are and are reported.
  */
 export async function rewrapRecords(
   behind: Pick<Store, 'commit' | 'forTenant'>,
@@ -202,7 +203,7 @@ export async function rewrapRecords(
         body: seal.seal(place, seal.open(place, body).text, []),
       }
       const guards: Guard[] = [{ g: 'version', of: kind, key, version }]
-      // Refused: it was changed meanwhile, and sealed with the current key.
+      // Refused: the record was changed meanwhile, and encrypted with the current key.
       if ((await behind.commit({ tenant, guards, writes: [write] })).ok) rewrapped += 1
     } catch (error) {
       if (!(error instanceof SealError)) throw error
@@ -228,7 +229,7 @@ function isSensitive(write: Write): write is Extract<Write, { w: 'event.append' 
   return write.w === 'event.append' && write.event.sensitive.length > 0
 }
 
-/** What is written belongs to the tenant of the commit, whatever the event says. */
+/** An event belongs to the tenant of the commit, whatever the event says. */
 function sealEvent(seal: Seal, tenant: TenantId, event: NewEvent): NewEvent {
   const { id, sensitive, data, raw, headers } = event
   const close = (part: SealPlace['part'], text: string) =>
@@ -250,14 +251,14 @@ function openEvent(seal: Seal, event: StoredEvent): StoredEvent {
   return {
     ...event,
     data: opened.text,
-    // Sealed with the payload or not at all: a text that a sender made to look sealed was not.
+    // Encrypted together with the payload or not at all: a text that a sender made to look encrypted was not.
     raw: raw === null ? null : open('raw', raw).text,
     headers: isSealed(headers) ? open('headers', headers).text : headers,
     sensitive: opened.paths,
   }
 }
 
-/** A key that is missing is told once, not for each of the thousand events that it sealed. */
+/** A missing key is logged once, not for each of the thousand events that it encrypted. */
 function makeTell(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
   const told = new Set<string>()
   return ({ tenant, id, data }, { reason, message }) => {

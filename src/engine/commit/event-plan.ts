@@ -1,4 +1,4 @@
-// An event on its way into the store, with the work that follows from it: what `planEvent` makes and a unit of work ends.
+// An event about to be stored, with the jobs that follow from it: `planEvent` creates it and a unit of work ends it.
 
 import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
 import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
@@ -10,11 +10,11 @@ import type { Write } from '../../ports/store.ts'
 
 export interface Birth {
   readonly work: NewWork
-  /** null: it does what no definition says, such as an instance that waits for its lock. */
+  /** null: the job belongs to no definition, such as an instance that waits for its lock. */
   readonly route: Route | null
 }
 
-/** The item of a trigger that begins a case. */
+/** The job of a trigger that starts an instance. */
 export interface Beginning {
   readonly work: NewWork
   readonly route: Route
@@ -22,23 +22,23 @@ export interface Beginning {
 
 export interface EventPlan {
   readonly event: NewEvent
-  /** Its row, where it was kept before. */
+  /** Its row, if it was stored before. */
   readonly stored: StoredEvent | null
   readonly payload: JsonValue
   readonly header: JsonValue
   readonly writes: readonly Write[]
-  /** How many items it adds that are to run. */
+  /** How many runnable jobs it adds. */
   readonly adds: number
-  /** Items asked to be born in this node's hands; their slots are taken until the unit of work ends. */
+  /** Jobs requested to be leased on insert; their slots are taken until the unit of work ends. */
   readonly births: readonly Birth[]
   readonly owner: Incarnation | null
-  /** Nothing could be made of it: its item is dead, and this is the letter. */
+  /** The event could not be processed: its job is dead, and this is the dead letter. */
   readonly letter: NewDeadLetter | null
-  /** Items of routes that are disabled. */
+  /** Jobs of disabled routes. */
   readonly disabled: readonly Birth[]
-  /** Items of triggers that may begin a case in the same commit: not among the writes yet. Left out: there are none. */
+  /** Jobs of triggers that may start an instance in the same commit: not among the writes yet. Omitted: there are none. */
   readonly begins?: readonly Beginning[]
-  /** Of the events that tell of it, settled together with it; left out: none do. */
+  /** Plans of the events that announce it, settled together with it; omitted: there are none. */
   readonly beside?: readonly EventPlan[]
 }
 
@@ -49,7 +49,7 @@ export interface PlanGroup {
   ended?(isStored: boolean): void
 }
 
-/** What a commit leaves to be started, or to be given back. */
+/** What a commit leaves to be started or released. */
 export type Planned = EventPlan | PlanGroup
 
 /** An event that is yet to be matched. */

@@ -1,4 +1,5 @@
-// Holds what goes into one commit, sends it to the store, and knows the store's clock.
+// Builds one commit of guards, writes and event plans, sends it to the store (encrypting sensitive data on the way),
+// and knows the store's clock and tenants.
 
 export { type About, type Commits, type FirmResult, makeCommits } from './commits.ts'
 export { isUnreadable, makeSealStore, rewrapRecords } from './encrypted-store.ts'

@@ -1,15 +1,15 @@
-// The store's time, as this node knows it: what the store said last, carried on by the node's own monotonic clock.
+// The store's time as this node knows it: the last time the store reported, advanced by the node's own monotonic clock.
 //
-// Instants that the store wrote (when a call may last have begun, when an item expires) are compared with this and never
-// with the wall clock of this machine, which may be minutes off or jump. Invariant: never ahead of the store's own
-// clock, so that nobody asks a vendor before it had its time.
+// Instants that the store wrote (the latest start of a call, the expiry of a job) are compared with this and never with
+// the machine's wall clock, which may be minutes off or jump. Invariant: never ahead of the store's own clock, so that
+// a vendor is not probed too early.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 
 export interface StoreTime {
   now(): Instant
-  /** The store said that its clock is `at`. */
+  /** The store reported that its clock is `at`. */
   heard(at: Instant): void
 }
 

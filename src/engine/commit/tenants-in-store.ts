@@ -1,5 +1,5 @@
-// All tenants of the store: those with definitions, and those that were made and have none yet. What works through every
-// tenant's records asks here: a tenant without definitions takes events, subscriptions and replays like any other.
+// Lists all tenants of the store: those with definitions, and those created without any yet. Loops over every tenant's
+// records use this list: a tenant without definitions accepts events, subscriptions and replays like any other.
 
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, Store, StoredRecord } from '../../ports/store.ts'
@@ -13,8 +13,8 @@ export async function tenantsInStore(
 }
 
 /**
- * The tenants of which this node knows how long they store things. Definitions say that, all of them: a tenant with definitions
- * counts once they are loaded here, one without by the defaults.
+ * The tenants whose retention times this node knows. All definitions together determine them: a tenant with
+ * definitions is included once they are loaded here, one without uses the defaults.
  */
 export async function tenantsWithKnownTimes(
   store: Pick<Store, 'system' | 'forTenant'>,

@@ -72,7 +72,7 @@ describe('plans end exactly once, before the caller goes on,', () => {
     ])
   })
 
-  test('and a defect in their end does not make the commit look as if it failed', async () => {
+  test('and an error in their end does not make the commit look failed', async () => {
     const { unitOfWork, ended, log } = makeWorld(
       async () => APPLIED,
       () => {
@@ -110,7 +110,7 @@ describe('retrying', () => {
     expect(built).toBe(3)
   })
 
-  test('answers what the caller does instead', async () => {
+  test('returns what the caller does instead', async () => {
     const build = (retry: () => Promise<string>): Promise<string> => retry()
     expect(await retrying(3, build, async () => 'waits')).toBe('waits')
   })

@@ -1,8 +1,8 @@
-// One unit of work: the guards and writes of one commit, with the plans whose jobs the commit leases on insert. It commits once,
-// and ends its plans in one place: jobs start where the commit was applied, and give their slots back where it was refused or
-// failed. A caller whose guard was refused builds its unit again, by `retrying`.
+// One unit of work: the guards and writes of one commit, with the plans whose jobs the commit leases on insert. It
+// commits once and ends its plans in one place: jobs start if the commit was applied, and release their slots if it was
+// refused or failed. A caller whose guard was refused builds its unit again, with `retrying`.
 //
-// Invariant: whatever comes of a commit, thrown errors included, each plan is ended exactly once.
+// Invariant: whatever the result of a commit, thrown errors included, each plan is ended exactly once.
 
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -18,7 +18,7 @@ export interface Unit {
   readonly plans: readonly Planned[]
 }
 
-/** What became of a commit, as the settler says it. */
+/** The result of a commit as the settler reports it. */
 type Settled =
   | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }
   | { readonly ok: false }
@@ -28,21 +28,24 @@ export interface UnitOfWork {
   once(tenant: TenantId, unit: Unit): Promise<CommitResult>
   /** Until the store answers, as `Commits.firmly`. */
   firmly(tenant: TenantId, unit: Unit, about?: About): Promise<FirmResult>
-  /** For a commit that the settler makes: ends the plans by what came of it. */
+  /** For a commit that the settler makes: ends the plans by its result. */
   settling<Value extends Settled>(plans: readonly Planned[], settle: () => Promise<Value>): Promise<Value>
-  /** For a caller that knows better than the answer whether its commit was applied. */
+  /** For a caller that knows better than the response whether its commit was applied. */
   end(plans: readonly Planned[], isStored: boolean, result: CommitResult): void
-  /** There is no commit: the jobs of the plans give their slots back. */
+  /** There is no commit: the jobs of the plans release their slots. */
   release(plans: readonly Planned[]): void
 }
 
-/** Starts the jobs of a plan that were leased on insert, or gives their slots back. */
+/** Starts the jobs of a plan that were leased on insert, or releases their slots. */
 export interface Births {
-  /** `isStored`: the commit was applied, by this attempt or by one whose answer was lost. `result` null: there is no answer. */
+  /**
+   * `isStored`: the commit was applied, by this attempt or by one whose response was lost. `result` null:
+   * there is no response.
+   */
   settle(planned: Planned, isStored: boolean, result: CommitResult | null): void
 }
 
-/** How often a unit is built while others change the same rows, where the caller has no reason for another number. */
+/** How often a unit is built while others change the same rows, if the caller sets no limit. */
 export const RACES_MAX = 20
 
 export function makeUnitOfWork(deps: {
@@ -57,13 +60,13 @@ export function makeUnitOfWork(deps: {
       try {
         births.settle(plan, isStored, result)
       } catch (error) {
-        // What became of the commit is certain: a defect here must neither change that nor leave the other plans unended.
+        // The result of the commit is certain: an error here must neither change it nor leave the other plans unended.
         log.error('commit.watcher-failed', { error: messageOf(error) })
       }
     }
   }
 
-  /** Answers the promise of the commit itself, so that the caller goes on right behind the plans' end. */
+  /** Returns the promise of the commit itself, so that the caller continues right after the plans end. */
   const ending = <Value>(
     plans: readonly Planned[],
     commit: () => Promise<Value>,
@@ -85,7 +88,7 @@ export function makeUnitOfWork(deps: {
   }
 
   return {
-    // A unit without plans pays for none.
+    // A unit without plans skips this.
     once(tenant, { guards, writes, plans }) {
       const commit = () => commits.once(tenant, guards, writes)
       return plans.length === 0 ? commit() : ending(plans, commit, itself)
@@ -105,8 +108,9 @@ function itself(result: CommitResult): CommitResult {
 }
 
 /**
- * Builds and commits, again where another change came first: `build` answers `retry()` then. After `limit` attempts it is as
- * `exhausted` answers or throws. The promise of the attempt itself is answered: nearly always there is only one.
+ * Builds and commits, again if another change came first: `build` returns `retry()` then. After `limit`
+ * attempts the result is what `exhausted` returns or throws. Returns the promise of the attempt itself:
+ * nearly always there is only one.
  */
 export function retrying<Value>(
   limit: number,

@@ -1,4 +1,4 @@
-// What people do about dead letters.
+// Operator actions on dead letters.
 
 import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
@@ -27,7 +27,7 @@ async function letterOf(world: World): Promise<DeadLetter> {
   return letter
 }
 
-/** A node with one dead letter; the vendor takes only orders that are not o1. */
+/** A node with one dead letter; the vendor accepts only orders other than o1. */
 async function withLetter(): Promise<{ world: World; node: Node; letter: DeadLetter }> {
   const world = makeWorld((request) => (request.url.endsWith('/o1') ? answered(422) : CREATED))
   const node = await world.node()
@@ -35,7 +35,7 @@ async function withLetter(): Promise<{ world: World; node: Node; letter: DeadLet
   return { world, node, letter: await letterOf(world) }
 }
 
-/** Lets the world go on until the answer is there. */
+/** Advances the world until the result is there. */
 async function heard<Value>(world: World, answer: Promise<Value>): Promise<Value> {
   const settled = answer.then(
     (value) => ({ value }),
@@ -47,7 +47,7 @@ async function heard<Value>(world: World, answer: Promise<Value>): Promise<Value
   return result.value
 }
 
-test('[DL3] ready and discard step the letter, with a line each', async () => {
+test('[DL3] ready and discard change the dead letter, with a log line each', async () => {
   const { world, node, letter } = await withLetter()
   await heard(world, node.engine.ready(T, letter.id, { actor: 'anna', reason: 'mended' }))
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'ready_to_replay', version: 2 })
@@ -60,7 +60,7 @@ test('[DL3] ready and discard step the letter, with a line each', async () => {
   ])
 })
 
-test('[DL6] what is final or gone is refused, and nothing changes', async () => {
+test('[DL6] actions on a final or deleted dead letter are refused, and nothing changes', async () => {
   const { world, node, letter } = await withLetter()
   await heard(world, node.engine.discard(T, letter.id, { reason: 'no' }))
   const before = await world.store.system('verification').dump()
@@ -81,7 +81,7 @@ test('[DL6] what is final or gone is refused, and nothing changes', async () => 
   expect(await world.store.system('verification').dump()).toEqual(before)
 })
 
-test('[DL6] of two people at once one is told', async () => {
+test('[DL6] of two operators at once one is refused', async () => {
   const { world, node, letter } = await withLetter()
   const both = [
     node.engine.discard(T, letter.id, { reason: 'one' }),
@@ -96,7 +96,7 @@ test('[DL6] of two people at once one is told', async () => {
   )
 })
 
-test('[DL4] an edit leaves the original alone, and points the letter at a copy', async () => {
+test('[DL4] an edit leaves the original unchanged, and points the dead letter at a copy', async () => {
   const { world, node, letter } = await withLetter()
   const original = await world.reads.event(letter.eventId)
   const data = { ...PAID, order: 'o2', big: 12345678901234567890n }
@@ -126,7 +126,7 @@ test('[DL4] an edit leaves the original alone, and points the letter at a copy',
   expect(caused.filter(({ source }) => source === 'shop')).toMatchObject([{ id: eventId }])
 })
 
-test('[DL14] a copy says who edited it, why and which fields; what retention left behind goes', async () => {
+test('[DL14] a copy records who edited it, why and which fields; records left by retention are deleted', async () => {
   const { world, node, letter } = await withLetter()
   const gone = 'evt_00000000-0000-7000-8000-000000000000'
   const left: Write = { w: 'record.put', kind: 'edit', key: gone, version: 1, body: '{}' }
@@ -145,7 +145,7 @@ test('[DL14] a copy says who edited it, why and which fields; what retention lef
     hasMore: false,
     payloadHashBefore: original.payloadHash,
   })
-  // Made before edits were recorded, as it is seen: a copy all the same.
+  // Created before edits were recorded: still a copy.
   expect(await readEdit(world.reads, { ...copy, id: 'evt_older' as EventId })).toBeNull()
   const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, index]))
   const { eventId } = await edit(many)
@@ -158,7 +158,7 @@ test('[DL14] a copy says who edited it, why and which fields; what retention lef
   expect(records.items.map(({ key }) => key)).toEqual([first.eventId, eventId])
 })
 
-test('[DL5] a replay of an edited letter runs the copy under the old key', async () => {
+test('[DL5] a replay of an edited dead letter runs the copy under the old key', async () => {
   const { world, node, letter } = await withLetter()
   expect(letter.key).toBe('BOOK:o1')
   for (const order of ['o3', 'o2']) {
@@ -186,7 +186,7 @@ test('[DL4] a payload beyond the limit is refused', async () => {
   expect(await world.reads.deadLetter(letter.id)).toEqual(letter)
 })
 
-test('[DL3] a letter whose route is gone can still be marked and discarded, but not replayed', async () => {
+test('[DL3] a dead letter whose route was removed can be marked and discarded, but not replayed', async () => {
   const { world, node, letter } = await withLetter()
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, name: 'other' }]))
   await expect(heard(world, node.engine.replay(T, letter.id, { force: false }))).rejects.toMatchObject({

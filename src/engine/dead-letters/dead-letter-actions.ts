@@ -1,6 +1,7 @@
-// What people decide about dead letters: mark them ready, mend a copy of their event, replay or discard them.
+// Operator actions on dead letters: mark them ready, edit a copy of their event, replay or discard them.
 //
-// Every decision is one commit guarded by the letter's version, so that whoever comes second is told and changes nothing.
+// Every action is one commit guarded by the dead letter's version, so that the second of two operators is refused and
+// changes nothing.
 
 import { editKey, type NewEvent, type StoredEvent } from '../../core/events/event/index.ts'
 import {
@@ -30,17 +31,17 @@ import { type Instances, type ReplayedItem, replayedItem } from '../workflows/in
 import { editWrites } from './edited-events.ts'
 
 export interface DeadLetterActions {
-  /** Somebody mended what was wrong: it may be replayed. */
+  /** The cause was fixed: it may be replayed. */
   ready(tenant: TenantId, id: DeadLetterId, decided: Decided): Promise<void>
-  /** Nobody will replay it any more. */
+  /** It will not be replayed any more. */
   discard(tenant: TenantId, id: DeadLetterId, decided: Decided & { readonly reason: string }): Promise<void>
-  /** Makes a copy of its event with another payload, and points the letter at it. The original stays as it is. */
+  /** Creates a copy of its event with another payload, and points the dead letter at it. The original does not change. */
   edit(
     tenant: TenantId,
     id: DeadLetterId,
     options: Decided & { readonly reason: string; readonly data: JsonValue },
   ): Promise<{ readonly eventId: EventId }>
-  /** A new item through the same path, on the definition in force, with the same key. */
+  /** Creates a new job through the same path, on the deployed definition, with the same key. */
   replay(
     tenant: TenantId,
     id: DeadLetterId,
@@ -49,29 +50,29 @@ export interface DeadLetterActions {
 }
 
 export interface ReplayOptions {
-  /** Also after replays in vain. */
+  /** Also after failed replays. */
   readonly force: boolean
-  /** An effect that is there is made once more, on purpose. Needs a reason. */
+  /** Repeats an existing effect on purpose. Needs a reason. */
   readonly again?: boolean
 }
 
-/** A replay that has only to be committed; several may share a commit with what else belongs to it. */
+/** A replay ready to be committed; several may share a commit. */
 export interface PreparedReplay {
   readonly guards: readonly Guard[]
-  /** The guard of what moves on while the letter stays: whoever is refused by it prepares anew. */
+  /** The index of the guard that may change while the dead letter does not: a caller refused by it prepares again. */
   readonly moving?: number
   readonly writes: readonly Write[]
   readonly work: NewWork
-  /** For the log, once it is committed. */
+  /** Logs the replay once it is committed. */
   told(decided: Decided): void
 }
 
 export interface Replayer extends DeadLetterActions {
-  /** Throws AppError where the letter cannot be replayed. */
+  /** Throws AppError if the dead letter cannot be replayed. */
   prepare(tenant: TenantId, letter: DeadLetter, options: ReplayOptions): Promise<PreparedReplay>
 }
 
-/** As much as a request of the API may hold. */
+/** The size limit of an API request. */
 const DATA_LENGTH_MAX = 1_048_576
 
 export function makeReplayer(
@@ -105,7 +106,7 @@ export function makeReplayer(
     const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
     log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
   }
-  /** One step of the letter alone. */
+  /** One state change of the dead letter alone. */
   const decide = async (
     tenant: TenantId,
     id: DeadLetterId,
@@ -117,7 +118,7 @@ export function makeReplayer(
     const row = stepped(letter, step)
     const event = await eventOf(letter)
     const failed = step.type === 'discard' ? await deps.failures.discard(letter, event) : NO_FAILURE_CHANGE
-    // Nobody will do anything about it: whoever waits behind it goes on.
+    // The job will not run again: its lane goes on.
     const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
     await commit(letter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
     tell(action, letter, event, decided)
@@ -130,14 +131,14 @@ export function makeReplayer(
     return replayedWork(deps, route, letter, event, died)
   }
 
-  /** It goes to where the subscription in force says. */
+  /** It goes to the deployed subscription's endpoint. */
   const deliveryWork = (letter: DeadLetter, event: StoredEvent, again: boolean): NewWork => {
     const route = registry.route(letter.tenant, letter.consumer)
     if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not there any more`)
     return newDelivery(deps, route, event, { replayOf: letter.id, isAgain: again })
   }
 
-  /** It takes the rotation up again, where no other is under way and the prior version is still in use. */
+  /** Resumes the rotation, if no other is in progress and the prior version is still in use. */
   const rotationWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
     const name = credentialOf(letter.consumer) ?? ''
     const work = newRotation(ids.work(), { name, hash: died?.definition ?? '' }, event.id, letter.id)
@@ -157,7 +158,7 @@ export function makeReplayer(
     return isOfRoute(letter) ? alone(routeWork(letter, event, died)) : replayedItem(deps, letter, event, died)
   }
 
-  /** A step sees the data of its instance, and the event that began it: neither is the letter's to change. */
+  /** A step sees the data of its instance, and the event that started it: an edit can change neither. */
   const refuseStep = async (letter: DeadLetter): Promise<void> => {
     if (isOfRoute(letter) || isOfDelivery(letter)) return
     if (isOfCredential(letter))
@@ -169,7 +170,7 @@ export function makeReplayer(
     throw new AppError('conflict', why)
   }
 
-  /** What its source was is known by the item that died, where it is gone. */
+  /** If the source was removed, the dead job tells what it was. */
   const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
     const source = registry.source(letter.tenant, event.source)
     return newIntake(ids, event, source?.hash ?? died?.definition ?? '', letter.id)
@@ -185,7 +186,7 @@ export function makeReplayer(
     throw new AppError('conflict', why)
   }
 
-  /** The effect of its key is made once more. Only one that is known to be there can be repeated. */
+  /** Repeats the effect of its key. Only an effect that is known to exist can be repeated. */
   const repetitionOf = async (letter: DeadLetter): Promise<Repetition> => {
     const entry = letter.key === null ? null : await store.forTenant(letter.tenant).ledger(letter.key)
     if (entry === null || entry.state === 'released') return NO_REPETITION
@@ -206,7 +207,7 @@ export function makeReplayer(
     const work = generation === null ? made.work : { ...made.work, generation }
     const own = [guardOf(letter), ...guards]
     const row = stepped(letter, { type: 'replay', work: work.id, force })
-    // Made now, so that nobody has to hold the event until it is told.
+    // Copied now, so that the event need not stay in memory until it is logged.
     const facts = {
       route: routeOf(letter),
       work: work.id,
@@ -239,7 +240,7 @@ export function makeReplayer(
       const copy = copyOf(original, letter, ids.event(), text)
       const row = stepped(letter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
       await commit(letter, [
-        // Its key is its own, and nothing from outside can repeat it: there is no window to keep.
+        // Its dedup key is unique, and no sender can repeat it: no window is needed.
         { w: 'event.append', event: copy, dedupForMs: 0 },
         { w: 'deadLetter.put', row },
         ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
@@ -274,20 +275,20 @@ export function makeReplayer(
 }
 
 interface Repetition {
-  /** null: as any other replay. */
+  /** null: like any other replay. */
   readonly generation: number | null
   readonly guards: readonly Guard[]
 }
 
 const NO_REPETITION: Repetition = { generation: null, guards: [] }
 
-/** A second effect on purpose is somebody's decision, whatever the environment. */
+/** A deliberate second effect needs a reason, in every environment. */
 export function mustSayWhy(again: boolean, { reason }: Decided): void {
   if (again && reason == null)
     throw new AppError('reason_required', 'a deliberate second effect needs a reason')
 }
 
-/** Its event could not be matched: no route has anything to do with it. */
+/** Its event could not be matched: no route is involved. */
 function isIntake({ consumer }: DeadLetter): boolean {
   return consumer.startsWith('source:')
 }
@@ -320,7 +321,7 @@ function stepped(letter: DeadLetter, event: DeadLetterEvent): NewDeadLetter {
   throw new AppError('conflict', `the dead letter is ${letter.state}`)
 }
 
-/** Source and headers stay: conditions and templates of the route read them, and must say what they said before. */
+/** Source and headers stay: conditions and templates of the route read them, and must have the same result as before. */
 function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: string): NewEvent {
   const { receivedAt: _at, duplicates: _duplicates, lastDuplicateAt: _last, ...event } = original
   return {
@@ -330,9 +331,9 @@ function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: st
     dedupKey: editKey(letter),
     payloadHash: hashText(data),
     data,
-    // What was received is the original's; this is what somebody wrote.
+    // The received bytes belong to the original; this is what the operator wrote.
     raw: null,
-    // The replay is its consumer: it is never shown as one that nobody wanted.
+    // The replay is its consumer: it is never shown as unmatched.
     matched: 1,
   }
 }

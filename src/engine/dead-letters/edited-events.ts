@@ -1,5 +1,5 @@
-// Where an edited copy of an event comes from: who edited it, why, and which fields differ. It is a record beside the copy,
-// written in the commit that appends it. Values are not stored: both payloads are.
+// The origin of an edited copy of an event: who edited it, why, and which fields differ. A record, written in the
+// commit that appends the copy. It stores no values: both payloads are stored.
 
 import { type Edit, editedFrom, type NewEvent, type StoredEvent } from '../../core/events/event/index.ts'
 import { namedPart, parsePayload } from '../../core/events/sensitive/index.ts'
@@ -15,7 +15,10 @@ import type { TenantReads, Write } from '../../ports/store.ts'
 import { type Decided, ENGINE_OWNER } from '../access/index.ts'
 
 const CHANGED_MAX = 50
-/** Records whose copies retention deleted go with the next edits, so many at a time: there are never more than copies for long. */
+/**
+ * Records whose copies retention deleted are removed with later edits, this many at a time, so that their
+ * number stays close to that of the copies.
+ */
 const FORGOTTEN_MAX = 5
 
 export async function editWrites(
@@ -37,7 +40,7 @@ export async function editWrites(
   return [put, ...(await forgottenWrites(reads))]
 }
 
-/** null: it is no edited copy, or was made before edits were recorded. */
+/** null: it is not an edited copy, or was created before edits were recorded. */
 export async function readEdit(
   reads: Pick<TenantReads, 'record'>,
   event: Pick<StoredEvent, 'id' | 'dedupKey' | 'causationId'>,
@@ -61,7 +64,7 @@ function changedFields(original: StoredEvent, copy: NewEvent): readonly string[]
     const changes = diffJson(parsePayload(original.data), parsePayload(copy.data), CHANGED_MAX + 1)
     return [...new Set(changes.map(({ place }) => placeText(namedPart(place, original.sensitive))))]
   } catch (error) {
-    // The original is no JSON, or is sealed and does not open.
+    // The original is not JSON, or cannot be decrypted.
     if (error instanceof JsonError) return ['']
     throw error
   }

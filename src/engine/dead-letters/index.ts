@@ -1,4 +1,5 @@
-// Carries out what operators decide about dead letters and parked jobs, one or many at a time.
+// Carries out operator actions on dead letters and parked jobs, one at a time, and bulk replays and recoveries of
+// missed deliveries.
 
 export { type DeadLetterActions, makeReplayer } from './dead-letter-actions.ts'
 export { readEdit } from './edited-events.ts'

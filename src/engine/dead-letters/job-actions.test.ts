@@ -1,4 +1,4 @@
-// What people do about work that nobody holds.
+// Operator actions on jobs that are not leased.
 
 import { describe, expect, test } from 'vitest'
 import type { HttpActionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -53,8 +53,8 @@ const page = (body: string): HttpOutcome => ({
   durationMs: 1,
 })
 
-describe('an item that is ready', () => {
-  /** The first call fails, so that the item waits for its next attempt. */
+describe('a ready job', () => {
+  /** The first call fails, so that the job waits for its next attempt. */
   const waiting = async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
     const node = await world.node({
@@ -64,7 +64,7 @@ describe('an item that is ready', () => {
     return { world, node, eventId, work: await workOf(world, eventId) }
   }
 
-  test('[DL7] is due at once, and keeps what was counted', async () => {
+  test('[DL7] is due at once, and keeps its counters', async () => {
     const { world, node, eventId, work } = await waiting()
     expect(work).toMatchObject({ state: 'ready', attempts: 1 })
     await heard(world, node.engine.retry(T, work.id, { actor: 'anna' }))
@@ -72,7 +72,7 @@ describe('an item that is ready', () => {
     expect(node.log.controls.map(({ action }) => action)).toContain('RETRIED')
   })
 
-  test('[DL8] is cancelled for a reason, and never runs again', async () => {
+  test('[DL8] is cancelled with a reason, and never runs again', async () => {
     const { world, node, eventId, work } = await waiting()
     await heard(world, node.engine.cancel(T, work.id, { actor: 'anna', reason: 'sent by hand' }))
     await world.pass(200_000)
@@ -88,7 +88,7 @@ describe('an item that is ready', () => {
     await expect(heard(world, node.engine.retry(T, work.id, {}))).rejects.toMatchObject(conflict)
   })
 
-  test('[DL6] that was claimed meanwhile is not cancelled under its owner', async () => {
+  test('[DL6] that was claimed meanwhile is not cancelled', async () => {
     const world = makeWorld()
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -104,7 +104,7 @@ describe('an item that is ready', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
   })
 
-  test('[DL10] that a crash left is looked at before it may be cancelled', async () => {
+  test('[DL10] that a crash interrupted is checked before it may be cancelled', async () => {
     const world = makeWorld()
     const first = await world.node()
     const eventId = await accept(world, first)
@@ -122,7 +122,7 @@ describe('an item that is ready', () => {
   })
 })
 
-describe('an item that is parked', () => {
+describe('a parked job', () => {
   const parked = async (how: Partial<HttpActionDocument>, answer: (call: number) => HttpOutcome) => {
     const world = makeWorld((_request, call) => answer(call))
     const node = await world.node({ documents: withHttp(how) })
@@ -130,7 +130,7 @@ describe('an item that is parked', () => {
     return { world, node, eventId }
   }
 
-  test('[DL7] looks again: nothing is known, and nothing is sent', async () => {
+  test('[DL7] is checked again: nothing is known, and nothing is sent', async () => {
     const { world, node, eventId } = await parked({}, () => LOST)
     const work = await workOf(world, eventId)
     expect(work.state).toBe('parked')
@@ -139,7 +139,7 @@ describe('an item that is parked', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[DL8] cancelled in doubt, its effect stays unknown until a person says what became of it', async () => {
+  test('[DL8] cancelled with an unknown outcome, its effect stays unknown until an operator resolves it', async () => {
     const { world, node, eventId } = await parked({}, (call) => (call === 1 ? LOST : CREATED))
     const { id } = await workOf(world, eventId)
     await heard(world, node.engine.cancel(T, id, { reason: 'nobody knows' }))
@@ -157,7 +157,7 @@ describe('an item that is parked', () => {
     )
   })
 
-  test('[DL9] without a probe cannot be asked for', async () => {
+  test('[DL9] cannot be probed without a probe in its definition', async () => {
     const { world, node, eventId } = await parked({}, () => LOST)
     const { id } = await workOf(world, eventId)
     await expect(heard(world, node.engine.probe(T, id, {}))).rejects.toMatchObject(conflict)
@@ -166,7 +166,7 @@ describe('an item that is parked', () => {
     })
   })
 
-  /** Probes give no answer until the item has expired and is parked. */
+  /** Probes get no response until the job has expired and is parked. */
   const expired = async (last: HttpOutcome): Promise<{ world: World; node: Node; id: WorkId }> => {
     let answer: HttpOutcome = answered(500)
     const world = makeWorld((request) => (request.method === 'GET' ? answer : LOST))
@@ -181,7 +181,7 @@ describe('an item that is parked', () => {
     return { world, node, id: work.id }
   }
 
-  test('[DL9] is asked for at once, long after it expired, and done when the effect is there', async () => {
+  test('[DL9] is probed at once, long after it expired, and done if the effect exists', async () => {
     const { world, node, id } = await expired(page('{"found":true,"id":"v7"}'))
     await heard(world, node.engine.probe(T, id, { actor: 'anna' }))
     expect(await world.reads.work(id)).toMatchObject({ state: 'done', effectRef: 'v7' })
@@ -194,18 +194,18 @@ describe('an item that is parked', () => {
     expect(world.calls.filter(({ request }) => request.method === 'POST')).toHaveLength(1)
   })
 
-  test('[DL9] goes on when the effect is not there', async () => {
+  test('[DL9] continues if the effect does not exist', async () => {
     const { world, node, id } = await expired(page('{"found":false}'))
     await heard(world, node.engine.probe(T, id, {}))
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'released', proof: 'probe' })
-    // It may not be tried any more; but it is known that nothing was done, and it can be replayed.
+    // It may not be attempted any more; but nothing was done, so it can be replayed.
     expect(await world.reads.work(id)).toMatchObject({ state: 'dead' })
     expect((await world.reads.deadLetters({ cursor: null, limit: 9 })).items).toMatchObject([
       { reason: 'expired', state: 'open' },
     ])
   })
 
-  test('[DL9] stays parked without a clear answer', async () => {
+  test('[DL9] stays parked without a clear response', async () => {
     const { world, node, id } = await expired(answered(500))
     const before = await world.reads.work(id)
     await expect(heard(world, node.engine.probe(T, id, {}))).rejects.toMatchObject(conflict)
@@ -213,7 +213,7 @@ describe('an item that is parked', () => {
   })
 })
 
-test('[DL8] a replay that is cancelled opens its dead letter again', async () => {
+test('[DL8] a replay that is cancelled reopens its dead letter', async () => {
   const world = makeWorld((_request, call) => answered(call === 1 ? 422 : 503))
   const node = await world.node()
   await accept(world, node)
@@ -230,7 +230,7 @@ test('[DL8] a replay that is cancelled opens its dead letter again', async () =>
   })
 })
 
-describe('[DL13] an item that died in doubt', () => {
+describe('[DL13] a job that died with an unknown outcome', () => {
   const died = async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(500) : CREATED))
     const [source, route] = withHttp({ idempotent: true })
@@ -249,7 +249,7 @@ describe('[DL13] an item that died in doubt', () => {
   test.each([
     ['done', 'skipped', 1],
     ['released', 'done', 2],
-  ] as const)('is said to be %s, and its replay goes by that', async (as, state, calls) => {
+  ] as const)('is resolved as %s, and its replay respects that', async (as, state, calls) => {
     const { world, node, id, letter } = await died()
     await heard(world, node.engine.resolve(T, id, { as, reason: 'looked' }))
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: as, proof: 'person' })

@@ -1,7 +1,7 @@
-// What people decide about work that nobody holds: settle an unknown outcome by hand or by asking the vendor, make an item
-// due at once, or end it.
+// Operator actions on jobs that are not leased: resolve an unknown outcome by hand or by a probe, make a job due at
+// once, or cancel it.
 //
-// Every decision is guarded by the item's state and epoch: if somebody else acted meanwhile, nothing changes.
+// Every action is guarded by the job's state and epoch: if the job changed meanwhile, nothing happens.
 
 import { isLockKey } from '../../core/effects/action/index.ts'
 import { decideEffect, keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -51,7 +51,7 @@ import {
 } from '../settlement/index.ts'
 import type { Steps } from '../workflows/index.ts'
 
-/** A person's word is a new start: the item has all its attempts again. */
+/** An operator's decision is a new start: the job has all its attempts again. */
 const AFRESH: Counters = { attempts: 0, waits: 0, losses: 0 }
 
 export function makeWorkActions(
@@ -85,7 +85,7 @@ export function makeWorkActions(
     return key === null ? null : reads.ledger(key)
   }
 
-  /** What a step sees is told by its instance. */
+  /** The scope of a step comes from its instance. */
   const stepScope = async (work: WorkRow, event: StoredEvent): Promise<Scope> => {
     try {
       const scope = await deps.steps.scopeOf(work, event)
@@ -143,11 +143,11 @@ export function makeWorkActions(
       const action = as === 'done' ? 'MARKED_DONE' : 'MARKED_RELEASED'
       const word = settleLedger(entry.key, as, 'person', entry.effectRef, entry.result)
       if (work.state !== 'parked') {
-        // The item stays ended; those who wait for its key go on, and the replay of a dead one finds what was said.
+        // The job stays ended; jobs that wait for its key go on, and the replay of a dead job finds the decision.
         if (!isWaiting)
           throw new AppError('conflict', `the item is ${work.state}, and its effect is not in doubt`)
         const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
-        // A dead one keeps its place in a lane and its letter: its replay looks at what else is in doubt.
+        // A dead job keeps its lane position and its dead letter: its replay checks the other unknown outcomes.
         const naming = nameNext(work, work.state === 'dead' ? undefined : next)
         const locks = await freeLocks(store.forTenant(tenant), id)
         const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
@@ -157,8 +157,8 @@ export function makeWorkActions(
         deps.wake()
         return
       }
-      // Another item has settled the doubt meanwhile: the ledger stands, and the person's word is about the item alone.
-      // A function is parked over one of its effects: it goes on, with that settled or looking at it again.
+      // Another job has settled the outcome meanwhile: the ledger stands, and the decision is about the job alone. A
+      // function is parked because of one of its effects: it goes on, with that settled or checking it again.
       const isFunction = goesOn(found.route)
       if (!isWaiting && as === 'done' && entry.state !== 'done' && !isFunction) {
         throw new AppError(
@@ -189,7 +189,7 @@ export function makeWorkActions(
       mustDo(work)
       mustBe(work, ['parked'])
       const action = route?.action
-      // What asks on a connection asks through its door.
+      // A probe on a connection goes through the connection.
       const isOnConnection = route !== null && connectionOf(route.document.do) !== null
       if (work.kind === 'batch' || action?.type === 'upsert' || isOnConnection)
         throw new AppError('conflict', 'let it look again: it asks by itself before it does anything')
@@ -221,7 +221,7 @@ export function makeWorkActions(
       const isFound = answer.effect === 'found'
       const effectRef = isFound ? (scrubOrNull(event, answer.effectRef) ?? entry.effectRef) : null
       const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }
-      // Of an event with sensitive fields it would have to be sealed; it is left out.
+      // With sensitive fields it would have to be encrypted; it is omitted.
       const said = answer.effect === 'found' && event.sensitive.length === 0 ? answer.said : undefined
       const result = said === undefined ? null : resultText(said, config.resultBytesMax)
       const to = isFound ? 'done' : 'released'
@@ -240,7 +240,7 @@ export function makeWorkActions(
       const { work } = found
       mustBe(work, ['ready', 'parked'])
       mustStand(work)
-      // Nothing to do, and nothing to forget: what a crash left is due at once, and stays alone.
+      // Nothing to do, and nothing to reset: a job that a crash interrupted is due at once, and stays isolated.
       if (work.state === 'ready' && (work.alone || work.dueAt <= time.now())) return
       await settle(
         found,
@@ -263,7 +263,7 @@ export function makeWorkActions(
           'a crash left it, and nobody has looked yet what it did; try again soon',
         )
       const entry = await entryOf(found)
-      // A lock is no effect: it goes, or stays, with the effect that it is for.
+      // A lock is not an effect: it is released, or stays, with the effect that it protects.
       const held = await store.forTenant(tenant).ledgerOfWork(id)
       const open = held.filter((one) => !isLockKey(one.key))
       const key = work.key ?? entry?.key ?? null
@@ -273,10 +273,10 @@ export function makeWorkActions(
         found,
         cancelled({
           counters: countersOf(work),
-          // It names one that is in doubt, where there is one: a person is asked about that, and then about the next.
+          // The row names an unknown outcome, if there is one: an operator resolves that one first, and then the next.
           note: { ...noteOf(work), key: named?.key ?? key, lastError: decidedText(decided) },
           guards: open.map(ledgerGuard),
-          // A reserve that nobody will use again is doubt, as after a crash.
+          // A reserve that will not be used again is an unknown outcome, as after a crash.
           writes: reserved.map((one) => settleLedger(one.key, 'unknown', 'crash', null, null)),
         }),
         'CANCELLED',
@@ -292,7 +292,7 @@ interface Found {
   readonly route: Route | null
 }
 
-/** Intake does nothing outside: there is nothing to say or to ask about it. */
+/** Intake has no external effect: there is nothing to resolve or to probe. */
 function mustDo(work: WorkRow): void {
   mustStand(work)
   if (work.kind !== 'intake' && work.kind !== 'trigger') return
@@ -300,7 +300,7 @@ function mustDo(work: WorkRow): void {
   throw new AppError('conflict', why)
 }
 
-/** What an instance waits for is the instance's affair: without it, it would wait for ever. */
+/** A job that an instance waits for can only be ended by the instance: without it, the instance would wait forever. */
 function mustStand(work: WorkRow): void {
   if (!isOfInstance(work)) return
   const why = `its instance waits for it; fire, move or cancel ${work.instance ?? 'that'} instead`
@@ -325,7 +325,7 @@ function scopeOf(route: Route, { element }: WorkRow, event: StoredEvent, vars: V
   return itemScope(route, scope, element)
 }
 
-/** A payload that cannot be read is told to whoever asks. */
+/** A payload that cannot be read is reported to the caller. */
 function readableScope(route: Route, work: WorkRow, event: StoredEvent, vars: Vars) {
   try {
     return scopeOf(route, work, event, vars)
@@ -336,7 +336,7 @@ function readableScope(route: Route, work: WorkRow, event: StoredEvent, vars: Va
   }
 }
 
-/** null where the formula gives none: such an item never called anybody. */
+/** null if the formula yields none: such a job never called anything. */
 function keyOf(route: Route, work: WorkRow, event: StoredEvent, vars: Vars): string | null {
   // The key of a step is on its row from its first run on.
   if (work.kind !== 'route' && work.kind !== 'batch') return null

@@ -1,18 +1,18 @@
-// The key under which a route has worked on an event before. When the event is replayed the route works under that key again,
-// whatever its formula says by now: it is the same effect, and the ledger knows it by that name.
+// Finds the key under which a route processed an event before. A replay of the event uses that key again, whatever the
+// deployed formula yields: it is the same effect, and the ledger knows it by that key.
 //
-// Invariant: IN20 a formula that was changed doubles nothing.
+// Invariant: IN20 a changed formula duplicates nothing.
 
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { WorkRow, WorkState } from '../../core/queue/work/index.ts'
 import type { Registry } from '../definitions/index.ts'
 
-/** In these its row names the item's own key; in others it may name what a function is in doubt about. */
+/** In these states the row has the job's own key; in others it may have the key of a function's unknown outcome. */
 const NAMES_ITSELF: readonly WorkState[] = ['done', 'dead']
 
 /**
- * `before`: the route's earlier items of the event and the same element, in any order; `scope`: of the item. null: none of them
- * has done anything.
+ * `before`: the route's earlier jobs of the event and the same element, in any order; `scope`: of the job.
+ * null: none of them has done anything.
  */
 export async function findEarlierKey(
   registry: Pick<Registry, 'routeOf'>,
@@ -21,7 +21,8 @@ export async function findEarlierKey(
 ): Promise<string | null> {
   for (const work of before.toSorted(byAge)) {
     const { kind, state, key, element } = work
-    // What was skipped is another's effect, or none: the formula in force may see it otherwise. A batch's key is nobody's.
+    // A skipped job had another's effect, or none: the deployed formula may decide differently. A batch's key belongs
+    // to no single job.
     if (state === 'skipped' || kind !== 'route') continue
     if (NAMES_ITSELF.includes(state) && key !== null) return key
     const route = await registry.routeOf(work)
@@ -37,7 +38,7 @@ export async function findEarlierKey(
 
 type Aged = Pick<WorkRow, 'id' | 'createdAt'>
 
-/** By the store's clock: ids have that of the node that made them. */
+/** By the store's clock: ids carry the clock of the node that created them. */
 export function byAge(a: Aged, b: Aged): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
 }

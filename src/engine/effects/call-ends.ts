@@ -1,4 +1,4 @@
-// How an item with a call outward ends, or is put back: each a decision for the settler, and a line in the log.
+// Ends a job with an outbound call, or puts it back: each a decision for the settler, and a log line.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { decideExhausted, type FailureStep } from '../../core/queue/work/index.ts'
@@ -31,9 +31,9 @@ import {
 export interface Ends {
   finish(call: Call, action: string, decision: Decision): Promise<Settlement>
   carryOut(call: Call, step: FailureStep, decision: Saying): Promise<Settlement>
-  /** The effect is there: by this item (done) or by an earlier one (skipped, with a pointer). */
+  /** The effect exists: by this job (done) or by an earlier one (skipped, with a pointer). */
   finishKnown(call: Call, entry: LedgerEntry, own: boolean): Promise<Round>
-  /** A doubt is settled: the effect turned out to be there. */
+  /** An unknown outcome is settled: the effect exists. */
   finishProved(
     call: Call,
     entry: LedgerEntry,
@@ -57,7 +57,7 @@ const EXHAUSTED = {
   crash_loop: 'the node stopped each time while this item ran alone',
 } as const
 
-/** A decision that a guard refused is made again, on what was found. */
+/** A decision that a guard refused is made again, with what was found. */
 export function roundAfter(settlement: Settlement): Round {
   if (settlement.ok || settlement.why === 'stale') return 'finished'
   return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
@@ -158,7 +158,7 @@ export function makeEnds(deps: {
     carryOut,
     stepAside,
     exhausted,
-    // Guarded, for it may be remembered only: then what is found in its place is looked at.
+    // Guarded, because the entry may come from the cache: then the actual entry is checked.
     finishKnown: (call, entry, own) =>
       endKnown(call, entry, own, { guards: [ledgerGuard(entry)], writes: [] }),
     finishProved: (call, entry, proof, effectRef, result) =>

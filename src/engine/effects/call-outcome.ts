@@ -1,4 +1,4 @@
-// The small pure parts of a call: what the ledger, the note and the attempt say of it.
+// Pure helpers of a call: what the ledger, the note and the attempt record.
 
 import type { ParsedResponse, RenderedRequest } from '../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -21,19 +21,19 @@ export function leaseGuard({ owner, work }: Item): Guard {
   return { g: 'lease', work: work.id, owner, epoch: work.epoch }
 }
 
-/** The reserve of `key` that this very hold of the item made. */
+/** The reserve of `key` that this very claim of the job made. */
 export function reserveGuard({ work }: Item, key: string): Guard {
   return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
 }
 
-/** No hold of it, and no item that it replays, can have acted before: the ledger need not be asked first. */
+/** Neither an earlier claim of the job nor a job that it replays can have acted: the ledger need not be read first. */
 export function isFresh(item: Item): boolean {
   return item.work.replayOf === null && isFirstRun(item)
 }
 
 /**
- * The first hold of this very item: nothing can be reserved in its name. Counters do not tell: a node that leaves gives back what it still
- * runs without a word of what it did.
+ * The first claim of this very job: nothing can be reserved in its name. Counters cannot tell: a node that
+ * stops gives its running jobs back without recording what they did.
  */
 export function isFirstRun({ work }: Item): boolean {
   return work.epoch === 1
@@ -101,7 +101,7 @@ export function errorText(outcome: HttpOutcome): string {
   return outcome.kind === 'response' ? `answered ${outcome.status}` : `${outcome.code}: ${outcome.message}`
 }
 
-/** With the vendor's own words, for the people who mend it. They may quote the payload: never for the log. */
+/** Includes the vendor's error text, for the operators who fix it. It may quote the payload: never log it. */
 export function errorTextInFull(outcome: HttpOutcome): string {
   const words = outcome.kind === 'response' ? refusalWords(outcome.body) : null
   return words === null ? errorText(outcome) : `${errorText(outcome)}${SAYING}${words}`
@@ -109,7 +109,7 @@ export function errorTextInFull(outcome: HttpOutcome): string {
 
 export const SAYING = ', saying: '
 
-/** What the log may have of such a text. */
+/** The part of such a text that may be logged. */
 export function withoutWords(error: string): string {
   const at = error.indexOf(SAYING)
   return at === -1 ? error : error.slice(0, at)
@@ -144,7 +144,7 @@ export function resultText(response: ParsedResponse, bytesMax: number): string |
   return text.length > bytesMax ? null : text
 }
 
-/** Of an action whose result is a value of its own. */
+/** For an action whose result is its own value. */
 export function valueText(value: JsonValue, bytesMax: number): string | null {
   const text = stringifyJson(value)
   return text.length > bytesMax ? null : text
@@ -155,7 +155,7 @@ export function hostOf(url: string): string | null {
   return match?.[1] ?? null
 }
 
-/** W3C trace context: the event's trace goes on at the other side, with the work item as its parent span. */
+/** W3C trace context: the event's trace continues at the vendor, with the job as its parent span. */
 export function traceparentOf({ work, event }: Pick<Item, 'work' | 'event'>): string {
   const span = work.id.replaceAll('-', '').slice(-16)
   return `00-${event.traceId}-${span}-01`

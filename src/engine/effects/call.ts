@@ -1,5 +1,5 @@
-// A call outward, or an action that begins inside the process: what is to be done, for which item, and how it differs from one
-// request under one key.
+// The types of an outbound call or an internal action: what to do, for which job, and how it differs from one request
+// under one key.
 
 import type { HttpAction, ParsedResponse, RenderedRequest } from '../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -12,41 +12,44 @@ import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Item } from '../leases/index.ts'
 
-/** An action that stays inside the process, or begins there. */
+/** An action that runs inside the process, or starts there. */
 export interface InternalCall {
   readonly item: Item
   readonly route: Route
   readonly key: string
   readonly scope: Scope
-  /** Joins others, or ends, in place of a call of its own. Answers when the item is out of our hands, or what the ledger says by now. */
+  /**
+   * Joins others, or ends, instead of making its own call. Returns when the job has left this node, or what
+   * the ledger says by now.
+   */
   readonly instead?: (over: LedgerEntry | null) => Promise<Joined>
-  /** How its requests go out; left out: as they are. */
+  /** How its requests are sent; omitted: directly. */
   readonly through?: Through
 }
 
-/** The door of a connection, for the requests of one call. */
+/** Sends the requests of one call through a connection. */
 export interface Through {
   readonly connection: string
-  /** The whole address of what may be a path. As it is where the connection has none. */
+  /** Completes a URL that may be only a path. Unchanged if the connection has no base URL. */
   locate(request: RenderedRequest): RenderedRequest
   send(request: RenderedRequest, options: SendOptions): Promise<Sent>
 }
 
 export interface SendOptions extends Pick<HttpRequest, 'timeoutMs' | 'maxResponseBytes' | 'onChunk'> {
-  /** What the request carries of secrets: it is in nothing that is given back. Left out: nothing. */
+  /** The secrets in the request: they are removed from everything that is returned. Omitted: none. */
   readonly hidden?: readonly string[]
 }
 
-/** What one request came to. */
+/** The result of one request. */
 export interface Sent {
   readonly outcome: HttpOutcome
-  /** In place of what the outcome says of itself; null: that. */
+  /** Replaces the outcome's own error; null: keep that. */
   readonly error: string | null
-  /** What it means, where more than its status says it; null: what the status says. */
+  /** Classifies the response if its status alone does not; null: the status does. */
   readonly judge: ((policy: CallPolicy) => CallVerdict) | null
 }
 
-/** Ends an item that cannot go on. */
+/** Dead-letters a job that cannot continue. */
 export type BuryRoute = (
   item: Item,
   route: Route | null,
@@ -58,58 +61,59 @@ export type BuryRoute = (
 
 export interface Call extends InternalCall, Variation {
   readonly action: Pick<HttpAction, 'policy' | 'abilities' | 'probe'>
-  /** The one that is logged, and sent unless the call performs otherwise. */
+  /** The request that is logged, and sent unless the call performs another. */
   readonly request: RenderedRequest
 }
 
-/** What became of a call. */
+/** The result of a call. */
 export interface Performed {
   readonly outcome: HttpOutcome
   readonly verdict: CallVerdict
-  /** In place of what the outcome says of itself. */
+  /** Replaces the outcome's own error. */
   readonly error?: string
-  /** In place of what the answer names. */
+  /** Replaces the reference in the response. */
   readonly effectRef?: string | null
-  /** In place of the answer itself: what the action gave. */
+  /** Replaces the response: the value that the action returned. */
   readonly value?: JsonValue
-  /** It failed without an effect, and is put back for so long without using up an attempt: something is being done about it. */
+  /** It failed without an effect, and is put back for this long without using up an attempt: the cause is being handled. */
   readonly wait?: { readonly delayMs: number; readonly why: string }
 }
 
-/** What is reserved beside the key, or why that cannot be now. */
+/** What is reserved beside the key, or why that is impossible now. */
 export type Beside =
   | { readonly ok: true; readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
   | { readonly ok: false; readonly delayMs: number; readonly why: string }
 
 export type ProbeAnswer =
-  /** `said` is what there is in place of the answer that got lost. */
+  /** `said` replaces the response that was lost. */
   | { readonly effect: 'found'; readonly effectRef: string | null; readonly said?: ParsedResponse }
   | { readonly effect: 'absent' }
-  /** Anything else is no answer. */
+  /** Anything else is not an answer. */
   | { readonly effect: null; readonly error: string }
 
-/** What else may be known of an effect that is made of several requests. */
+/** What else may be known of an effect that consists of several requests. */
 export type Doubt =
   | ProbeAnswer
-  /** Doing it once more is harmless, and makes sure. */
+  /** Repeating it is safe, and certain. */
   | { readonly effect: 'repeat' }
-  /** Nothing that could be asked would tell. */
+  /** No probe could decide it. */
   | { readonly effect: 'unclear' }
 
 /** How a call differs from one request under one key. */
 interface Variation {
   readonly beside?: () => Promise<Beside>
-  /** Several requests in place of one. `sendBy`: by the monotonic clock, when the first of them begins at the latest. */
+  /** Several requests instead of one. `sendBy`: the latest start of the first, by the monotonic clock. */
   readonly perform?: (sendBy: number) => Promise<Performed>
   /**
-   * Before the reserve, for each attempt: reads what the requests carry of secrets, and gives what performs with them. In place of `perform`.
+   * Runs before the reserve, for each attempt: reads the secrets of the requests, and returns the function
+   * that sends them. Used instead of `perform`.
    */
   readonly prepare?: () => Promise<(sendBy: number) => Promise<Performed>>
-  /** In place of the action's probe. */
+  /** Replaces the action's probe. */
   readonly ask?: (entry: LedgerEntry) => Promise<Doubt>
 }
 
-/** The item is settled or put back, or the ledger says something new and the item is looked at again. */
+/** The job is settled or put back, or the ledger has something new and the job is checked again. */
 export type Round = 'finished' | { readonly entry: LedgerEntry | null }
 
 /** Or it cannot join now, and waits. */

@@ -1,4 +1,4 @@
-// The interleavings of reserve, send, settle and evidence. Every call is answered by hand, time passes by hand.
+// The interleavings of reserve, send, settle and evidence. The test answers every call and advances the time.
 import { describe, expect, test } from 'vitest'
 import type { HttpActionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
@@ -26,12 +26,12 @@ const withHttp = (known: Partial<HttpActionDocument>, route: Partial<RouteDocume
   { ...ROUTE, ...route, do: { ...HTTP, ...known } },
 ]
 
-/** The node goes on, but its heartbeats do not arrive: the others take it for dead. */
+/** The node goes on, but its heartbeats do not arrive: the others consider it dead. */
 function cutOff(node: Node): void {
   node.faults.renew = unavailable
 }
 
-/** An item is under way on `first`, which is then fenced; `second` takes the item over. */
+/** A job runs on `first`, which is then fenced; `second` takes the job over. */
 async function takeOver(
   world: World,
   documents = [SOURCE, ROUTE],
@@ -46,7 +46,7 @@ async function takeOver(
 }
 
 describe('a stale owner', () => {
-  test('[R4] whose late success settles the unknown of an item that was parked meanwhile', async () => {
+  test('[R4] whose late success settles the unknown outcome of a job that was parked meanwhile', async () => {
     const world = makeWorld()
     const { first, eventId } = await takeOver(world)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown', attempts: 1 })
@@ -64,7 +64,7 @@ describe('a stale owner', () => {
     expect(first.log.controls.map(({ action }) => action)).toContain('STALE')
   })
 
-  test('[R4] whose success comes before anybody looks: the new owner believes it', async () => {
+  test('[R4] whose success arrives before the new owner checks: the new owner uses it', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first' })
     const eventId = await accept(world, first)
@@ -84,7 +84,7 @@ describe('a stale owner', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R4] whose success comes between the look of the new owner and its parking', async () => {
+  test('[R4] whose success arrives between the new owner’s check and its parking', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first' })
     const eventId = await accept(world, first)
@@ -118,7 +118,7 @@ describe('a stale owner', () => {
     },
   )
 
-  test('[R5] does not reserve for the item that was taken from it', async () => {
+  test('[R5] does not reserve for the job that it lost', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first' })
     const gate = makeHand<void>()
@@ -142,7 +142,7 @@ describe('a stale owner', () => {
 })
 
 describe('a reserve', () => {
-  test('[R1] is in the store before the call is made, for this item and epoch', async () => {
+  test('[R1] is stored before the call is made, for this job and epoch', async () => {
     const world = makeWorld()
     const node = await world.node()
     const gate = makeHand<void>()
@@ -164,7 +164,7 @@ describe('a reserve', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R2] that took longer than a send may is given back, and nothing is sent', async () => {
+  test('[R2] that took longer than a send may is released, and nothing is sent', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ config: { sendWithinMs: 2_000 } })
     const gate = makeHand<void>()
@@ -201,7 +201,7 @@ describe('a reserve', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', waits: 0 })
   })
 
-  test('[R15] whose answer got lost is recognised, and used once', async () => {
+  test('[R15] whose response was lost is recognised, and used once', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     let lost = 0
@@ -221,7 +221,7 @@ describe('a reserve', () => {
 })
 
 describe('a lease', () => {
-  test('[R3] that would end before the call is made longer first', async () => {
+  test('[R3] that would end before the call is extended first', async () => {
     const world = makeWorld()
     const documents = withHttp({ timeoutMs: 120_000 })
     const node = await world.node({ name: 'first', documents })
@@ -229,7 +229,7 @@ describe('a lease', () => {
     expect(world.calls).toHaveLength(1)
     cutOff(node)
     const other = await world.node({ name: 'second', documents })
-    // Its ordinary life is long over; the life that it asked for is not.
+    // Its ordinary lease would have ended long ago; the extended one has not.
     await world.pass(120_000)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'leased', epoch: 1 })
     world.calls[0]!.answer(CREATED)
@@ -238,7 +238,7 @@ describe('a lease', () => {
     expect(other.log.messages.map(({ name }) => name)).not.toContain('work.reclaimed')
   })
 
-  test('[R3] that cannot be made long enough: nothing is reserved or sent, and the item is put back', async () => {
+  test('[R3] that cannot be extended enough: nothing is reserved or sent, and the job is put back', async () => {
     const world = makeWorld(() => CREATED)
     const documents = withHttp({ timeoutMs: 120_000 })
     const node = await world.node({ documents })
@@ -255,7 +255,7 @@ describe('a lease', () => {
 })
 
 describe('one key', () => {
-  test('[R6] a second item waits while the first is under way, and is skipped when it is done', async () => {
+  test('[R6] a second job waits while the first runs, and is skipped when that is done', async () => {
     const world = makeWorld()
     const node = await world.node()
     const first = await accept(world, node)
@@ -271,7 +271,7 @@ describe('one key', () => {
     expect(node.log.controls.map(({ point, action }) => `${point} ${action}`)).toContain('dedupe DEDUPE_HIT')
   })
 
-  test('[R6] a second item takes over when the first had no effect and is dead', async () => {
+  test('[R6] a second job takes over when the first had no effect and is dead', async () => {
     const world = makeWorld((request) => (request.body?.includes('d1') ? answered(422) : CREATED))
     const node = await world.node()
     const first = await accept(world, node)
@@ -281,7 +281,7 @@ describe('one key', () => {
     expect(await workOf(world, second)).toMatchObject({ state: 'done', effectRef: 'v1' })
   })
 
-  test('[R6] a second item behind a parked one waits until it may not any more', async () => {
+  test('[R6] a second job behind a parked one waits until its time limit', async () => {
     const world = makeWorld(() => LOST)
     const node = await world.node({ documents: withHttp({}, { maxWaitMs: 20_000 }) })
     const first = await accept(world, node)
@@ -294,7 +294,7 @@ describe('one key', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[K4] [R6] a replay runs under the key of the first time', async () => {
+  test('[K4] [R6] a replay uses the key of the first run', async () => {
     let healthy = false
     const world = makeWorld(() => (healthy ? CREATED : answered(422)))
     const node = await world.node()
@@ -312,7 +312,7 @@ describe('one key', () => {
 })
 
 describe('a repeated call', () => {
-  test('[R7] that had no effect says nothing of the one before it: the doubt stays', async () => {
+  test('[R7] that had no effect proves nothing about the one before: the outcome stays unknown', async () => {
     const outcomes = [LOST, answered(503), answered(503)]
     const world = makeWorld((_request, call) => outcomes[call - 1] ?? CREATED)
     const node = await world.node({ documents: withHttp({ keyTtlMs: 600_000 }) })
@@ -326,7 +326,7 @@ describe('a repeated call', () => {
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'unknown' })
   })
 
-  test('[R7] that was refused parks the item instead of burying it', async () => {
+  test('[R7] that was refused parks the job instead of dead-lettering it', async () => {
     const outcomes = [LOST, answered(422)]
     const world = makeWorld((_request, call) => outcomes[call - 1] ?? CREATED)
     const node = await world.node({ documents: withHttp({ keyTtlMs: 600_000 }) })
@@ -336,7 +336,7 @@ describe('a repeated call', () => {
     expect((await world.reads.deadLetters({ cursor: null, limit: 1 })).items).toEqual([])
   })
 
-  test('[R7] whose reserve came too late leaves the doubt as well', async () => {
+  test('[R7] whose reserve came too late leaves the outcome unknown as well', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? LOST : CREATED))
     const node = await world.node({ documents: withHttp({ keyTtlMs: 30_000 }) })
     const eventId = await accept(world, node)
@@ -377,7 +377,7 @@ describe('a probe', () => {
     ['an answer that is neither', page('<html>')],
     ['a broken page', answered(500)],
     ['no answer', LOST],
-  ])('[R8] with %s allows no call; a clear one does', async (_name, unclear) => {
+  ])('[R8] with %s allows no call; a clear result does', async (_name, unclear) => {
     let clear = false
     const world = makeWorld((request, call) => {
       if (request.method === 'GET') return clear ? page('{"found":false}') : unclear
@@ -394,7 +394,7 @@ describe('a probe', () => {
     expect(world.calls.filter(({ request }) => request.method === 'POST')).toHaveLength(2)
   })
 
-  test('[R8] is not made before the call can be over, and finds the effect', async () => {
+  test('[R8] is not sent before the call can have ended, and finds the effect', async () => {
     const world = makeWorld((request) => (request.method === 'GET' ? page('{"found":true,"id":"v7"}') : LOST))
     const node = await world.node({ documents: withHttp({ probe }) })
     const eventId = await accept(world, node)
@@ -411,7 +411,7 @@ describe('a probe', () => {
   })
 })
 
-test('[R9] a person’s word settles what is parked, either way', async () => {
+test('[R9] an operator’s decision settles a parked job, either way', async () => {
   for (const as of ['done', 'released'] as const) {
     const world = makeWorld((_request, call) => (call === 1 ? LOST : CREATED))
     const node = await world.node()
@@ -429,7 +429,7 @@ test('[R9] a person’s word settles what is parked, either way', async () => {
   }
 })
 
-test('[C8] a refusal is told in the words of the vendor, but not in the log', async () => {
+test('[C8] a refusal is stored in the vendor’s words, but not logged', async () => {
   const refusal = { ...answered(422), body: '{"message":"mona@example.com is no customer"}' }
   const world = makeWorld(() => refusal)
   const node = await world.node()

@@ -1,7 +1,7 @@
-// A call to somebody else's system, under the ledger: what to do by what the ledger knows of the key. Decisions are the
-// core's (`decideEffect`); the call itself is reserve-and-send.ts, how it ends is call-ends.ts.
+// Runs an outbound call under the ledger: decides by what the ledger knows of the key. The core decides
+// (`decideEffect`); reserve-and-send.ts makes the call, call-ends.ts ends it.
 //
-// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
+// Invariants: N3 no call without an open reserve of this job and epoch. N4 done only on an acknowledgement, a probe or
 // evidence. N5 a stale owner writes evidence and nothing else.
 
 import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -31,7 +31,7 @@ import { sendFor } from './send-request.ts'
 
 export interface Effects {
   run(call: Call): Promise<void>
-  /** An item that took its node down too often: dead, or parked when its effect may be there. */
+  /** A job that crashed its node too often: dead, or parked if its effect may exist. */
   poison(call: Call): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function makeEffects(
   const reserveAndSend = makeSend({ ...deps, ends }, config)
   const known = makeKnown()
 
-  /** Until the item is out of our hands: one that stays leased and is not run would be lost for as long as we live. */
+  /** Runs until the job has left this node: a leased job that does not run would be lost for as long as the node lives. */
   const inRounds = async (
     call: Call,
     first: LedgerEntry | null,
@@ -104,7 +104,7 @@ export function makeEffects(
     }
   }
 
-  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at afresh. */
+  /** A crash left this job's own reserve: the call may have been made. It counts as an attempt, and is checked again. */
   const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
     const error = 'the node stopped between reserve and answer; the call may have been made'
@@ -163,13 +163,13 @@ export function makeEffects(
   }
 
   return {
-    /** Steps through what the ledger says until the item is settled or put back. */
+    /** Handles what the ledger says until the job is settled or put back. */
     async run(call) {
       const { item, key } = call
       const { tenant } = item.work
       const entry = isFresh(item) ? known.find(tenant, key) : await store.forTenant(tenant).ledger(key)
       await inRounds(call, entry, (found) =>
-        // What is known to be there is told, however late.
+        // A known effect is recorded, however late.
         time.now() >= item.work.expiresAt && !isProved(found, item.work.generation)
           ? ends.exhausted(call, found, 'expired')
           : stepOnce(call, found),

@@ -1,4 +1,4 @@
-// Deliberate repetitions: a new generation of a key, beside which the earlier ones stay.
+// Deliberate repetitions: a new generation of a key, which leaves the earlier ones in place.
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type WorkId } from '../../core/foundation/ids/index.ts'
@@ -19,7 +19,7 @@ import {
 
 const KEY = 'BOOK:o1'
 
-/** A repetition as a replay makes it: work of the same event under the next generation. */
+/** A repetition as a replay creates it: a job of the same event under the next generation. */
 async function repeat(
   world: World,
   node: Node,
@@ -57,7 +57,7 @@ async function repeat(
 }
 
 describe('a forced repetition', () => {
-  test('[GE1] makes the effect once more under its own row, and the earlier one stays', async () => {
+  test('[GE1] repeats the effect under its own row, and the earlier one stays', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -70,7 +70,7 @@ describe('a forced repetition', () => {
     ])
   })
 
-  test('[GE2] is another effect to the vendor: its key has the number behind it', async () => {
+  test('[GE2] is another effect to the vendor: its key carries the generation', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({
       documents: [SOURCE, { ...ROUTE, do: { ...HTTP, body: { ref: '{{ key }}' } } }],
@@ -81,7 +81,7 @@ describe('a forced repetition', () => {
     expect(world.calls[1]!.request.body).toBe(`{"ref":"${KEY}#2"}`)
   })
 
-  test('[GE3] waits while the outcome of the one before is open', async () => {
+  test('[GE3] waits while the outcome of the previous one is open', async () => {
     const world = makeWorld()
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -96,7 +96,7 @@ describe('a forced repetition', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[GE2] [DL9] is what an operator asks the vendor for, and not the one before it', async () => {
+  test('[GE2] [DL9] is what an operator’s probe asks for, and not the previous one', async () => {
     let answer: HttpOutcome = answered(500)
     const world = makeWorld((request, call) =>
       request.method === 'GET' ? answer : call === 1 ? CREATED : LOST,
@@ -124,7 +124,7 @@ describe('a forced repetition', () => {
     )
   })
 
-  test('[GE4] a second item of one generation is a repetition of that one, and points to it', async () => {
+  test('[GE4] a second job of one generation is a duplicate of that one, and points to it', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -177,12 +177,12 @@ describe('a dedupe hit', () => {
     expect(node.log.controls.filter(({ action }) => action === 'DEDUPE_HIT')).toMatchObject([
       { point: 'dedupe', idempotencyKey: KEY },
     ])
-    // Its acceptance and its end: nothing was reserved in vain.
+    // Its acceptance and its end: no reserve was written.
     expect(commits).toEqual([['event.append', 'work.add'], ['work.settle']])
     expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'done', result: expect.any(String) })
   })
 
-  test('[GE5] one that the node has seen before asks for no reserve', async () => {
+  test('[GE5] one that the node has seen before needs no reserve', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     await accept(world, node)
@@ -197,7 +197,7 @@ describe('a dedupe hit', () => {
     expect(asked).toEqual([['event.append', 'work.add'], ['work.settle']])
   })
 
-  test('[GE5] what the node has seen is believed only while the ledger says so', async () => {
+  test('[GE5] a cached effect counts only while the ledger agrees', async () => {
     let calls = 0
     const world = makeWorld(() => {
       calls += 1
@@ -213,7 +213,7 @@ describe('a dedupe hit', () => {
   })
 })
 
-test('[GE6] a vendor that drops the answer has one effect after a probe', async () => {
+test('[GE6] a vendor that drops the response has one effect after a probe', async () => {
   const probe = {
     method: 'GET',
     url: 'https://vendor.example/find?ref={{ key }}',
@@ -234,7 +234,7 @@ test('[GE6] a vendor that drops the answer has one effect after a probe', async 
   expect(await world.reads.ledger(KEY)).toMatchObject({ state: 'done', proof: 'probe' })
 })
 
-test('[GE6] and is parked, with one call, where no probe exists', async () => {
+test('[GE6] and is parked, with one call, if there is no probe', async () => {
   const world = makeWorld(() => ({
     kind: 'failed',
     sent: 'maybe',

@@ -1,5 +1,5 @@
-// An http action whose request carries secrets: they are read for each attempt, and the request is rendered with them to be sent. What is
-// logged, stored and shown of the call stays the request without them.
+// Sends an HTTP action whose request carries secrets: they are read for each attempt, and rendered into the request
+// that is sent. The request that is logged, stored and shown has none of them.
 //
 // Invariants: IX4, IX5.
 
@@ -11,7 +11,7 @@ import type { Call } from './call.ts'
 import { notPerformed, openSecrets } from './request-secrets.ts'
 import { sendFor, verdictOf } from './send-request.ts'
 
-/** `key`: as it is sent. */
+/** `key`: as sent. */
 export type OpenHttp = (call: Call, action: HttpAction, key: string) => Call
 
 export function makeOpenHttp(

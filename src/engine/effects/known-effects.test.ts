@@ -15,7 +15,7 @@ const entry = (key: string, known: object = {}) =>
     ...known,
   }) as unknown as LedgerEntry
 
-test('the latest are remembered without what they gave, and only what is done', () => {
+test('the latest are remembered without their results, and only those that are done', () => {
   const known = makeKnown(2)
   for (const key of ['a', 'b', 'c']) known.note(entry(key))
   known.note(entry('d', { state: 'reserved' }))
@@ -29,7 +29,7 @@ test('the latest are remembered without what they gave, and only what is done', 
   expect(known.find('other' as TenantId, 'c')).toBeNull()
 })
 
-test('a later effect takes the place of an earlier one', () => {
+test('a later effect replaces an earlier one', () => {
   const known = makeKnown()
   known.note(entry('a'))
   known.note(entry('a', { work: 'wrk_2' }))

@@ -1,7 +1,7 @@
-// What this node saw done, by key: an item whose effect is there can be ended without asking for a reserve first.
+// Effects that this node saw done, by key: a job whose effect exists can be ended without a reserve.
 //
-// It is a guess and no proof: whoever ends an item by it guards the entry in the same commit, and looks afresh where it differs
-// (a later generation, or an entry whose time was up). Bounded; the eldest goes first.
+// A hint, not a proof: the commit that ends a job by it guards the entry, and the ledger is read again if it differs (a
+// later generation, or an entry deleted by retention). Bounded; the oldest is dropped first.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -24,7 +24,7 @@ export function makeKnown(max = ENTRIES_MAX): Known {
       if (entries.get(name)?.work === entry.work) return
       entries.delete(name)
       if (entries.size >= max) entries.delete(entries.keys().next().value as string)
-      // What it gave is not asked for here, and may be long.
+      // The result is not needed here, and may be long.
       entries.set(name, { ...entry, result: null, evidence: [] })
     },
   }

@@ -1,8 +1,8 @@
-// The answer to a call came after its item was given to somebody else, or settled without it: what was seen is kept, and
-// settles a doubt.
+// Records late acknowledgements: the response to a call arrived after its job had another owner, or was settled without
+// it. The observation is stored as evidence, and settles an unknown outcome.
 //
-// Invariant N5: a stale owner writes evidence; beyond that only what the ledger itself allows, an unknown of the very hold
-// that made the call.
+// Invariant N5: a stale owner writes evidence; beyond that only what the ledger itself allows: settling an unknown
+// outcome of the very claim that made the call.
 
 import { acknowledgement } from '../../core/effects/ledger/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
@@ -32,15 +32,15 @@ export function makeWitness(deps: {
   return {
     async bear({ item, route }, key, effectRef, result) {
       const { tenant, id, epoch } = item.work
-      // A function goes on with what its effect gave; a call of a route is over with it.
+      // A function goes on with the effect's result; the call of a route ends the job.
       const goesOn = route.action.type === 'function'
-      // The members of a batch are told by its answer, and an instance goes on with it.
+      // The response decides about the members of a batch, and an instance goes on with it.
       const isNeeded = goesOn || item.work.kind === 'batch' || item.work.kind === 'step'
       const evidence = acknowledgement(epoch, effectRef, isNeeded ? result : null)
       await commits.firmly(tenant, [], [{ w: 'ledger.observe', key, evidence }])
       const acknowledged = settleLedger(key, 'done', 'acknowledged', effectRef, result)
       await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [acknowledged])
-      // Somebody may have parked the item before the evidence came; the ledger is done now, so nobody parks it again.
+      // The job may have been parked before the evidence arrived; the ledger is done now, so no node parks it again.
       const reads = store.forTenant(tenant)
       const work = await commits.stubbornly(() => reads.work(id))
       const entry = await commits.stubbornly(() => reads.ledger(key))

@@ -1,4 +1,4 @@
-// Asking a vendor whether an effect is there: one request of its own, and what its answer says.
+// Probes a vendor: one request that asks whether an effect exists, and what its response means.
 
 import {
   effectRefOf,

@@ -1,14 +1,15 @@
-// What a run keeps of an exchange: the heads of request and answer, without what lets one in, redacted and cut.
+// What a run stores of an exchange: the beginnings of request and response, without credentials, redacted and
+// truncated.
 //
-// Invariants: RN3 nothing of a secret is in it. DR4 it is bounded, however long the exchange is.
+// Invariants: RN3 it contains no secret. DR4 it is bounded, however long the exchange is.
 
 import type { Redact } from '../../core/secrets/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 
-/** Of each head, in characters. */
+/** Per beginning, in characters. */
 export const HEAD_LENGTH_MAX = 2_048
 
-/** Carry what lets one in, whoever set them. */
+/** Headers that carry credentials, whoever set them. */
 const HIDDEN = /^(?:proxy-)?authorization$|^(?:set-)?cookie$|^x-api-key$|^api-key$|token|secret|signature/i
 
 export function requestHead(
@@ -20,7 +21,7 @@ export function requestHead(
   return cut(redact([`${method} ${url}`, ...lines.map(([name, value]) => `${name}: ${value}`)].join('\n')))
 }
 
-/** null: there was no answer. */
+/** null: there was no response. */
 export function responseHead(outcome: HttpOutcome): string | null {
   if (outcome.kind === 'failed') return null
   const lines = linesOf(outcome.headers).filter(([name]) => !HIDDEN.test(name))
@@ -28,7 +29,7 @@ export function responseHead(outcome: HttpOutcome): string | null {
   return cut(outcome.body === '' ? head : `${head}\n\n${outcome.body.slice(0, HEAD_LENGTH_MAX)}`)
 }
 
-/** Everything that is kept of it is made of this. */
+/** Everything stored of the outcome is derived from this. */
 export function redactOutcome(outcome: HttpOutcome, redact: Redact): HttpOutcome {
   if (outcome.kind === 'failed') {
     const message = redact(outcome.message)

@@ -1,4 +1,5 @@
-// Inline auth and `{{ secret('…') }}`: what is sent, what is stored, and what becomes of a call whose secret is not there.
+// Inline auth and `{{ secret('…') }}`: what is sent, what is stored, and what happens to a call whose secret is
+// missing.
 import { describe, expect, test } from 'vitest'
 import type {
   ActionDocument,
@@ -34,7 +35,7 @@ const json = (value: unknown, status = 200): HttpOutcome => ({
   durationMs: 1,
 })
 
-/** A world that remembers whatever was written down or logged. */
+/** A world that records everything stored or logged. */
 async function start(
   documents: readonly DefinitionDocument[],
   answer: (request: HttpRequest, call: number) => HttpOutcome | null = () => CREATED,
@@ -59,7 +60,7 @@ async function start(
     set,
     sent: () => world.calls.map(({ request }) => request),
     send: () => accept(world, node),
-    /** All that was stored and logged. */
+    /** Everything stored and logged. */
     traces: () =>
       JSON.stringify([written, node.log.messages, node.log.controls], (_key, value) =>
         typeof value === 'bigint' ? `${value}` : value,
@@ -75,8 +76,8 @@ const route = (action: ActionDocument, more: Partial<RouteDocument> = {}): Route
 const http = (more: Partial<HttpActionDocument>): HttpActionDocument => ({ ...HTTP, ...more })
 const BEARER = http({ auth: { bearer: { ref: 'books' } } })
 
-describe('what is sent', () => {
-  test('[IX2] auth is a bearer token, a user with a password, or a header of its own', async () => {
+describe('requests', () => {
+  test('[IX2] auth is a bearer token, a user with a password, or a custom header', async () => {
     for (const [auth, header, value] of [
       [{ bearer: { ref: 'books' } }, 'authorization', `Bearer ${BOOKS}`],
       [
@@ -97,7 +98,7 @@ describe('what is sent', () => {
     }
   })
 
-  test('[IX1] a secret stands in headers, queries and bodies, written as each of them needs it', async () => {
+  test('[IX1] a secret may be in headers, queries and bodies, encoded for each of them', async () => {
     const action = http({
       url: 'https://vendor.example/orders?token={{ secret("books") }}',
       headers: { 'x-token': "key {{ secret('books') }}" },
@@ -117,7 +118,7 @@ describe('what is sent', () => {
     expect(world.traces()).not.toContain(encodeURIComponent(BOOKS))
   })
 
-  test('[IX2] a probe goes with the auth of its action, or with its own', async () => {
+  test('[IX2] a probe uses the auth of its action, or its own', async () => {
     const probe = {
       method: 'GET',
       url: 'https://vendor.example/orders?ref={{ key }}',
@@ -142,7 +143,7 @@ describe('what is sent', () => {
     }
   })
 
-  test('[IX2] all requests of an upsert go with it', async () => {
+  test('[IX2] all requests of an upsert use it', async () => {
     const upsert: UpsertActionDocument = {
       type: 'upsert',
       baseUrl: 'https://vendor.example',
@@ -202,7 +203,7 @@ describe('what is sent', () => {
   const asking = (agent: Partial<AgentDocument>): RouteDocument =>
     route({ type: 'agent', agent: { ...AGENT, ...agent }, with: { order: '{{ payload.order }}' } })
 
-  test('[IX2] [IX7] an agent goes with its auth, and what a model repeats of it is hidden', async () => {
+  test('[IX2] [IX7] an agent uses its auth, and a model that repeats the secret is redacted', async () => {
     const answer = () => json({ choices: [{ message: { content: `your key is ${BOOKS}` } }] })
     const world = await start(
       [asking({ auth: { header: { name: 'api-key', value: { ref: 'books' } } } })],
@@ -227,7 +228,7 @@ describe('deliveries', () => {
     transform: { id: '{{ event.id }}', key: "{{ secret('inside') }}" },
   } as const
 
-  test('[IX1] [IX2] [IX7] go with their secrets, and an endpoint that repeats them is not believed', async () => {
+  test('[IX1] [IX2] [IX7] carry their secrets, and an endpoint that repeats them is redacted', async () => {
     const echo = ({ headers, url, body }: HttpRequest) => json({ headers, url, body }, 200)
     const world = await start([hook], echo)
     for (const [name, value] of [
@@ -257,7 +258,7 @@ describe('deliveries', () => {
     })
   })
 
-  test('[IX5] [IX6] wait for a secret that is not set; one that no header can carry ends them', async () => {
+  test('[IX5] [IX6] wait for a missing secret; one that no header can carry ends them', async () => {
     const world = await start([hook])
     await world.set('crm', SIGNING)
     const event = await world.send()
@@ -277,7 +278,7 @@ describe('deliveries', () => {
 })
 
 describe('at each attempt', () => {
-  test('[IX4] the version in use is read, and a retry after a rotation is the same effect', async () => {
+  test('[IX4] the current version is read, and a retry after a rotation is the same effect', async () => {
     const world = await start([route(BEARER)], (_request, call) => (call === 1 ? answered(503) : CREATED))
     await world.set('books', BOOKS)
     const event = await world.send()
@@ -291,7 +292,7 @@ describe('at each attempt', () => {
     expect(world.traces()).not.toMatch(/b00ks|n3xt/)
   })
 
-  test('[IX5] without a value nothing is sent: a failure of the configuration, dead at once', async () => {
+  test('[IX5] without a value nothing is sent: a configuration failure, dead at once', async () => {
     for (const action of [BEARER, http({ headers: { 'x-key': "{{ secret('books') }}" } })]) {
       const world = await start([route(action)])
       const event = await world.send()
@@ -306,7 +307,7 @@ describe('at each attempt', () => {
     }
   })
 
-  test('[IX5] a vault that does not answer is tried again', async () => {
+  test('[IX5] a vault that does not answer is retried', async () => {
     const world = await start([route(BEARER)])
     const { resolve } = world.vault
     let isAway = true
@@ -324,7 +325,7 @@ describe('at each attempt', () => {
     expect((await workOf(world, event)).state).toBe('done')
   })
 
-  test('[IX6] a value with a line break writes no headers: the failure names the secret and not the value', async () => {
+  test('[IX6] a value with a line break is not sent: the failure names the secret and not the value', async () => {
     const world = await start([route(BEARER)])
     await world.set('books', `${BOOKS}\r\nx-admin: yes`)
     const event = await world.send()
@@ -335,7 +336,7 @@ describe('at each attempt', () => {
     expect(world.traces()).not.toMatch(/b00ks|x-admin/)
   })
 
-  test('[IX7] a vendor that repeats a secret leaves no trace of it, whether it takes or refuses the call', async () => {
+  test('[IX7] a vendor that repeats a secret leaves no trace of it, whether it accepts or refuses the call', async () => {
     for (const status of [201, 422]) {
       const pair = Buffer.from(`me:${BOOKS}`).toString('base64')
       const echo = () => json({ id: 'v1', error: `no ${BOOKS}`, message: `not for ${pair}` }, status)
@@ -373,7 +374,7 @@ describe('at each attempt', () => {
   })
 })
 
-test('[IX1] [IX7] on a connection a secret in a header goes along, and its run shows none of it', async () => {
+test('[IX1] [IX7] on a connection a secret in a header is sent, and the integration run shows none of it', async () => {
   const world = makeShop((request) =>
     request.url.endsWith('/me') ? answered(200) : json({ id: 'v1', said: request.headers['x-second'] }),
   )
@@ -413,7 +414,7 @@ test('[IX5] on a connection, too, nothing is sent without the secret', async () 
   expect(world.sent).toEqual([])
 })
 
-test('[IX2] steps of a workflow go with their auth: what is done, what undoes it, and what a place does', async () => {
+test('[IX2] workflow steps use their auth: actions, compensations and actions of places', async () => {
   const called = (name: string) => post(name, { auth: { bearer: { ref: 'books' } } })
   const document: WorkflowDocument = {
     ...SAGA,
@@ -439,7 +440,7 @@ test('[IX2] steps of a workflow go with their auth: what is done, what undoes it
   expect(world.traces()).not.toMatch(/b00ks/)
 })
 
-test('[IX3] a request that is tried shows no secret, and needs none', async () => {
+test('[IX3] a dry run of a request shows no secret, and needs none', async () => {
   const world = await start([route({ ...BEARER, body: { key: "{{ secret('books') }}" } })])
   await world.set('books', BOOKS)
   const event = await world.send()

@@ -1,8 +1,8 @@
-// What a request carries of secrets, read for one attempt: by `auth`, and by `{{ secret('…') }}`.
+// Reads the secrets of a request for one attempt: by `auth`, and by `{{ secret('…') }}`.
 //
-// Invariants: IX4 each attempt reads the values that are in use then; nothing of them is in the ledger, the key or the request that is
-// shown. IX5 a value that is missing or cannot be read fails the attempt before anything is sent. IX6 a value that cannot stand in a
-// header is told by the name of its secret.
+// Invariants: IX4 each attempt reads the current values; they never reach the ledger, the key or the request that is
+// shown. IX5 a value that is missing or unreadable fails the attempt before anything is sent. IX6 a value that cannot
+// be in a header is reported by the name of its secret.
 
 import type { SecretRef } from '../../core/definitions/documents/index.ts'
 import { hiddenTexts, type SecretUse, secretFault, secretKey } from '../../core/effects/action/index.ts'
@@ -17,9 +17,9 @@ import type { Performed } from './call.ts'
 export type OpenedSecrets =
   | {
       readonly ok: true
-      /** The scope that a request is rendered with to be sent. */
+      /** The scope that renders the request to send. */
       open(scope: Scope): Scope
-      /** What must be seen nowhere. */
+      /** Values that must be redacted everywhere. */
       readonly hidden: readonly string[]
     }
   | { readonly ok: false; readonly class: FailureClass; readonly error: string }

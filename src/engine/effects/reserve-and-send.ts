@@ -1,6 +1,6 @@
-// The call itself: reserve, send, and settle what came of it.
+// Makes the call: reserve, send, and settle the result.
 //
-// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement.
+// Invariants: N3 no call without an open reserve of this job and epoch. N4 done only on an acknowledgement.
 
 import { effectRefOf, parseResponse } from '../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -68,13 +68,13 @@ export function makeSend(
     }
     const preparing = pace.prepare(item, route)
     if (preparing !== null) await preparing
-    // Secrets are read before the last look at the lease: between that and the call nobody waits for a vault.
+    // Read secrets before the last check of the lease: between that and the call nothing waits for a vault.
     const perform = call.prepare === undefined ? call.perform : await call.prepare()
     const closed = pace.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false
     try {
-      // Reserve last: everything that could still stop the call has been asked by now.
+      // Reserve last: everything that could still stop the call has been checked by now.
       const reserved = await reserve(call, over)
       if (reserved === 'finished' || 'entry' in reserved) return reserved
       isMade = true
@@ -89,7 +89,7 @@ export function makeSend(
     }
   }
 
-  /** `sendBy`: the reserve is ours, and so long by the monotonic clock the call may begin. */
+  /** `sendBy`: the reserve is ours, and the call may start until then, by the monotonic clock. */
   const reserve = async (
     call: Call,
     over: LedgerEntry | null,
@@ -114,11 +114,11 @@ export function makeSend(
     )
     if (!result.ok) {
       if (result.guard === 0) return 'finished'
-      // What is beside it was taken meanwhile: it is looked at again.
+      // The lock beside it was taken meanwhile: check again.
       if (result.guard > 1) return { entry: over }
       const found = result.found?.f === 'ledger' ? result.found.entry : null
-      // Refused by its own first try, whose answer was lost: nothing was sent yet. Without such a try the reserve is one
-      // that we forgot, and its call may have been made.
+      // Refused by its own first attempt, whose response was lost: nothing was sent yet. Without such an attempt the
+      // reserve is one that this node forgot, and its call may have been made.
       const ours =
         result.isRepeat === true &&
         found?.state === 'reserved' &&
@@ -126,7 +126,7 @@ export function makeSend(
         found.epoch === item.work.epoch
       if (!ours) return { entry: found }
     }
-    // Counted from when it was asked for: the store's own time began later.
+    // Counted from the request: the store's own time started later.
     const sendBy = askedAt + config.sendWithinMs
     const isLate = clock.monotonic() > sendBy || result.at >= item.work.expiresAt || !lease.holds(item.owner)
     if (!isLate && !isForgetting(call, over, result.at)) return { sendBy }
@@ -134,7 +134,7 @@ export function makeSend(
     return 'finished'
   }
 
-  /** The key that a repeat relies on would not outlive the call: time passed since that was decided. */
+  /** The key that a repeat relies on would not outlive the call: time has passed since that was decided. */
   const isForgetting = ({ action }: Call, over: LedgerEntry | null, at: Instant): boolean => {
     const { idempotent, keyTtlMs, timeoutMs } = action.abilities
     if (over?.state !== 'unknown' || idempotent || keyTtlMs === null) return false
@@ -151,7 +151,7 @@ export function makeSend(
   const tell = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    // A call that we did not make says nothing of the host: who was to try it leaves it to another.
+    // A call that was not made says nothing about the host: a node that was to probe it leaves that to another.
     const isUnmade = outcome.kind === 'failed' && outcome.sent === 'no' && outcome.code === 'blocked'
     const told = {
       item,
@@ -178,7 +178,10 @@ export function makeSend(
     )
   }
 
-  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  /**
+   * This call had no effect. That proves nothing about an earlier call that it repeats: the outcome of that
+   * one stays unknown.
+   */
   const settleNothing = (call: Call, over: LedgerEntry | null, proof: 'never-sent' | 'not-applied'): Write =>
     repeatsDoubt(call, over)
       ? settleLedger(call.key, 'unknown', 'no-answer', null, null)
@@ -257,7 +260,7 @@ export function makeSend(
     })
   }
 
-  /** False: it may not wait for so long. */
+  /** False: it may not wait that long. */
   const putBack = async (
     call: Call,
     { delayMs, why }: NonNullable<Performed['wait']>,
@@ -289,8 +292,8 @@ export function makeSend(
 }
 
 /**
- * Until when it may wait for what is being done about its failure: a credential that a person has to bring takes longer than a rate or a
- * circuit. Once over all its waits: each of them adding to it would be no end.
+ * Until when the job may wait while the cause of its failure is handled: a credential that a user has to
+ * provide takes longer than a rate or a circuit. One limit for all its waits together, so that they end.
  */
 function waitsUntil({ item: { work }, route }: Call, now: Instant): Instant {
   const { maxWaitMs } = route.document

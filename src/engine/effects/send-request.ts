@@ -1,6 +1,6 @@
-// One request of a call: through the door of its connection where it has one, or as it is; and what it means.
+// Sends one request of a call, through its connection if it has one, or directly; and classifies the response.
 //
-// Invariant: IX3 a request whose secrets are hidden is not sent.
+// Invariant: IX3 a request whose secrets are redacted is not sent.
 
 import { isForShow, type RenderedRequest } from '../../core/effects/action/index.ts'
 import type { CallPolicy, CallVerdict } from '../../core/failures/failure/index.ts'

@@ -1,12 +1,12 @@
-// An item that ended while several of its effects were in doubt names one of them on its row: the one that a person is
-// asked about. When that one is settled, the row names the next, until none is left.
+// A job that ended with several unknown outcomes names one of them on its row: the one an operator resolves next. When
+// that one is settled, the row names the next, until none is left.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import { ledgerGuard } from './call-outcome.ts'
 
-/** The doubts of an item besides the one that was just settled, oldest first. */
+/** The job's unknown outcomes besides the one just settled, oldest first. */
 export async function otherDoubts(
   reads: TenantReads,
   { id }: WorkRow,
@@ -16,7 +16,7 @@ export async function otherDoubts(
   return open.filter(({ key, state }) => state === 'unknown' && key !== settled)
 }
 
-/** What makes the row of a cancelled item name the next of its doubts, with the commit that settles the one before. */
+/** The writes that make the row of a cancelled job name its next unknown outcome, in the commit that settles the previous one. */
 export function nameNext(
   work: WorkRow,
   next: LedgerEntry | undefined,

@@ -1,5 +1,5 @@
-// The circuits of routes: counted in this node's memory, and written down when they open, are tried or close, so that a restart
-// and the other nodes know. One try at a time over all nodes: whoever writes the try down first makes it.
+// The circuits of routes: counted in this node's memory, and stored when they open, are probed or close, so that a
+// restart and the other nodes know. One probe at a time over all nodes: the first node to write it makes it.
 
 import { type CircuitPolicy, USUAL_CIRCUIT } from '../../core/definitions/documents/index.ts'
 import { isCanonical } from '../../core/events/canonical/index.ts'
@@ -24,9 +24,9 @@ import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { holdOf, nameOf } from './consumer-names.ts'
 
-/** As it is kept under the route's consumer; absent: closed. */
+/** As stored under the route's consumer; absent: closed. */
 interface CircuitRecord extends BrokenCircuit {
-  /** Nothing is told of it: what failed was itself told by this system. */
+  /** Not announced: the failed job was itself about an event of this system. */
   readonly isQuiet: boolean
 }
 
@@ -37,13 +37,13 @@ interface Known {
   isQuiet: boolean
   /** Of its record; 0: there is none. */
   version: number
-  /** Until when this node may try one. */
+  /** Until when this node may make the probe. */
   mineUntil: Instant | null
-  /** The hold of the item that is tried now. */
+  /** The claim of the job that is the probe now. */
   tried: string | null
-  /** Writes go one after the other. */
+  /** Writes are serialized. */
   writing: Promise<void>
-  /** When it was last written, by the count of writes: what was read before that says nothing of it. */
+  /** When it was last written, by the write counter: a record read before that is outdated. */
   wroteAt: number
 }
 
@@ -53,22 +53,22 @@ export type CircuitGate =
 
 export interface Circuits {
   gate(tenant: TenantId, consumer: string): CircuitGate
-  /** Whether nothing is open at all: the short way of nearly all births. */
+  /** Whether no circuit is open at all: the short path of nearly every lease on insert. */
   isQuiet(): boolean
-  /** Writes a try down; false: another node was first, or the circuit is closed. */
+  /** Writes a probe; false: another node was first, or the circuit is closed. */
   begin(tenant: TenantId, route: Route): Promise<boolean>
-  /** An item of a broken circuit was claimed: the first one is the try. */
+  /** A job of a broken circuit was claimed: the first one is the probe. */
   claimed(item: Item): void
   isTry(item: Item): boolean
-  /** It is over; without a word of how it went, another may try. */
+  /** The job has ended; without a reported result, another may be the probe. */
   finished(item: Item): void
   told(item: Item, route: Route, failureClass: FailureClass | null): void
-  /** The count of writes, to be told with what is read from now on. */
+  /** The write counter, to be passed with what is read from now on. */
   mark(): number
-  /** What the store has of a tenant, as read after `mark`. */
+  /** The tenant's records, as read after `mark`. */
   adopt(tenant: TenantId, records: readonly StoredRecord[], mark: number): void
   view(tenant: TenantId, consumer: string): Circuit
-  /** A person's word; false: it is closed. */
+  /** An operator's reset; false: it is closed. */
   reset(tenant: TenantId, route: Route): Promise<boolean>
 }
 
@@ -84,7 +84,7 @@ export function makeCircuits(
     readonly decisions: Pick<Decisions, 'stepCircuit'>
     plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
-    /** Something may be claimed again, or will be after `delayMs`. */
+    /** Jobs may be claimed again, now or after `delayMs`. */
     wake(delayMs?: number): void
   },
 ): Circuits {
@@ -145,11 +145,11 @@ export function makeCircuits(
     known.mineUntil = null
     known.tried = null
     const now = time.now()
-    // Written by a clock that was ahead: it must not stop the route for ever.
+    // Written by a clock that was ahead: it must not stop the route forever.
     put(known, circuit.tryAt > now + OPEN_MS_MAX ? { ...circuit, tryAt: now } : circuit)
   }
 
-  /** What people and routes are told of a change, in the commit that keeps it. */
+  /** The event and the escalation of a change, in the commit that stores it. */
   const tell = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
     const { tenant, consumer, isQuiet, circuit } = known
     const { name, deadLetter } = route.document
@@ -187,7 +187,7 @@ export function makeCircuits(
     return { writes: [...writes, ...plan.writes], plans: [plan] }
   }
 
-  /** Answers whether it is as this node says. */
+  /** Returns whether the stored state is this node's. */
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
     const { tenant, consumer, version, circuit, isQuiet } = known
     const told =
@@ -334,7 +334,7 @@ export function makeCircuits(
 /** A little more than `openFor` may say. */
 const OPEN_MS_MAX = 2 * DAY
 const FREE: CircuitGate = { is: 'closed' }
-/** Why its escalation was raised. */
+/** The reason of its escalation. */
 const CIRCUIT_OPEN = 'circuit_open'
 
 function errorOf(route: Route, circuit: Circuit): string {

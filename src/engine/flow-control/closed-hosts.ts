@@ -1,5 +1,5 @@
-// The buckets of hosts that refused calls with a 429, per tenant. What closes is written down, so that a restart does not go on
-// calling; the memory is what counts.
+// The buckets of hosts that refused calls with a 429, per tenant. A closed host is stored, so that a restart does not
+// go on calling; decisions use the memory.
 
 import { type HostBucket, hostAllows } from '../../core/flow-control/rate/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
@@ -17,7 +17,7 @@ interface Known {
   readonly tenant: TenantId
   readonly host: string
   bucket: HostBucket
-  /** As it is written down; null: it is not. */
+  /** As stored; null: it is not. */
   keptUntil: Instant | null
   isWriting: boolean
 }
@@ -25,7 +25,7 @@ interface Known {
 export interface Hosts {
   isQuiet(): boolean
   allows(tenant: TenantId, host: string): 'all' | 'one' | 'none'
-  /** When it opens; null: it is open, or somebody tries it now. */
+  /** When it opens; null: it is open, or a probe is in progress. */
   opensAt(tenant: TenantId, host: string): Instant | null
   /** Before a call; false: not now. */
   enter(item: Item, host: string): boolean
@@ -37,7 +37,7 @@ export interface Hosts {
   closedUntil(tenant: TenantId, host: string): Instant | null
 }
 
-/** No refusal closes a host for longer, jitter and all. */
+/** No refusal closes a host for longer, jitter included. */
 const KEPT_MS_MAX = 2 * DAY
 
 /** A record that is off by less is not written again. */
@@ -60,7 +60,7 @@ export function makeHosts(
 
   const keep = (known: Known) => {
     const { bucket } = known
-    // One that is only suspected is open again after the next call: nothing is written for it.
+    // A merely suspected host is open again after the next call: nothing is written for it.
     const until = bucket === null || bucket.suspectedUntil !== undefined ? null : bucket.closedUntil
     const isKept =
       until === null
@@ -143,7 +143,7 @@ export function makeHosts(
     adopt(tenant, records) {
       for (const { key: host, body } of records) {
         const { until } = JSON.parse(body) as { readonly until: Instant }
-        // Written by a clock that was ahead: it must not keep the host closed for ever.
+        // Written by a clock that was ahead: it must not keep the host closed forever.
         if (until > time.now() + KEPT_MS_MAX) continue
         const name = nameOf(tenant, host)
         const known = all.get(name)

@@ -1,6 +1,6 @@
-// The rate buckets of connections: shared by all that calls on one connection, as its provider's document or its own says, and by what the
-// other side's answers tell of its limits. A node that is alone has them in its memory; where nodes share a store they are records that
-// all draw from (src/engine/flow-control/shared-connection-buckets.ts).
+// The rate buckets of connections: shared by all calls on one connection, limited by its provider's document or its
+// own, and by the limits that the vendor's responses report. A single node has them in memory; nodes that share a store
+// acquire permits from records (src/engine/flow-control/shared-connection-buckets.ts).
 
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
@@ -28,7 +28,7 @@ export interface BucketView {
 }
 
 export interface Buckets {
-  /** How many calls may begin, and when it is worth to ask again if none may. */
+  /** How many calls may start, and when to ask again if none may. */
   room(
     tenant: TenantId,
     account: Account,
@@ -36,10 +36,10 @@ export interface Buckets {
   ): {
     readonly max: number
     readonly opensAt: Instant | null
-    /** Nothing is there because nobody drew it yet: `draw`. */
+    /** Empty only because no permits were acquired yet: call `draw`. */
     readonly mustDraw?: boolean
   }
-  /** null: there is nothing to draw. */
+  /** null: there is nothing to acquire. */
   draw(tenant: TenantId, account: Account, names: readonly string[]): Promise<void> | null
   enter(tenant: TenantId, account: Account, names: readonly string[], by: string): void
   /** No call was made. */
@@ -53,7 +53,10 @@ export interface Buckets {
   view(tenant: TenantId, account: Account): readonly BucketView[]
 }
 
-/** Of calls that name none; of a provider without any it has no rate of its own, and closes when the other side refuses. */
+/**
+ * For calls that name no bucket. Without a declaration by the provider it has no rate of its own, and closes
+ * when the vendor refuses.
+ */
 const DEFAULT_BUCKET = 'default'
 
 export function makeBuckets(
@@ -77,7 +80,7 @@ export function makeBuckets(
         const allows = bucketAllows(bucket, policy, now)
         max = Math.min(max, allows)
         if (allows > 0) continue
-        // Somebody tries it now: who waits is woken, or looks again soon.
+        // A probe is in progress: waiting callers are woken, or look again soon.
         const at = bucketOpensAt(bucket, policy, now) ?? now + TRIED_MS
         opensAt = Math.max(opensAt ?? 0, at)
       }
@@ -146,7 +149,7 @@ export function policyOf({ connection, provider }: Account, name: string): Bucke
   return connection.buckets[name] ?? provider.buckets[name] ?? null
 }
 
-/** By its documents, in order. */
+/** The buckets of its documents, in order. */
 export function namedBuckets({ connection, provider }: Account): readonly string[] {
   return [...new Set([...Object.keys(provider.buckets), ...Object.keys(connection.buckets)])].sort()
 }

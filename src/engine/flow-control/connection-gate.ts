@@ -1,4 +1,4 @@
-// What flow control asks before a job may call on a connection; src/engine/connections answers.
+// What flow control asks before a job may call on a connection; src/engine/connections implements it.
 
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -9,21 +9,21 @@ export type Where = Pick<Named, 'connection' | 'buckets'>
 
 export interface Entrance {
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
-  /** What may be claimed of those that call there. What is refused may be: it ends when it runs. */
+  /** What may be claimed for the connection. Refused jobs may be claimed: they end when they run. */
   offer(
     tenant: TenantId,
     where: Where,
   ):
     | { readonly is: 'open'; readonly max: number }
-    /** A try must be written down first. */
+    /** A probe must be written first. */
     | { readonly is: 'ask' }
     | { readonly is: 'closed'; readonly untilAt: Instant | null }
-  /** After `ask`: writes down what has to be, so that it may be open. */
+  /** After `ask`: writes what is needed, so that the connection may open. */
   begin(tenant: TenantId, where: Where): Promise<void>
-  /** Before `enter`; null: there is nothing to write down. */
+  /** Before `enter`; null: there is nothing to write. */
   prepare(tenant: TenantId, where: Where): Promise<void> | null
   bears(tenant: TenantId, where: Where): boolean
-  /** Right before a call; null: it is in, and its tokens are taken. */
+  /** Right before a call; null: it is admitted, and its tokens are taken. */
   enter(
     tenant: TenantId,
     where: Where,
@@ -31,21 +31,21 @@ export interface Entrance {
   ): { readonly untilAt: Instant | null; readonly why: string } | null
   /** No call was made after all. */
   leave(hold: string): void
-  /** Its call goes out: what was taken is spent. False: nothing was. */
+  /** Its call is sent: what was taken is used. False: nothing was. */
   spend(hold: string): boolean
-  /** A call is over, and says nothing of the other side's health. */
+  /** A call has ended, and says nothing about the vendor's health. */
   used(hold: string): void
   told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
-  /** It is out of our hands. */
+  /** The job has left this node. */
   finished(hold: string): void
 }
 
-/** Whether a call may begin. Asked in memory: nobody waits for the answer. */
+/** Whether a call may start. Decided in memory, without waiting. */
 export type Gate =
   | { readonly is: 'open' }
-  /** It waits, and uses up no attempt. `untilAt`: when it is worth to look again; null: when somebody says so. */
+  /** It waits, and uses up no attempt. `untilAt`: when to look again; null: when it is woken. */
   | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
-  /** It will not: unknown, not tested yet, or retired. */
+  /** It will not open: unknown, not tested yet, or retired. */
   | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
 
 export type ConnectionRefusal = 'connection_unknown' | 'connection_pending' | 'connection_retired'

@@ -1,15 +1,15 @@
-// How consumers and hosts of all tenants are told apart in memory.
+// In-memory keys for the consumers and hosts of all tenants.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Item } from '../leases/index.ts'
 
-/** No tenant's name has a slash. */
+/** A tenant's name contains no slash. */
 export function nameOf(tenant: TenantId, name: string): string {
   return `${tenant}/${name}`
 }
 
-/** One hold of an item: whoever passes it on may pass a copy. */
+/** One claim of a job: callers may pass a copy of the job. */
 export function holdOf({ work }: Pick<Item, 'work'>): string {
   return `${work.id} ${work.epoch}`
 }
@@ -17,7 +17,10 @@ export function holdOf({ work }: Pick<Item, 'work'>): string {
 const FIXED_HOST = /^https?:\/\/([^/?#{}]+)(?:[/?#]|$)/i
 const hosts = new WeakMap<Route['document'], string | null>()
 
-/** The host that all calls of a route go to, where its address says so for every event; null: it depends, or it calls nobody. */
+/**
+ * The host of all calls of a route, if its URL is the same for every event; null: it depends on the event, or
+ * there is no call.
+ */
 export function fixedHostOf({ document }: Route): string | null {
   const known = hosts.get(document)
   if (known !== undefined) return known

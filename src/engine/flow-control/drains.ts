@@ -1,5 +1,5 @@
-// The drains of routes: which cycle of which slot this node has begun, and what it may still take of it. A cycle is begun by a
-// record under a version guard, so that of several nodes one does.
+// The drains of routes: which cycle of which slot this node has started, and how many jobs it may still take. A cycle
+// starts with a record under a version guard, so that one of several nodes does it.
 
 import {
   type DrainCycle,
@@ -18,19 +18,19 @@ import { nameOf } from './consumer-names.ts'
 
 interface Known {
   cycle: DrainCycle | null
-  /** The slot in which nothing more is to be done here: another node has it, or nothing was due. */
+  /** The slot in which this node has nothing more to do: another node has it, or nothing was due. */
   overAt: Instant | null
 }
 
 export interface Drains {
   step(tenant: TenantId, route: Route): DrainStep
-  /** Writes the next cycle down; false: another node was first. */
+  /** Writes the next cycle; false: another node was first. */
   begin(tenant: TenantId, route: Route, owner: Incarnation): Promise<boolean>
   /** Nothing was due: this slot is over. */
   skip(tenant: TenantId, route: Route): void
-  /** `isDry`: there was less than it might have taken. */
+  /** `isDry`: fewer jobs were due than it might have taken. */
   claimed(tenant: TenantId, route: Route, count: number, isDry: boolean): void
-  /** One of its items is over. Answers whether its cycle is empty. */
+  /** One of its jobs has ended. Returns whether its cycle is empty. */
   finished(tenant: TenantId, consumer: string): boolean
   view(tenant: TenantId, route: Route): { readonly nextAt: Instant; readonly left: number } | null
 }
@@ -116,7 +116,7 @@ export function makeDrains(
       if (known?.cycle == null) return
       const left = known.cycle.left - count
       const running = known.cycle.running + count
-      // Where each item may let another one go, there may be more to take as long as any of them runs.
+      // With lanes, each job may release another one, so there may be more to take as long as one runs.
       const mayGetMore = hasLanes(route) && running > 0
       known.cycle = { ...known.cycle, left, running, isDry: isDry && !mayGetMore }
     },

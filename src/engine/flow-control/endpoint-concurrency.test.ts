@@ -37,7 +37,7 @@ function makeWorld() {
   }
 }
 
-test('[DY20] a small window is filled again at once, and one that nothing waits for tells nobody', () => {
+test('[DY20] a small concurrency limit is refilled at once, and one without waiting jobs sends no signal', () => {
   const world = makeWorld()
   expect(world.room()).toEqual({ max: 4, until: null })
   world.fill()
@@ -48,7 +48,7 @@ test('[DY20] a small window is filled again at once, and one that nothing waits 
   expect([world.room(), world.rooms]).toEqual([{ max: 2, until: null }, [0]])
 })
 
-test('[DY20] a large window is filled when a quarter of it is free, or after a moment', () => {
+test('[DY20] a large concurrency limit is refilled when a quarter of it is free, or after a moment', () => {
   const world = makeWorld()
   world.grow()
   world.fill()

@@ -1,10 +1,11 @@
-// How many deliveries are on their way to each endpoint from this node, and how many more may be. The rules are the core's
-// (src/core/webhooks/subscription/endpoint-concurrency-limit.ts); here they are remembered and counted.
+// Counts the deliveries in flight to each endpoint from this node, and limits how many more may start. The core has the
+// rules (src/core/webhooks/subscription/endpoint-concurrency-limit.ts); this is their state.
 //
-// What is counted are calls, from the claim until they are answered: while an answer is written down, the next is on its way already.
+// It counts calls, from the claim until the response: while a result is stored, the next call is already in flight.
 //
-// Invariants: DY20 no endpoint has more calls at once than its window. DY21 while it pauses nothing of it is claimed or born leased, and
-// its items are not written for that. Births leave half of a window to what is due already.
+// Invariants: DY20 no endpoint has more calls at once than its limit. DY21 while it is paused, none of its jobs is
+// claimed or leased on insert, and that costs no write. Jobs leased on insert leave half of a limit to jobs that are
+// already due.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -19,12 +20,12 @@ import {
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
 
-/** How this node sends to an endpoint. */
+/** The state of sending to an endpoint, on this node. */
 export interface EndpointWindow {
-  /** How many may be on their way at once. */
+  /** How many calls may be in flight at once. */
   readonly limit: number
   readonly inFlight: number
-  /** Nothing is sent before; null: it does not wait. */
+  /** Nothing is sent before; null: it is not paused. */
   readonly pausedUntil: Instant | null
 }
 
@@ -35,19 +36,19 @@ export interface CallEnded {
 }
 
 export interface Windows {
-  /** How many more may be claimed; `until`: when to ask again, null: when one of its own is over. */
+  /** How many more jobs may be claimed; `until`: when to ask again, null: when one of its own ends. */
   room(tenant: TenantId, route: Route): { readonly max: number; readonly until: Instant | null }
-  /** Until when it pauses; null: it does not. */
+  /** Until when it is paused; null: it is not. */
   pausedUntil(tenant: TenantId, consumer: string): Instant | null
   bears(tenant: TenantId, route: Route): boolean
-  /** One more is in our hands. */
+  /** One more job is leased to this node. */
   begin(tenant: TenantId, consumer: string): void
-  /** Its call is over, or none is made. */
+  /** Its call has ended, or none is made. */
   end(tenant: TenantId, consumer: string): void
-  /** What a claim left: `isDry`, nothing that is due. */
+  /** The result of a claim: `isDry`, nothing due is left. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
   told(tenant: TenantId, consumer: string, ended: CallEnded): void
-  /** A person wants the endpoint tried now: a pause is over. */
+  /** An operator wants the endpoint to be tried now: a pause ends. */
   forget(tenant: TenantId, consumer: string): void
   view(tenant: TenantId, consumer: string): EndpointWindow | null
 }
@@ -55,21 +56,21 @@ export interface Windows {
 interface Endpoint {
   readonly tenant: TenantId
   readonly consumer: string
-  /** What it was learnt with; null: not known yet. */
+  /** The definition it was learned with; null: not known yet. */
   route: Route | null
   window: Window
-  /** Calls that began before went elsewhere, or when nobody had mended it. */
+  /** Calls that started earlier went to another URL, or were made before it was fixed. */
   since: Instant
   inFlight: number
-  /** More of it is due than it bears. */
+  /** More jobs are due than it can take. */
   isBehind: boolean
-  /** Since when there is room that nobody has claimed for; null: there was none at the last claim. */
+  /** Since when there is capacity that no claim has used; null: there was none at the last claim. */
   roomSince: Instant | null
 }
 
-/** Those that nobody sends to are forgotten beyond this. */
+/** Beyond this, idle endpoints are forgotten. */
 const ENDPOINTS_MAX = 20_000
-/** Room for less than this part of a window is claimed for after a moment, when there may be more: one claim for many. */
+/** Capacity of less than this part of a limit is claimed after a moment, when there may be more: one claim for many. */
 const GATHER_SHARE = 4
 const GATHER_MS = 5
 
@@ -77,13 +78,13 @@ export function makeWindows(deps: {
   readonly time: StoreTime
   readonly random: Pick<Random, 'unit'>
   wake(delayMs: number): void
-  /** There is room for some that wait, now or in a moment. */
+  /** There is capacity for waiting jobs, now or in a moment. */
   room(delayMs: number): void
 }): Windows {
   const { time, random } = deps
   const all = new Map<string, Endpoint>()
 
-  /** The one that was asked for last: most come several times in a row. */
+  /** The endpoint of the last lookup: most come several times in a row. */
   let latest: Endpoint | null = null
 
   const findEndpoint = (tenant: TenantId, consumer: string): Endpoint | undefined => {
@@ -121,13 +122,14 @@ export function makeWindows(deps: {
     }
   }
 
-  /** With the limit that its subscription has by now. */
+  /** With the current limit of its subscription. */
   const current = (tenant: TenantId, route: Route): Endpoint => {
     const { consumer, document } = route
     const endpoint = endpointOf(tenant, consumer)
     const limit = document.concurrency?.limit ?? null
     if (endpoint.route !== route) {
-      // Somebody mended it, perhaps its address, or put it to work again: what was learnt before, and what is on its way, say nothing.
+      // The subscription was fixed, perhaps its URL, or enabled again: what was learned before, and calls in flight, no
+      // longer count.
       const isOther = endpoint.route !== null && endpoint.route.hash !== route.hash
       if (endpoint.route !== null && (isOther || endpoint.window.pause !== null))
         endpoint.window = newWindow(limit)

@@ -1,4 +1,4 @@
-// What people see of the pace of routes, and the one thing that they may do about it.
+// Shows operators the flow control of routes, and closes a circuit on request.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -15,7 +15,7 @@ export interface PaceView extends RoutePace {
   readonly drainProfile: string | null
 }
 
-/** Each stops at `cappedAt`. */
+/** Each count stops at `cappedAt`. */
 export interface PaceCounts {
   readonly ready: number
   readonly waiting: number

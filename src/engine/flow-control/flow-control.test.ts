@@ -1,4 +1,4 @@
-// Pace as the engine keeps it: one memory store, nodes that share it, time by hand.
+// Flow control in the engine: one memory store, nodes that share it, manual time.
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -39,7 +39,7 @@ const records = async (world: World, kind: 'circuit' | 'bucket' | 'drain') =>
   (await world.reads.records({ kind, cursor: null, limit: 10 })).items
 
 describe('circuits', () => {
-  test('[PA4] a route that fails too often pauses, keeps its work, tells it once, tries one and goes on', async () => {
+  test('[PA4] a route that fails too often pauses, holds its jobs, announces that once, probes and goes on', async () => {
     let isDown = true
     const world = makeWorld(() => (isDown ? answered(503) : CREATED))
     const node = await world.node({ documents: [SOURCE, route()] })
@@ -49,7 +49,7 @@ describe('circuits', () => {
     expect(await records(world, 'circuit')).toMatchObject([{ key: 'route:book', version: 1 }])
     const raised = (await world.reads.escalations({ cursor: null, limit: 10 })).items
     expect(raised).toMatchObject([{ consumer: 'route:book', reason: 'circuit_open', workId: null, count: 1 }])
-    // Two tries that fail: nothing else is called, and nothing is written for the waiting.
+    // Two failed probes: nothing else is called, and waiting writes nothing.
     await world.pass(70_000)
     expect(world.calls.length).toBe(calls + 2)
     expect((await world.reads.escalations({ cursor: null, limit: 10 })).items).toHaveLength(1)
@@ -65,7 +65,7 @@ describe('circuits', () => {
     expect(left.items).toEqual([])
   })
 
-  test('[PA4] one that only refuses payloads, or says `off`, never pauses', async () => {
+  test('[PA4] a route that only refuses payloads, or says `off`, never pauses', async () => {
     const refusing = makeWorld(() => answered(422))
     await flood(refusing, await refusing.node({ documents: [SOURCE, route()] }), 10)
     expect(refusing.calls).toHaveLength(10)
@@ -75,7 +75,7 @@ describe('circuits', () => {
     expect(await records(off, 'circuit')).toEqual([])
   })
 
-  test('[PA5] a restart knows that it is open, and of two nodes one tries', async () => {
+  test('[PA5] a restart knows that it is open, and one of two nodes probes', async () => {
     const world = makeWorld(() => answered(503))
     const node = await world.node({ documents: [SOURCE, route()] })
     await flood(world, node, 6)
@@ -92,7 +92,7 @@ describe('circuits', () => {
     expect(world.calls.length).toBe(calls + 2)
   })
 
-  test('[PA5] [PA10] what a clock that was ahead wrote down stops nobody for ever', async () => {
+  test('[PA5] [PA10] a record written by a clock that was ahead stops no route forever', async () => {
     const world = makeWorld(() => CREATED)
     const documents = [SOURCE, route()]
     const before = await world.node({ documents })
@@ -121,7 +121,7 @@ describe('circuits', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[PA6] a person closes it', async () => {
+  test('[PA6] an operator closes it', async () => {
     let isDown = true
     const world = makeWorld(() => (isDown ? answered(503) : CREATED))
     const node = await world.node({ documents: [SOURCE, route()] })
@@ -139,7 +139,7 @@ describe('circuits', () => {
 })
 
 describe('rates', () => {
-  test('[PA7] calls keep to the rate, nothing is written for the waiting, and what made no call gives its token back', async () => {
+  test('[PA7] calls respect the rate, waiting writes nothing, and a token without a call is returned', async () => {
     let isWriting: (commit: Commit) => void = () => {}
     const world = makeWorld(() => CREATED)
     const documents = [
@@ -168,7 +168,7 @@ describe('rates', () => {
     expect(world.calls).toHaveLength(10)
     // A reserve and an end each.
     expect(commits).toBe(14)
-    // Hits of the ledger cost no token: the three that are there by now are still there for others.
+    // Ledger hits cost no token: the three available by now are still available to others.
     await world.pass(10_000)
     for (let index = 0; index < 20; index += 1) {
       await accept(world, node, { kind: 'paid', id: `s${index}`, order: 'o', key: 1 })
@@ -180,13 +180,13 @@ describe('rates', () => {
     expect(world.calls).toHaveLength(13)
   })
 
-  test('[PA8] [PA9] a storm of 429 costs one call per opening, over all routes to the host', async () => {
+  test('[PA8] [PA9] a storm of 429s costs one call per opening, over all routes to the host', async () => {
     let isLimited = true
     const world = makeWorld(() => (isLimited ? answered(429, { 'retry-after': '10' }) : CREATED))
     const documents = [SOURCE, route(), route({ name: 'ship', key: "'SHIP:' + payload.order" })]
     const node = await world.node({ documents })
     await flood(world, node, 10)
-    // One call of each route that was under way, and the one that was tried then.
+    // One call of each route that was in flight, and the probe.
     expect(world.calls.length).toBeLessThanOrEqual(3)
     const first = world.calls.length
     await world.pass(35_000)
@@ -198,7 +198,7 @@ describe('rates', () => {
     expect(await records(world, 'bucket')).toEqual([])
   })
 
-  test('[PA8] a 429 now and then makes its own job wait, and nobody else', async () => {
+  test('[PA8] an occasional 429 delays its own job only', async () => {
     let count = 0
     const world = makeWorld(() => {
       count += 1
@@ -215,7 +215,7 @@ describe('rates', () => {
     expect(all.items).toHaveLength(200)
   })
 
-  test('[PA10] a restart leaves a closed host alone, and another tenant or host is not touched', async () => {
+  test('[PA10] a restart does not call a closed host, and other tenants and hosts are unaffected', async () => {
     const world = makeWorld((request: HttpRequest) =>
       request.url.includes('vendor') ? answered(429, { 'retry-after': '60' }) : CREATED,
     )
@@ -238,7 +238,7 @@ describe('rates', () => {
     expect(world.calls.length).toBe(calls + 2)
   })
 
-  test('[PA8] where the address depends on the event, the call waits before its reserve', async () => {
+  test('[PA8] if the URL depends on the event, the call waits before its reserve', async () => {
     const world = makeWorld((request) =>
       request.url.includes('slow.') ? answered(429, { 'retry-after': '60' }) : CREATED,
     )
@@ -269,7 +269,7 @@ describe('drains', () => {
     await world.node({ name: 'two', documents })
     await world.pass(61_000 - (world.now() % 60_000))
     await flood(world, one, 20)
-    // Whatever this slot had is over: nothing was due when it began.
+    // This slot is over: nothing was due when it started.
     const before = world.calls.length
     expect(before).toBeLessThanOrEqual(6)
     for (const call of world.calls) call.answer(CREATED)
@@ -287,7 +287,7 @@ describe('drains', () => {
     expect(inSlot()).toBe(6)
   })
 
-  test('[PA11] [PA13] items of one lane go one after another within a slot, and no more than it has', async () => {
+  test('[PA11] [PA13] jobs of one lane run one after another within a slot, up to its size', async () => {
     const world = makeWorld(() => CREATED)
     const lane = { order: { by: 'payload.kind' }, key: "'BOOK:' + payload.id" }
     const node = await world.node({ documents: [SOURCE, route({ drain, ...lane })] })
@@ -301,7 +301,7 @@ describe('drains', () => {
     }
   })
 
-  test('[PA13] a slot without work writes nothing', async () => {
+  test('[PA13] a slot without jobs writes nothing', async () => {
     let commits = 0
     const world = makeWorld(() => CREATED)
     const node = await world.node({
@@ -323,7 +323,7 @@ describe('drains', () => {
 })
 
 describe('limits and shares', () => {
-  test('[PA14] no more than the limit are in hand at once, over two nodes, and a free place is used at once', async () => {
+  test('[PA14] no more jobs than the limit are leased at once over two nodes, and free capacity is used at once', async () => {
     const world = makeWorld()
     const documents = [SOURCE, route({ concurrency: { limit: 2 } })]
     const one = await world.node({ documents })
@@ -348,7 +348,7 @@ describe('limits and shares', () => {
     await accepted
   }
 
-  test('[PA15] [PA17] a flood of one tenant leaves room for another, at births and at claims', async () => {
+  test('[PA15] [PA17] a flood of one tenant leaves room for another, on insert and at claims', async () => {
     const world = makeWorld()
     const documents = [SOURCE, route({ circuit: 'off' })]
     const node = await world.node({ documents, config: { concurrency: 8 } })
@@ -370,14 +370,14 @@ describe('limits and shares', () => {
     expect(acme.length).toBeLessThanOrEqual(4)
   })
 
-  test('[PA15] a tenant that is alone has all slots', async () => {
+  test('[PA15] a single tenant has all slots', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, route()], config: { concurrency: 8 } })
     await flood(world, node, 30)
     expect(world.calls).toHaveLength(8)
   })
 
-  test('[PA16] with a queue of both, high is called first, and low is not forgotten', async () => {
+  test('[PA16] with both queued, high is called first, and low is not starved', async () => {
     const world = makeWorld()
     const documents = [
       SOURCE,

@@ -1,8 +1,8 @@
-// When work may run: what the claim loop may take now, what a birth may, and what is asked right before a call. It puts circuits,
-// closed hosts, rates, drains and limits together; the decisions are the core's.
+// Flow control: decides what the claim loop may take now, which jobs may be leased on insert, and whether a call may
+// start. It combines circuits, closed hosts, rates, drains and limits; the core decides.
 //
-// Invariants: PA4 what may not run is neither claimed nor born leased, and costs no write. PA7 a token that was taken is used by a
-// call or given back. PA14 a limit is counted by the store; what this node knows of it only saves a question.
+// Invariants: PA4 a job that may not run is neither claimed nor leased on insert, and costs no write. PA7 a token is
+// used by a call or returned. PA14 the store counts a limit; this node's count only saves a request.
 
 import type { Circuit } from '../../core/flow-control/circuit/index.ts'
 import type { Ids, Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
@@ -28,11 +28,11 @@ import { CONNECTION_BUCKETS } from './shared-connection-buckets.ts'
 import type { Draws } from './shared-permits.ts'
 
 export type Offer =
-  /** So many may be claimed; `limit`: while no more than that are leased anywhere. */
+  /** Up to `max` jobs may be claimed; `limit`: while no more than that are leased anywhere. */
   | { readonly is: 'open'; readonly max: number; readonly limit?: number }
-  /** Something must be written down first, if anything is due at all. */
+  /** Something must be written first, if any job is due. */
   | { readonly is: 'ask' }
-  /** null: until one of its own items is over. */
+  /** null: until one of its own jobs ends. */
   | { readonly is: 'closed'; readonly untilAt: Instant | null }
 
 export interface RoutePace {
@@ -45,36 +45,36 @@ export interface RoutePace {
 
 export interface Pace extends CallPace {
   offer(tenant: TenantId, consumer: string): Offer
-  /** After `ask`, when something is due. Answers whether it may be claimed by now. */
+  /** After `ask`, when a job is due. Returns whether it may be claimed by now. */
   begin(tenant: TenantId, consumer: string, owner: Incarnation): Promise<boolean>
   /** After `ask`, when nothing is due. */
   skip(tenant: TenantId, consumer: string): void
-  /** `isDry`: all that was due was claimed. */
+  /** `isDry`: all due jobs were claimed. */
   took(tenant: TenantId, consumer: string, count: number, isDry: boolean): void
-  /** Before it runs. */
+  /** Before the job runs. */
   claimed(item: Item): void
-  /** It is out of our hands. Answers whether its consumer may be offered more by that. */
+  /** The job has left this node. Returns whether its consumer may be offered more because of that. */
   finished(item: Item): boolean
-  /** Whether an item may be born in our hands. */
+  /** Whether a job may be leased on insert. */
   bears(tenant: TenantId, route: Route): boolean
-  /** Learns what is written down of a tenant. */
+  /** Reads what is stored of a tenant. */
   learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   view(tenant: TenantId, route: Route): RoutePace
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
-  /** An item that is about to be born in our hands. */
+  /** A job is about to be leased on insert. */
   born(tenant: TenantId, route: Route): void
-  /** It was not. */
+  /** It was not leased. */
   unborn(tenant: TenantId, route: Route | null): void
-  /** The call of a delivery is over: its endpoint can take the next one. */
+  /** The call of a delivery has ended: its endpoint can take the next one. */
   called(item: Item): void
-  /** Of the endpoints of subscriptions. */
+  /** The concurrency of subscription endpoints. */
   readonly windows: Windows
 }
 
-/** What an item took when it was claimed. */
+/** What a job took when it was claimed. */
 interface Ticket {
   readonly route: Route
-  /** Claimed: it counts for the limit and the cycle of its route. */
+  /** Claimed: it counts toward the limit and the cycle of its route. */
   readonly isCounted: boolean
   token: Token | null
   isCalled: boolean
@@ -83,7 +83,7 @@ interface Ticket {
 const NO_TICKET = { token: null, isCalled: false }
 const FREE: Offer = { is: 'open', max: Number.POSITIVE_INFINITY }
 const RECORDS_PAGE = 200
-/** Of a step whose connection is closed, where nobody says until when; and at most, for it may open before. */
+/** For a step whose connection is closed without a known end; also the maximum, because it may open earlier. */
 const STEP_WAIT_MS = 5_000
 const STEP_WAIT_MS_MAX = 30_000
 
@@ -94,11 +94,11 @@ export function makePace(
     readonly ids: Ids
     readonly commits: Commits
     readonly decisions: Decisions
-    /** Of connections that routes and steps name. */
+    /** Of the connections that routes and steps name. */
     readonly entrance: Entrance
-    /** Tokens of all nodes; null: this one is alone. */
+    /** Rate permits shared by all nodes; null: this is the only node. */
     readonly draws: Draws | null
-    /** The same, as far as it is written down. */
+    /** The same for connections, as far as stored. */
     learnConnections(tenant: TenantId): Promise<void>
     plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
@@ -116,9 +116,9 @@ export function makePace(
   const tickets = new Map<string, Ticket>()
   /** Of routes with a limit. */
   const running = new Map<string, number>()
-  /** Who asked a host that is not open. */
+  /** Claims that asked a host that is not open. */
   const entered = new Map<string, string>()
-  /** Deliveries whose call is over, while what came of it is written down. */
+  /** Deliveries whose call has ended, while its result is stored. */
   const called = new Set<string>()
 
   const offer: Pace['offer'] = (tenant, consumer) => {
@@ -179,7 +179,7 @@ export function makePace(
     const { rateLimit, batch } = route.document
     if (rateLimit === undefined || rates.room(tenant, route.consumer, rateLimit) > 0) return
     if (rates.nextAt(tenant, route.consumer, rateLimit) !== null) return
-    // A batch makes its call when it is full or its time is up.
+    // A batch makes its call when it is full or its time is over.
     await rates.draw(tenant, route.consumer, rateLimit, batch?.maxWaitMs ?? 0)
   }
 
@@ -216,7 +216,7 @@ export function makePace(
     if (host !== null && !hosts.isQuiet()) {
       const name = host.toLowerCase()
       if (!hosts.enter(item, name)) {
-        // Where the host is known beforehand nobody claims it until then.
+        // If the host is known beforehand, its jobs are not claimed until then.
         const opensAt = hosts.opensAt(tenant, name)
         const delayMs = Math.max(SHORT_WAIT_MS, (opensAt ?? 0) - time.now())
         return { delayMs, why: `${name} asked to be left alone for a while` }
@@ -244,7 +244,7 @@ export function makePace(
     const named = connectionOf(route.document.do)
     const closed = named === null ? null : entrance.enter(item.work.tenant, named, holdOf(item))
     if (closed === null) return null
-    // Nobody claims the work of a route until then; of a workflow nobody knows what its steps will be.
+    // Jobs of a route are not claimed until then; for a workflow, the next steps are unknown.
     const isKnown = item.work.kind === 'route' || item.work.kind === 'batch'
     const untilMs = closed.untilAt === null ? STEP_WAIT_MS : closed.untilAt - time.now()
     const delayMs = isKnown ? SHORT_WAIT_MS : Math.min(Math.max(SHORT_WAIT_MS, untilMs), STEP_WAIT_MS_MAX)
@@ -293,7 +293,7 @@ export function makePace(
       if (rateLimit === undefined && drain === undefined && limit === null) return
       const ticket: Ticket = { ...NO_TICKET, route, isCounted: true }
       tickets.set(holdOf(item), ticket)
-      // Of a batch the call itself takes one, and not each of its members.
+      // For a batch the call takes one token, not each of its members.
       if (batch === undefined) takeToken(item, route, ticket)
       const name = nameOf(tenant, consumer)
       if (limit !== null) running.set(name, (running.get(name) ?? 0) + 1)
@@ -372,7 +372,7 @@ export function makePace(
       const failureClass = told === 'done' ? null : told
       const named = connectionOf(route.document.do)
       if (named !== null) entrance.told(item.work.tenant, named.connection, holdOf(item), failureClass)
-      // What it calls is not the route's own: its connection counts, unless the route says how it counts itself.
+      // The route calls through a connection: the connection's circuit counts, unless the route declares its own.
       if (named === null || route.document.circuit !== undefined) circuits.told(item, route, failureClass)
     },
     async learn(tenant, kinds) {
@@ -382,7 +382,7 @@ export function makePace(
       if (isAsked('bucket')) hosts.adopt(tenant, await readAll(tenant, 'bucket'))
       if (deps.draws !== null && isAsked('rate'))
         deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
-      // A connection whose credential is another may have to be tested.
+      // A connection whose credential changed may have to be tested.
       if (isAsked('connection') || isAsked('credential')) await deps.learnConnections(tenant)
     },
     view(tenant, route) {
@@ -412,7 +412,7 @@ function lacksToken(ticket: Ticket | undefined): boolean {
   return ticket === undefined || ticket.token === null || ticket.isCalled
 }
 
-/** Of items that are leased at once; null: none, or one per value, which is a lane's affair. */
+/** The limit of jobs leased at once; null: none, or one per key, which lanes enforce. */
 function limitOf({ document }: Route): number | null {
   const { concurrency, batch } = document
   if (concurrency === undefined || concurrency.by !== undefined) return null

@@ -1,4 +1,4 @@
-// Keeps a node up with the circuits that others opened and the hosts that they found closed: two small reads per tenant every few
+// Loads the circuits that other nodes opened and the hosts that they found closed: two small reads per tenant every few
 // seconds.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
@@ -9,7 +9,7 @@ import type { Pace } from './flow-control.ts'
 
 const FOLLOW_MS = 5_000
 
-/** Answers how to stop. */
+/** Returns a function that stops it. */
 export function followPace(deps: {
   readonly pace: Pick<Pace, 'learn'>
   readonly log: Log

@@ -1,4 +1,5 @@
-// What holds over nodes that share a store: limits, lanes, debounce and batches, each with two of them at work. Events come to both in turn.
+// Limits over nodes that share a store: concurrency, lanes, debounce and batches, each on two nodes. Events arrive at
+// both alternately.
 
 import { expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -41,7 +42,7 @@ const orders = (count: number, order = (index: number) => `o${index}`) =>
     at: index,
   }))
 
-/** Answers what is open, a moment at a time, and tells the most that were open at once. */
+/** Answers open calls step by step, and returns the highest number open at once. */
 async function answerAll(world: World, outcome = CREATED): Promise<number> {
   let most = 0
   let done = 0
@@ -55,7 +56,7 @@ async function answerAll(world: World, outcome = CREATED): Promise<number> {
   return most
 }
 
-test('[PA14] deliveries of a subscription with a limit: no more at once over both, and all arrive', async () => {
+test('[PA14] deliveries of a subscription with a limit: no more at once over both nodes, and all arrive', async () => {
   const world = makeWorld(() => null, [SECRET])
   const nodes = await pair(world, [SOURCE, { ...HOOK, concurrency: { limit: 3 } }])
   await flood(world, nodes, orders(20))
@@ -79,7 +80,7 @@ test('[PA14] a limit per value holds over both nodes', async () => {
   expect(world.calls).toHaveLength(10)
 })
 
-test('[LN1] items of one lane run one after another, whichever node took them in or runs them', async () => {
+test('[LN1] jobs of one lane run one after another, whichever node accepts or runs them', async () => {
   const world = makeWorld()
   const ordered = route({
     order: { by: 'payload.order' },
@@ -97,7 +98,7 @@ test('[LN1] items of one lane run one after another, whichever node took them in
   expect(sent).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-test('[DB1] what came to both nodes within the window is one call', async () => {
+test('[DB1] events that reach both nodes within the window are one call', async () => {
   const world = makeWorld(() => CREATED)
   const debounced = route({
     debounce: { by: 'payload.order', windowMs: 2_000, maxWaitMs: 10_000 },
@@ -114,7 +115,7 @@ test('[DB1] what came to both nodes within the window is one call', async () => 
   expect(world.calls.map(({ request }) => request.body)).toEqual(['{"at":5}'])
 })
 
-test('[SG8] so many instances of a workflow at once, whichever node begins or runs them', async () => {
+test('[SG8] a limit of workflow instances holds, whichever node starts or runs them', async () => {
   const world = makeWorld()
   const nodes = await pair(world, [SOURCE, { ...SETUP, maxConcurrent: 2 }])
   await flood(world, nodes, orders(6))
@@ -123,7 +124,7 @@ test('[SG8] so many instances of a workflow at once, whichever node begins or ru
   expect(items.map(({ state }) => state)).toEqual(Array(6).fill('completed'))
 })
 
-test('[BA5] each item is in one batch, however many nodes gather', async () => {
+test('[BA5] each job is in one batch, however many nodes collect', async () => {
   const body = { items: '{{ batch.map(b, b.key) }}' }
   const world = makeWorld(() => CREATED)
   const batched = route({ batch: { size: 4, maxWaitMs: 3_000 }, do: { ...FIXED, body } })

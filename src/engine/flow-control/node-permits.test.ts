@@ -6,7 +6,7 @@ const token = (from: number, until: number, tries: string | null = null): Token 
 const many = (count: number, from: number, until: number) =>
   Array.from({ length: count }, () => token(from, until))
 
-test('[PA19] a token is used no sooner than it comes, once, and not after it was lost', () => {
+test('[PA19] a permit is used no sooner than it is valid, once, and not after it expired', () => {
   const hand = makeHand()
   hand.add([...many(2, 10, 60), token(20, 70)])
   expect([hand.usable(5), hand.use(5), hand.count()]).toEqual([0, null, 3])
@@ -19,20 +19,20 @@ test('[PA19] a token is used no sooner than it comes, once, and not after it was
   expect([hand.dropLost(69), hand.dropLost(70), hand.count(), hand.use(70)]).toEqual([0, 1, 0, null])
 })
 
-test('[PA19] one that was offered stays offered when the time that is known goes back', () => {
+test('[PA19] a permit that was offered stays offered when the known time goes back', () => {
   const hand = makeHand()
   hand.add([token(10, 60), token(30, 80)])
   expect(hand.usable(10)).toBe(1)
   expect([hand.usable(8), hand.use(8), hand.use(8)]).toEqual([1, token(10, 60), null])
 })
 
-test('[PA18] those that come soon after the next are waited for together', () => {
+test('[PA18] permits that become valid soon after the next are waited for together', () => {
   const hand = makeHand()
   hand.add([token(100, 200), token(130, 230), token(151, 251)])
   expect([hand.nextAt(50, 50), hand.nextAt(100, 50)]).toEqual([130, null])
 })
 
-test('[RB2] of a closed bucket only its try is kept', () => {
+test('[RB2] of a closed bucket only its probe is retained', () => {
   const hand = makeHand()
   hand.add([token(0, 50, 'a')])
   hand.giveBack(token(0, 40))
@@ -43,7 +43,7 @@ test('[RB2] of a closed bucket only its try is kept', () => {
   expect([hand.count(), hand.usable(10), hand.use(10)]).toEqual([0, 0, null])
 })
 
-test('[PA19] whatever is drawn, used, given back and lost, none is there twice and none is lost early', () => {
+test('[PA19] whatever is acquired, used, returned and expired, no permit exists twice and none is lost early', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('draw' as const), count: fc.integer({ min: 1, max: 4 }) }),
     fc.record({ do: fc.constant('use' as const) }),
@@ -89,7 +89,7 @@ test('[PA19] whatever is drawn, used, given back and lost, none is there twice a
   )
 })
 
-test('the use of a token costs the same however many are in the hand', () => {
+test('using a permit costs the same however many the node holds', () => {
   const hand = makeHand()
   const drawn = Array.from({ length: 100_000 }, (_, n) => token(Math.floor(n / 100), 10_000))
   hand.add(drawn)
@@ -97,6 +97,6 @@ test('the use of a token costs the same however many are in the hand', () => {
   let used = 0
   while (hand.usable(5_000) > 0 && hand.use(5_000) !== null) used += 1
   expect(used).toBe(drawn.length)
-  // By copies of the hand it takes minutes.
+  // Copying the list instead takes minutes.
   expect(performance.now() - startedAt).toBeLessThan(5_000)
 })

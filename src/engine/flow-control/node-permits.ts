@@ -1,35 +1,35 @@
-// The tokens that a node drew and did not use yet, by the time that they come. Those that come together are one batch, so that a use costs
-// the same whatever the hand holds.
+// The rate permits that a node acquired and has not used yet, by the time they become valid. Permits that become valid
+// together are one batch, so that a use costs the same however many there are.
 //
-// Invariants: PA19 a token leaves the hand once, no sooner than it comes, and not after it was lost. One that could be used once can be from
-// then on: what is known of the store's time goes back by the time that an answer took, and whoever was offered a token must not be refused
-// it for that.
+// Invariants: PA19 a permit is used once, no sooner than it is valid, and not after it expired. A permit that could be
+// used once can be used from then on: the known store time goes back by the latency of a response, and a caller that
+// was offered a permit must not be refused for that.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 
-/** One token in our hands. */
+/** One permit held by this node. */
 export interface Token {
   readonly from: Instant
   readonly until: Instant
-  /** Names the try of a bucket that was closed; null: it is none. */
+  /** Names the probe of a closed bucket; null: it is none. */
   readonly tries: string | null
 }
 
 export interface Hand {
-  /** How many there are, also those that are still to come. */
+  /** How many there are, including those not valid yet. */
   count(): number
   /** How many may be used now. */
   usable(now: Instant): number
   /** null: none may be. */
   use(now: Instant): Token | null
-  /** Those of one draw, the first one first. */
+  /** Permits of one request, the first one first. */
   add(tokens: readonly Token[]): void
   giveBack(token: Token): void
-  /** Drops what is lost by now; answers how many that were. */
+  /** Drops expired permits; returns how many there were. */
   dropLost(now: Instant): number
-  /** Drops all but those of the try. */
+  /** Drops all but those of the probe. */
   keepTry(tries: string | null): void
-  /** When the next comes, and with it those that come so soon after it; null: none is there, or one may be used. */
+  /** When the next becomes valid, together with those shortly after it; null: there is none, or one may be used. */
   nextAt(now: Instant, gatherMs: number): Instant | null
 }
 
@@ -38,7 +38,7 @@ interface Batch extends Token {
 }
 
 export function makeHand(): Hand {
-  /** Those before `head` are used up; those from `head` to `coming` may be used, the others come in their order. */
+  /** Batches before `head` are used up; those from `head` to `coming` may be used, the others become valid in order. */
   let batches: Batch[] = []
   let head = 0
   let coming = 0
@@ -92,7 +92,7 @@ export function makeHand(): Hand {
     },
     add,
     giveBack(token) {
-      // Those that are lost first stay first.
+      // Sorted by expiry.
       let place = head
       for (let batch = batches[place]; batch !== undefined && place < coming; batch = batches[place]) {
         if (batch.until >= token.until) break

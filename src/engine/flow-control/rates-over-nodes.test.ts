@@ -1,4 +1,5 @@
-// Rates over several nodes: one memory store, nodes that share it, time by hand. The other side's own list of calls is what counts.
+// Rates over several nodes: one memory store, nodes that share it, manual time. The vendor's own list of calls is what
+// counts.
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -33,7 +34,7 @@ async function nodes(world: World, options: NodeOptions): Promise<readonly [Node
 }
 
 let sent = 0
-/** Each node gets one after the other. */
+/** Events go to each node in rotation. */
 async function flood(world: World, all: readonly Node[], count: number) {
   for (let index = 0; index < count; index += 1) {
     sent += 1
@@ -50,7 +51,7 @@ function route(rate: Policy, over: Partial<RouteDocument> = {}): RouteDocument {
   return { ...ROUTE, rateLimit: { profile: null, ...rate }, ...over }
 }
 
-/** When each call began, by the other side's clock. */
+/** When each call started, by the vendor's clock. */
 function makeCounted(answer: (call: number) => HttpOutcome = () => CREATED) {
   const at: number[] = []
   const world: World = makeWorld(
@@ -63,7 +64,7 @@ function makeCounted(answer: (call: number) => HttpOutcome = () => CREATED) {
   return { world, at }
 }
 
-/** By the rule: what was given since the first. */
+/** Checks the rate limit: never more calls than were granted since the first. */
 function expectWithin(at: readonly number[], { perMinute, burst }: Policy) {
   at.forEach((time, index) => {
     const most = burst + ((time - (at[0] ?? time)) * perMinute) / MINUTE
@@ -75,21 +76,21 @@ const rateRecords = async (world: World) =>
   (await world.reads.records({ kind: 'rate', cursor: null, limit: 20 })).items
 
 describe('routes', () => {
-  test('[PA7] [PA19] [PA20] three nodes together keep to the rate, use it, and all get some', async () => {
+  test('[PA7] [PA19] [PA20] three nodes together respect the rate, use it fully, and all get a share', async () => {
     const rate = { perMinute: 120, burst: 4 }
     const { world, at } = makeCounted()
     const all = await nodes(world, { documents: [SOURCE, route(rate)], config: { concurrency: 4 } })
     await flood(world, all, 150)
     await world.pass(60_000)
     expectWithin(at, rate)
-    // Burst and flow of a minute, but for what was lost.
+    // The burst and the rate of one minute, minus expired permits.
     expect(at.length).toBeGreaterThanOrEqual(110)
     const counts = NAMES.map((name) => world.calls.filter((call) => call.node === name).length)
     expect(Math.min(...counts)).toBeGreaterThan(10)
     expect((await rateRecords(world)).map(({ key }) => key)).toEqual(['consumer/route:book'])
   })
 
-  test('[PA19] a node that crashes with tokens in its hands takes them with it, and the others go on', async () => {
+  test('[PA19] permits of a crashed node expire with it, and the others go on', async () => {
     const rate = { perMinute: 600, burst: 10 }
     const { world, at } = makeCounted()
     const all = await nodes(world, { documents: [SOURCE, route(rate)] })
@@ -100,11 +101,11 @@ describe('routes', () => {
     all[1].crash()
     await world.pass(60_000)
     expectWithin(at, rate)
-    // What the dead had in their hands runs alone, one at a time.
+    // The interrupted jobs of the dead node run isolated, one at a time.
     expect(new Set(world.calls.map(({ request }) => request.url)).size).toBe(100)
   })
 
-  test('[PA19] nodes that are slow to hear from the store keep to the rate all the same', async () => {
+  test('[PA19] nodes with a slow store connection still respect the rate', async () => {
     const rate = { perMinute: 600, burst: 5 }
     const { world, at } = makeCounted()
     let commits = 0
@@ -112,7 +113,7 @@ describe('routes', () => {
       async commit(_commit, pass) {
         const result = await pass()
         commits += 1
-        // As if the answer were of a while ago, or of a clock that is ahead.
+        // As if the response were old, or from a clock that is ahead.
         return { ...result, at: result.at + (result.ok ? 700 : -700) }
       },
     }
@@ -122,13 +123,13 @@ describe('routes', () => {
     await flood(world, [one, two], 100)
     await world.pass(30_000)
     expect(at.length).toBe(100)
-    // Nothing is claimed for a token that then is not there.
+    // No job is claimed for a permit that then does not exist.
     expect(commits).toBeLessThan(600)
-    // A clock that is 700 ms ahead may use what comes in 700 ms.
+    // A clock that is 700 ms ahead may use what becomes valid in 700 ms.
     expectWithin(at, { ...rate, burst: rate.burst + 7 })
   })
 
-  test('[PA21] an empty bucket costs no commit, and no claim beyond the usual look, until its next token is near', async () => {
+  test('[PA21] an empty bucket costs no commit, and no claim beyond the regular poll, until its next permit is near', async () => {
     const asked = { claims: 0, commits: 0 }
     const { world, at } = makeCounted()
     const faults: NodeOptions['faults'] = {
@@ -156,7 +157,7 @@ describe('routes', () => {
     expect(at).toHaveLength(2)
   })
 
-  test('[PA23] a node that is alone writes nothing for its rates', async () => {
+  test('[PA23] a single node writes nothing for its rates', async () => {
     const { world, at } = makeCounted()
     const node = await world.node({ documents: [SOURCE, route({ perMinute: 60, burst: 2 })] })
     await flood(world, [node], 5)
@@ -165,7 +166,7 @@ describe('routes', () => {
     expect(await rateRecords(world)).toEqual([])
   })
 
-  test('[PA7] [PA19] hits of the ledger give their tokens back, over nodes too', async () => {
+  test('[PA7] [PA19] ledger hits return their permits, over nodes too', async () => {
     const { world, at } = makeCounted()
     const rate = { perMinute: 600, burst: 3 }
     const all = await nodes(world, { documents: [SOURCE, route(rate, { key: "'K:' + payload.key" })] })
@@ -177,7 +178,7 @@ describe('routes', () => {
     expect(left.items).toEqual([])
   })
 
-  test('[PA19] a batch takes one token per call, also where it waits for its members for long', async () => {
+  test('[PA19] a batch takes one permit per call, also if it waits long for its members', async () => {
     const rate = { perMinute: 60, burst: 1 }
     const { world, at } = makeCounted()
     const many = { ...HTTP, url: 'https://vendor.example/many', body: { items: '{{ batch.map(b, b.key) }}' } }
@@ -193,7 +194,7 @@ describe('routes', () => {
 })
 
 describe('subscriptions', () => {
-  test('[PA7] [PA19] deliveries of one subscription keep to its rate over all nodes', async () => {
+  test('[PA7] [PA19] deliveries of one subscription respect its rate over all nodes', async () => {
     const rate = { perMinute: 300, burst: 3 }
     const { world, at } = makeCounted(() => answered(200))
     const limited = { ...HOOK, rateLimit: { profile: null, ...rate } }
@@ -226,7 +227,7 @@ describe('connections', () => {
     return { world, all, at }
   }
 
-  test('[RB1] [RB5] three nodes together begin no more calls than the bucket allows', async () => {
+  test('[RB1] [RB5] three nodes together start no more calls than the bucket allows', async () => {
     const { world, all, at } = await shops(() => CREATED)
     await flood(world, all, 100)
     await world.pass(40_000)
@@ -236,7 +237,7 @@ describe('connections', () => {
     expect(Math.min(...counts)).toBeGreaterThan(8)
   })
 
-  test('[RB2] [RB5] a refusal that one node hears closes the bucket for all, and one of them tries', async () => {
+  test('[RB2] [RB5] a refusal on one node closes the bucket for all, and one of them probes', async () => {
     let isLimited = true
     const { world, all, at } = await shops(
       () => (isLimited ? answered(429, { 'retry-after': '20' }) : CREATED),
@@ -250,14 +251,14 @@ describe('connections', () => {
     await world.pass(10_000)
     expect(at).toHaveLength(before)
     await world.pass(20_000)
-    // Still refused: one try for all three.
+    // Still refused: one probe for all three.
     expect(at).toHaveLength(before + 1)
     isLimited = false
     await world.pass(40_000)
     expect(at.length).toBeGreaterThanOrEqual(before + 11)
   })
 
-  test('[RB1] [RB5] what the other side has left is left for all nodes', async () => {
+  test('[RB1] [RB5] the vendor’s remaining quota is shared by all nodes', async () => {
     const headers = { 'x-ratelimit-remaining': '4', 'x-ratelimit-reset': '30' }
     const { world, all, at } = await shops(
       (call) => (call === 1 ? ({ ...CREATED, headers } as HttpOutcome) : CREATED),
@@ -275,7 +276,7 @@ describe('connections', () => {
 })
 
 describe('triggers and sources', () => {
-  test('[PA22] [TG17] events of one trigger wait for their tokens over all nodes, and none is dropped', async () => {
+  test('[PA22] [TG17] events of one trigger wait for their permits over all nodes, and none is dropped', async () => {
     const slow = { ...CREATE, rateLimit: { profile: null, perMinute: 60, burst: 1 } }
     const world = makeWorld()
     const all = await nodes(world, { documents: [SOURCE, { ...CASE, triggers: [slow] }] })
@@ -298,7 +299,7 @@ describe('triggers and sources', () => {
     return answer
   }
 
-  test('[PA22] a source takes as many as its rate over all nodes, and refuses the others without asking the store', async () => {
+  test('[PA22] a source accepts its rate over all nodes, and refuses the rest without asking the store', async () => {
     let commits: readonly Commit[] = []
     const world = makeWorld(() => CREATED)
     const faults: NodeOptions['faults'] = {
@@ -322,7 +323,7 @@ describe('triggers and sources', () => {
     expect(later.filter((one) => one === 'kept')).toHaveLength(2)
   })
 
-  test('[PA22] while the store is away a sender hears of the store and not of its rate', async () => {
+  test('[PA22] while the store is down a sender gets the store’s error and not a rate limit', async () => {
     const world = makeWorld(() => CREATED)
     let isAway = false
     const node = await world.node({

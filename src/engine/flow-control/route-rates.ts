@@ -1,5 +1,5 @@
-// The rate guards of routes: tokens that claims take, and that come back when no call was made. A node that is alone has them in its
-// memory; where nodes share a store they are drawn from the record that all of them share.
+// The rate limits of routes: claims take tokens, and tokens without a call come back. A single node has them in memory;
+// nodes that share a store acquire permits from a shared record.
 
 import type { RatePolicy } from '../../core/definitions/documents/index.ts'
 import {
@@ -18,32 +18,32 @@ import type { Token } from './node-permits.ts'
 import type { Draws } from './shared-permits.ts'
 
 export interface Rates {
-  /** Tokens that are there. */
+  /** Tokens that are available. */
   room(tenant: TenantId, consumer: string, policy: RatePolicy): number
-  /** The same, for people: also what is not drawn yet. */
+  /** The same for display: includes what is not acquired yet. */
   left(tenant: TenantId, consumer: string, policy: RatePolicy): number
-  /** When none is: when it is worth to ask again; null: some have to be drawn first. */
+  /** If none is available: when to ask again; null: permits have to be acquired first. */
   nextAt(tenant: TenantId, consumer: string, policy: RatePolicy): Instant | null
-  /** `longerMs`: they may have to wait so much longer for their use. */
+  /** `longerMs`: how much longer they may have to wait for their use. */
   draw(tenant: TenantId, consumer: string, policy: RatePolicy, longerMs: number): Promise<void>
   /** null: there is none. */
   take(tenant: TenantId, consumer: string, policy: RatePolicy): Token | null
   giveBack(tenant: TenantId, consumer: string, policy: RatePolicy, token: Token): void
 }
 
-/** `draws`: of all nodes; null: this one is alone. */
+/** `draws`: permits shared by all nodes; null: this is the only node. */
 export function makeRates(deps: { readonly time: StoreTime; readonly draws: Draws | null }): Rates {
   return deps.draws === null ? makeOwnRates(deps.time) : makeSharedRates(deps.draws)
 }
 
-/** Nobody else can have it. */
+/** Held by this node alone. */
 const OWN: Token = { from: 0, until: Number.POSITIVE_INFINITY, tries: null }
 
 function makeOwnRates(time: StoreTime): Rates {
   const all = new Map<string, Tokens>()
 
   const now = (name: string, policy: RatePolicy): Tokens => {
-    // A node that starts again and again must not have a whole burst each time.
+    // A node that restarts repeatedly must not get a whole burst each time.
     const tokens = refill(all.get(name) ?? { count: 1, at: time.now() }, time.now(), policy)
     all.set(name, tokens)
     return tokens

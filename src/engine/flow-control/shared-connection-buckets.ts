@@ -1,5 +1,5 @@
-// The rate buckets of connections where nodes share a store: each bucket is a record that all of them draw from, and what one of them
-// learns of the other side's limits holds for all (RB5).
+// The rate buckets of connections for nodes that share a store: each bucket is a record from which all of them acquire
+// permits, and a limit that one of them learns from the vendor holds for all (RB5).
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -10,16 +10,16 @@ import { type Buckets, bucketsOf, namedBuckets, policyOf } from './connection-bu
 import type { Token } from './node-permits.ts'
 import type { BucketName, Draws } from './shared-permits.ts'
 
-/** How the names of their records begin. */
+/** The prefix of their records' names. */
 export const CONNECTION_BUCKETS = 'connection/'
 
-/** The tokens that one hold took. */
+/** The permits that one claim took. */
 interface Held {
   readonly name: BucketName
   readonly token: Token
 }
 
-/** Holds that never say how they ended (probes, looks) are forgotten beyond this. */
+/** Beyond this, claims that never report their end (probes, lookups) are forgotten. */
 const HELD_MAX = 10_000
 
 export function makeSharedBuckets(
@@ -59,7 +59,7 @@ export function makeSharedBuckets(
         if (waitsUntil === null) mustDraw = true
         else opensAt = Math.max(opensAt ?? 0, waitsUntil)
       }
-      // While one of them is known to be empty nothing is drawn from the others.
+      // While one bucket is known to be empty, no permits are acquired from the others.
       return { max, opensAt, mustDraw: mustDraw && opensAt === null }
     },
     draw(tenant, account, names) {

@@ -1,4 +1,4 @@
-// Tokens in the hands of one or two nodes: one memory store, time by hand.
+// Permits of one or two nodes: one memory store, manual time.
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
@@ -12,7 +12,7 @@ import { makeWorld, type World } from '../engine.fixture.ts'
 import { type Draws, makeDraws } from './shared-permits.ts'
 
 const NAME = { tenant: DEFAULT_TENANT, key: 'connection/shop/default' }
-/** Draws take up to 8 of it. */
+/** One request acquires up to 8 of them. */
 const POLICY = { perMinute: 60, burst: 64 }
 
 interface Drawing {
@@ -76,7 +76,7 @@ function makeDrawing(
   }
 }
 
-/** Twice within a second asks for more than one. */
+/** Twice within a second acquires more than one. */
 async function makeFull(world: World, name = 'one', hold?: (pass: () => void) => void) {
   const drawing = makeDrawing(world, name, hold)
   await drawing.draw()
@@ -86,8 +86,8 @@ async function makeFull(world: World, name = 'one', hold?: (pass: () => void) =>
   return drawing
 }
 
-describe('a bucket that was closed', () => {
-  test('[RB2] a token that comes back after a refusal is used by nobody', async () => {
+describe('a closed bucket', () => {
+  test('[RB2] a permit that is returned after a refusal is not used', async () => {
     const world = makeWorld()
     const { draws, told } = await makeFull(world)
     const token = draws.use(NAME, POLICY)
@@ -100,7 +100,7 @@ describe('a bucket that was closed', () => {
     expect(draws.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
   })
 
-  test('[RB2] tokens of a draw that was under way at the refusal are used by nobody', async () => {
+  test('[RB2] permits of a request in progress at the refusal are not used', async () => {
     const world = makeWorld()
     let isHeld = false
     let release = () => {}
@@ -123,7 +123,7 @@ describe('a bucket that was closed', () => {
     expect(draws.use(NAME, POLICY)).toBeNull()
   })
 
-  test('[RB2] [RB5] what another node was refused takes the tokens out of the hands of this one', async () => {
+  test('[RB2] [RB5] a refusal on another node discards the permits of this one', async () => {
     const world = makeWorld()
     const one = await makeFull(world)
     const two = makeDrawing(world, 'two')
@@ -135,7 +135,7 @@ describe('a bucket that was closed', () => {
     expect(one.draws.use(NAME, POLICY)).toBeNull()
   })
 
-  test('[RB2] when its time is over one token is a try, and it alone counts until it is answered', async () => {
+  test('[RB2] after its time one permit is a probe, and only that counts until its response', async () => {
     const world = makeWorld()
     const { draws, draw, told } = await makeFull(world)
     const early = draws.use(NAME, POLICY)
@@ -152,13 +152,13 @@ describe('a bucket that was closed', () => {
   })
 })
 
-describe('what the other side has left', () => {
+describe('the vendor’s remaining quota', () => {
   const written = async (world: World) => {
     const { items } = await world.reads.records({ kind: 'rate', cursor: null, limit: 20 })
     return items.map(({ body }) => (JSON.parse(body) as SharedBucket).windows.map(({ left }) => left))
   }
 
-  test('[RB5] [PA24] is written at once, and then a few times a second however many answers say it', async () => {
+  test('[RB5] [PA24] is written at once, and then a few times a second however many responses report it', async () => {
     const world = makeWorld()
     const { commits, told } = makeDrawing(world, 'one')
     told(false, 900)
@@ -173,7 +173,7 @@ describe('what the other side has left', () => {
     expect(await written(world)).toEqual([[800]])
   })
 
-  test('[PA24] costs no commit when it is no less than is known', async () => {
+  test('[PA24] costs no commit if it is no less than known', async () => {
     const world = makeWorld()
     const { commits, told } = makeDrawing(world, 'one')
     told(false, 500)
@@ -186,7 +186,7 @@ describe('what the other side has left', () => {
     expect([before, commits.length]).toEqual([1, 1])
   })
 
-  test('[PA24] holds in the node that heard it before it is written', async () => {
+  test('[PA24] applies on the node that received it before it is written', async () => {
     const world = makeWorld()
     const { draws, told, draw } = makeDrawing(world, 'one')
     told(false, 900)

@@ -1,8 +1,9 @@
-// Tokens of buckets that all nodes share: drawn out of the bucket's record by guarded commits, a few at a time, and kept in this node's
-// hands until they are used or lost. The rules are the core's (src/core/flow-control/rate/shared-bucket.ts).
+// Rate permits of buckets that all nodes share: acquired from the bucket's record by guarded commits, a few at a time,
+// and held by this node until they are used or expire. The core has the rules
+// (src/core/flow-control/rate/shared-bucket.ts).
 //
-// Invariants: PA19 a token is used once, no sooner than it comes, and not after it was lost. PA21 while a bucket is known to be empty
-// nobody asks the store for it.
+// Invariants: PA19 a permit is used once, no sooner than it is valid, and not after it expired. PA21 while a bucket is
+// known to be empty the store is not asked for it.
 
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
@@ -32,38 +33,38 @@ export interface BucketName {
 }
 
 export interface Draws {
-  /** How many may be used now; no end where nothing limits it. */
+  /** How many may be used now; unlimited without a limit. */
   room(name: BucketName, policy: Bucket | null): number
-  /** When nothing is there: until when it is no use to ask; null: ask now. */
+  /** If none is available: until when asking is pointless; null: ask now. */
   waitsUntil(name: BucketName, policy: Bucket | null): Instant | null
-  /** Asks the store; `room` and `waitsUntil` know more then. Never throws. */
+  /** Asks the store, which updates `room` and `waitsUntil`. Never throws. */
   draw(name: BucketName, policy: Bucket | null, options?: DrawOptions): Promise<void>
-  /** The last exchange with the store failed: what is not known may be there. */
+  /** The last request to the store failed: unknown permits may be available. */
   isAway(name: BucketName): boolean
   now(): Instant
-  /** null: none is there, or none is needed. */
+  /** null: none is available, or none is needed. */
   use(name: BucketName, policy: Bucket | null): Token | null
   giveBack(name: BucketName, token: Token): void
-  /** A call was made that could not ask: it is counted all the same. */
+  /** A call was made that could not ask: it is counted afterwards. */
   owe(name: BucketName, policy: Bucket | null): void
-  /** `by`: as the token that it was made with names the try; otherwise empty. */
+  /** `by`: the probe named by the permit of the call; otherwise empty. */
   told(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
-  /** A token that comes some time, however far ahead; answers how long that is. */
+  /** Reserves a future permit, however far ahead; returns the delay until it is valid. */
   book(name: BucketName, policy: Bucket): Promise<number>
-  /** What is there, in our hands or not, as far as this node knows. */
+  /** What is available, held by this node or not, as far as it knows. */
   left(name: BucketName, policy: Bucket): number
-  /** Until when the other side asked to be left alone; null: it does not. */
+  /** Until when the vendor asked not to be called; null: it did not. */
   closedUntil(name: BucketName): Instant | null
-  /** What others wrote. */
+  /** Records that other nodes wrote. */
   learn(tenant: TenantId, records: readonly StoredRecord[]): void
 }
 
 export interface DrawOptions {
-  /** A bucket that nobody drew from begins full, and not with a single token. */
+  /** A bucket without a record starts full, and not with a single token. */
   readonly isFull?: boolean
-  /** Tokens that come soon are of use too. */
+  /** Permits that become valid soon are useful too. */
   readonly isAhead?: boolean
-  /** How much longer than usual a token may lie. */
+  /** How much longer than usual a permit may be held. */
   readonly longerMs?: number
 }
 
@@ -72,24 +73,24 @@ interface Known extends BucketName {
   /** Of its record; null: it has to be read. */
   version: number | null
   readonly hand: Hand
-  /** How many the next draw takes. */
+  /** How many the next request acquires. */
   size: number
   waitUntil: Instant
   owed: number
   tells: readonly Told[]
-  /** Writes down what the other side has left. */
+  /** Writes the vendor's remaining quota. */
   readonly tellLeft: () => void
   drawnAt: Instant
-  /** Who waits to hear when its token comes. */
+  /** Callers that wait for the time of their future permit. */
   bookings: readonly ((delayMs: number) => void)[]
-  /** Who waits to draw. */
+  /** How many callers wait to acquire. */
   asking: number
   isAway: boolean
-  /** The exchange with the store that is under way. */
+  /** The exchange with the store in progress. */
   active: Promise<void> | null
 }
 
-/** An answer that is not in the record yet. */
+/** A vendor response that is not in the record yet. */
 interface Told {
   readonly policy: Bucket | null
   readonly answer: BucketAnswer
@@ -105,24 +106,27 @@ interface Exchange {
 
 const PLAIN = { aheadMs: 0, longerMs: 0, isFull: false }
 
-/** What is not used by then is lost. */
+/** Permits not used by then expire. */
 const HOLD_MS = 5_000
-/** Tokens are drawn so long before they come: the time that races cost is then nobody's loss. */
+/** Permits are acquired this long before they become valid: races then cost no time. */
 const AHEAD_MS = 500
-/** Who drew lately leaves the next to others for so long, and all ask at different moments. Both together are less than `AHEAD_MS`. */
+/**
+ * A node that acquired recently leaves the next permits to others for this long, and all ask at different
+ * times. Both together are less than `AHEAD_MS`.
+ */
 const YIELD_MS = 250
 const SPREAD_MS = 100
-/** Tokens that come within so short a time are used together. */
+/** Permits that become valid within this time are used together. */
 const GATHER_MS = 50
-/** How another's try went is looked for so often. */
+/** How often the result of another node's probe is checked. */
 const TRIED_MS = 1_000
 const FAILED_MS = 1_000
 const SOON_MS = 1_000
-/** After so many lost races the node waits a random time, so that nodes that share a bucket stop asking at once. */
+/** After this many lost races the node waits a random time, so that nodes that share a bucket stop colliding. */
 const RACES_MAX = 8
-/** What the other side has left beyond this is nobody's worry yet, and not written down. */
+/** A remaining quota beyond this is not relevant yet, and not written. */
 const FAR = 1_000
-/** What it has left is written down no more often than this; a refusal is at once. */
+/** The remaining quota is written no more often than this; a refusal is written at once. */
 const LEFT_EVERY_MS = 250
 
 export function makeDraws(
@@ -130,7 +134,7 @@ export function makeDraws(
     readonly time: StoreTime
     readonly commits: Commits
     wake(delayMs?: number): void
-    /** The other side refused, or no longer does: for other nodes. */
+    /** The vendor refused, or no longer does: for other nodes. */
     changed(tenant: TenantId): void
   },
   config: Pick<EngineConfig, 'node'>,
@@ -164,21 +168,24 @@ export function makeDraws(
     return made
   }
 
-  /** Of a closed bucket only its try is of use. */
+  /** Of a closed bucket only its probe is usable. */
   const heedClosed = ({ hand, bucket }: Known) => {
     if (bucket.closed !== null) hand.keepTry(bucket.closed.triedBy)
   }
 
-  /** What is of use; a token may have come back, or be drawn, while the other side refused. */
+  /** The usable permits; one may have been returned, or acquired, while the vendor refused. */
   const handOf = (known: Known): Hand => {
     const { hand } = known
     heedClosed(known)
-    // Those that were drawn for nothing make the next draw smaller.
+    // Expired permits make the next request smaller.
     if (hand.dropLost(time.now()) > 0) known.size = Math.max(1, Math.floor(known.size / 2))
     return hand
   }
 
-  /** What the other side said holds here at once, whatever the store says: it may not know yet. Only a try ends by its commit. */
+  /**
+   * The vendor's response applies here at once, whatever the store says: it may not know yet. Only a probe
+   * ends by its commit.
+   */
   const take = (known: Known, version: number, bucket: SharedBucket) => {
     known.version = version
     known.bucket = known.tells.reduce(
@@ -197,7 +204,7 @@ export function makeDraws(
     else adopt(known, found.version, found.body)
   }
 
-  /** Writes what there is to write, and takes tokens out: none if there are none, or if others were quicker again and again. */
+  /** Writes what is pending, and acquires permits: none if there are none, or if other nodes were faster repeatedly. */
   const exchange = (
     known: Known,
     { policy, wanted, aheadMs, longerMs, isFull }: Exchange,
@@ -216,7 +223,7 @@ export function makeDraws(
       for (const { answer } of tells) bucket = tellShared(bucket, policy, answer)
       tries += 1
       const tryBy = `${config.node} ${tries}`
-      // Whose turn it is may ask first; what is there already is anybody's.
+      // The node next in rotation may ask first; permits that are already valid are for any node.
       const ownMs = Math.max(0, aheadMs - shyMs(bucket))
       const drawn =
         wanted === 0
@@ -231,7 +238,7 @@ export function makeDraws(
       if (drawn?.is !== 'drawn' && owed === 0 && tells.length === 0) return []
       const next = drawn?.is === 'drawn' ? drawn.bucket : bucket
       const version: number = known.version ?? 0
-      // Until the answer is there nobody knows what is written.
+      // Until the response arrives it is unknown what is written.
       known.version = null
       const result = await commits.once(
         known.tenant,
@@ -285,7 +292,7 @@ export function makeDraws(
     return mine
   }
 
-  /** Sooner or later: what could not be written now is written with the next draw. */
+  /** Eventually: what cannot be written now is written with the next request. */
   const flush = (known: Known, policy: Bucket | null) => {
     void inTurn(known, async () => {
       if (known.owed === 0 && known.tells.length === 0) return
@@ -297,7 +304,10 @@ export function makeDraws(
     })
   }
 
-  /** All that wait, in one commit where nobody else is quicker; an event must not be let go because the store was away. */
+  /**
+   * All waiting reservations, in one commit if no other node is faster; an event must not be dropped because
+   * the store was down.
+   */
   const keepBookings = async (known: Known, policy: Bucket) => {
     while (known.bookings.length > 0) {
       const wanted = known.bookings.length
@@ -335,7 +345,7 @@ export function makeDraws(
         if (handOf(known).count() > 0) return
         const most = drawMax(policy)
         const now = time.now()
-        // Who comes back so soon can use more at once.
+        // A caller that comes back this soon can use more at once.
         if (now - known.drawnAt < SOON_MS) known.size = Math.min(most, known.size * 2)
         known.drawnAt = now
         const wanted = Math.min(most, Math.max(known.asking, known.size))
@@ -398,12 +408,12 @@ export function makeDraws(
   }
 }
 
-/** Not the end of a try: others have to hear of that by the record. */
+/** Not the end of a probe: other nodes learn of that from the record. */
 function isLasting({ isLimited, by }: BucketAnswer): boolean {
   return isLimited || by === ''
 }
 
-/** Nothing in it is less than what is known. */
+/** Nothing in it is less than known. */
 function isSaid(before: SharedBucket, after: SharedBucket, now: Instant): boolean {
   const known = before.windows.filter(({ resetAt }) => now < resetAt)
   return JSON.stringify(known) === JSON.stringify(after.windows)

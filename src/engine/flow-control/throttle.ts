@@ -1,8 +1,8 @@
-// What may be asked for again and again, and is done no more often than so.
+// Limits how often a repeatedly requested call runs.
 
 import type { EngineDeps } from '../config.ts'
 
-/** Calls at once, and then at most every so often, the last time after the last call. */
+/** Calls at once, and then at most once per interval, the last time after the last request. */
 export function makePaced(
   clock: Pick<EngineDeps['clock'], 'after'>,
   everyMs: number,

@@ -1,7 +1,7 @@
-// Keeps an event that has a name: plans what follows from it, commits all of it together, and tells whether it was there before.
+// Accepts a named event: plans what follows from it, commits all of it together, and reports whether it is a duplicate.
 //
-// Invariants: N1 nobody is answered before the commit is durable. A duplicate is answered with the first event's id, whichever
-// node or group of commits it is in.
+// Invariants: N1 the sender gets no response before the commit is durable. A duplicate gets the first event's id,
+// whichever node or commit group stored that event.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { EventId } from '../../core/foundation/ids/index.ts'
@@ -26,11 +26,11 @@ export interface KeepRequest {
   readonly draft: Draft
   readonly payload: JsonValue
   readonly header: Readonly<Record<string, string>>
-  /** Why it could not be read: it is kept as a dead letter. Left out: it was. */
+  /** Why the event could not be read: it is stored as a dead letter. Omitted: it was read. */
   readonly unread?: string
   /** By the monotonic clock, for the log. */
   readonly startedAt: number
-  /** What else the event needs, and what else is written with it. */
+  /** Further guards and writes for the commit of the event. */
   readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
 }
 
@@ -41,8 +41,9 @@ export interface Kept {
 
 export interface Acceptor {
   /**
-   * Throws AppError `store_unavailable`, or `source_unusable`, where nothing was kept. `refused`: one of the guards beside did not hold. Nothing was
-   * kept then, unless a first try whose answer was lost did it: look at what the guard is about.
+   * Throws AppError `store_unavailable` or `source_unusable` if nothing was stored. `refused`: one of the
+   * `beside` guards did not hold. Then nothing was stored, unless a first attempt whose response was lost
+   * stored it: check what the guard is about.
    */
   keep(request: KeepRequest): Promise<Kept | 'refused'>
 }
@@ -53,22 +54,22 @@ export function makeAcceptor(
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
     readonly door: Door
-    /** Whether another node may take what this one cannot. */
+    /** Whether another node may accept what this one cannot. */
     readonly isShared: boolean
     readonly unitOfWork: Pick<UnitOfWork, 'end' | 'release'>
   },
 ): Acceptor {
   const { clock, log, commits, planning, door, unitOfWork } = deps
 
-  /** Tries again only where nobody can tell whether it was applied: the sender must not be told a lie. */
+  /** Tries again only while it is unknown whether the commit was applied: the sender must not get a false response. */
   const commit = async (
     { event, writes }: Pick<Acceptance, 'event' | 'writes'>,
     beside: KeepRequest['beside'],
     begun: Begun | null,
   ): Promise<CommitResult> => {
     const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
-    // What stands beside is looked at first: one who comes too late there has not repeated the event. What begins with it is
-    // looked at last: a duplicate is told as one, whoever has its keys.
+    // The `beside` guards come first: a caller that is too late there has not repeated the event. The guards of inline
+    // starts come last: a duplicate is reported as one, whoever holds its keys.
     const own = begun === null ? [dedup] : [dedup, ...begun.guards]
     const guards = beside === undefined ? own : [...beside.guards, ...own]
     const all = beside === undefined ? writes : [...writes, ...beside.writes]
@@ -82,8 +83,9 @@ export function makeAcceptor(
   }
 
   /**
-   * The first try may have been applied. Its dedup guard says so only until the window of the source ends, which may be while the
-   * store is away: after that the commit fails because its event is there, and the event itself is the answer.
+   * The first attempt may have been applied. Its dedup guard shows that only until the source's window ends,
+   * which may happen while the store is down. After that the commit fails because its event exists, and the
+   * event itself is the proof.
    */
   const repeat = async (
     event: Acceptance['event'],
@@ -100,7 +102,7 @@ export function makeAcceptor(
     }
   }
 
-  /** `held`: what is to be ended by what it answers. Where it throws, it was. */
+  /** `held`: the plans to end by the result. If it throws, they have been ended. */
   const attempt = async (
     acceptance: Acceptance,
     beside: KeepRequest['beside'],
@@ -128,7 +130,8 @@ export function makeAcceptor(
 
   return {
     async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
-      // Another node knows who wants it. Where there is none it is kept, and waits for a version that does.
+      // Another node knows the routes of the event. If there is none, the event is stored and waits for a node of that
+      // version.
       if (deps.isShared && planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup

@@ -1,4 +1,4 @@
-// Who gets in, what becomes of a body, what is answered, and what is remembered of those that were refused.
+// Which requests are admitted, how bodies are read, what is responded, and which refusals are recorded.
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../../core/definitions/documents/index.ts'
@@ -49,7 +49,7 @@ describe('who may send', () => {
     expect(await eventsOf(world)).toEqual([])
   })
 
-  test('[GU23] an unknown tenant, an unknown source and one that nobody sends to are alike', async () => {
+  test('[GU23] an unknown tenant, an unknown source and one that accepts no requests get the same response', async () => {
     const { world, node } = await nodeWith({ verify: { scheme: 'closed' } })
     const unknown = await receive(world, node, { source: 'nobody' })
     expect(unknown).toMatchObject({ code: 'unknown_source' })
@@ -59,7 +59,7 @@ describe('who may send', () => {
     expect(await receive(world, node, { method: 'GET', tenant: 'nobody' })).toEqual(unknown)
   })
 
-  test('[GU20] the address goes before size and signature, the signature before the body', async () => {
+  test('[GU20] the address is checked before size and signature, the signature before the body', async () => {
     const verify = { scheme: 'github', secret: [{ env: 'S' }] } as const
     const limits = { bodyBytes: 10, depth: 16 }
     const closed = await nodeWith({ allow: ['10.0.0.1'], limits, verify })
@@ -71,11 +71,11 @@ describe('who may send', () => {
   })
 })
 
-describe('how often', () => {
+describe('rate limits', () => {
   const rateLimit = { perMinute: 60, burst: 2 }
   const body = (id: string) => bytes(JSON.stringify({ kind: 'paid', id, order: id }))
 
-  test('[GU8] beyond the burst it is told when to come again, and then gets in', async () => {
+  test('[GU8] beyond the burst the response says when to retry, and that retry is accepted', async () => {
     const { world, node } = await nodeWith({ rateLimit })
     expect(await receive(world, node, { body: body('a') })).toHaveProperty('eventId')
     expect(await receive(world, node, { body: body('b') })).toHaveProperty('eventId')
@@ -86,7 +86,7 @@ describe('how often', () => {
     expect(await eventsOf(world)).toHaveLength(3)
   })
 
-  test('[GU8] what is not verified takes no token', async () => {
+  test('[GU8] an unverified request uses no token', async () => {
     const header = { verify: { scheme: 'hmac', secret: [{ env: 'S' }] } } as const
     const verify = {
       ...header.verify,
@@ -108,7 +108,7 @@ describe('how often', () => {
     expect(await receive(world, node, { headers })).toMatchObject({ code: 'rate_limited' })
   })
 
-  test('[GU9] a bucket stays while its rate stays', async () => {
+  test('[GU9] a bucket survives changes other than its rate', async () => {
     const { world, node } = await nodeWith({ rateLimit: { perMinute: 1, burst: 1 } })
     await receive(world, node)
     const apply = async (document: Partial<SourceDocument>) => {
@@ -130,7 +130,7 @@ describe('a body', () => {
     ['application/x-www-form-urlencoded', 'kind=paid&id=d1&order=o1', 'kind=paid&id=d1&order=o1', undefined],
     ['application/x-www-form-urlencoded', `payload=${encodeURIComponent(PAID_TEXT)}`, 'same', PAID_TEXT],
     ['text/plain', PAID_TEXT, null, undefined],
-  ])('[GU13] [GU16] of %s is kept as it came, and named by its fields', async (type, text, raw, data) => {
+  ])('[GU13] [GU16] of %s is stored as received, and named by its fields', async (type, text, raw, data) => {
     const { world, node } = await nodeWith({})
     const received = await receive(world, node, { headers: { 'content-type': type }, body: bytes(text) })
     expect(received).toMatchObject({ duplicate: false })
@@ -140,7 +140,7 @@ describe('a body', () => {
     if (data !== undefined) expect(event?.data).toBe(data)
   })
 
-  test('[GU14] of text is a text', async () => {
+  test('[GU14] of text is a string', async () => {
     const { world, node } = await nodeWith({
       subject: 'shop.events.note',
       event: { ...SOURCE.event, id: null, objectId: null },
@@ -161,7 +161,7 @@ describe('a body', () => {
     expect(await eventsOf(world)).toEqual([])
   })
 
-  test('[GU15] [GU16] that is compressed may be signed either way, and is kept inflated', async () => {
+  test('[GU15] [GU16] that is compressed may be signed either way, and is stored inflated', async () => {
     const verify = { scheme: 'github', secret: [{ env: 'S' }] } as const
     const packed = gzipSync(PAID_TEXT)
     const inflate = async (bytesMax: number) => {
@@ -188,7 +188,7 @@ describe('a body', () => {
   })
 })
 
-describe('a stranger', () => {
+describe('an unknown sender', () => {
   const packed = gzipSync(PAID_TEXT)
   const key = { scheme: 'api-key', secret: [{ env: 'S' }], header: 'x-key', prefix: '' } as const
   const github = { scheme: 'github', secret: [{ env: 'S' }] } as const
@@ -199,7 +199,7 @@ describe('a stranger', () => {
     ['signs wrong', github, { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }, [false]],
     ['signs what was sent', github, signRequest(github, { body: packed, secret: 's' }), [true]],
     ['signs nothing', github, {}, []],
-  ] as const)('[GU25] who %s', async (_name, verify, headers, inflated) => {
+  ] as const)('[GU25] that %s', async (_name, verify, headers, inflated) => {
     const { world, node } = await nodeWith({ verify }, withSecret())
     const asked: boolean[] = []
     const inflate = async (_bytesMax: number, isVerified: boolean) => {
@@ -215,7 +215,7 @@ describe('a stranger', () => {
     ['vault_sealed', 'The vault is sealed'],
     ['vault_denied', 'The vault does not let this node in'],
     ['vault_unavailable', 'The vault does not answer'],
-  ] as const)('[GU26] is not told which secret it is, nor where: %s', async (code, message) => {
+  ] as const)('[GU26] does not learn which secret failed, nor where: %s', async (code, message) => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({
       clock: {} as never,
@@ -242,7 +242,7 @@ describe('a handshake', () => {
     body: '{{ query.challenge }}',
   } as const
 
-  test('[GU18] with GET is answered where its condition holds, and nothing is kept', async () => {
+  test('[GU18] with GET is answered if its condition holds, and stores nothing', async () => {
     const { world, node } = await nodeWith({ handshake })
     const ask = (target: string) => receive(world, node, { method: 'GET', target, body: bytes('') })
     expect(await ask('/in/default/shop?token=right&challenge=1%3C7')).toEqual({
@@ -255,13 +255,13 @@ describe('a handshake', () => {
     expect(node.log.controls.map(({ action }) => action)).toContain('HANDSHAKE')
   })
 
-  test('[GU18] without one, GET is not possible', async () => {
+  test('[GU18] without one, GET is not allowed', async () => {
     const { world, node } = await nodeWith({})
     const refused = await receive(world, node, { method: 'GET' })
     expect(refused).toMatchObject({ code: 'method_not_allowed', details: { allow: ['POST'] } })
   })
 
-  test('[GU18] with POST comes after the signature, and takes no token', async () => {
+  test('[GU18] with POST comes after the signature, and uses no token', async () => {
     const verify = { scheme: 'github', secret: [{ env: 'S' }] } as const
     const own = {
       ...handshake,
@@ -286,7 +286,7 @@ describe('a handshake', () => {
     expect(await eventsOf(world)).toHaveLength(1)
   })
 
-  test('[GU18] of Slack’s is answered with its challenge, and one that is not signed is not', async () => {
+  test('[GU18] of Slack is answered with its challenge only if it is signed', async () => {
     const verify = { scheme: 'slack', secret: [{ env: 'S' }] } as SourceDocument['verify']
     const { world, node } = await nodeWith({ verify }, withSecret())
     const body = bytes('{"type":"url_verification","challenge":"abc"}')
@@ -299,8 +299,8 @@ describe('a handshake', () => {
   })
 })
 
-describe('a source’s own answer', () => {
-  test('[GU19] is made of the event, of a duplicate too', async () => {
+describe('a source’s own response', () => {
+  test('[GU19] is rendered from the event, for a duplicate too', async () => {
     const respond = {
       status: 200,
       contentType: 'text/xml',
@@ -314,7 +314,7 @@ describe('a source’s own answer', () => {
     expect(await receive(world, node)).toEqual({ eventId, duplicate: true, answer })
   })
 
-  test('[GU19] that cannot be made leaves the usual one, and the event is kept', async () => {
+  test('[GU19] that fails to render falls back to the default, and the event is stored', async () => {
     const { world, node } = await nodeWith({
       respond: { status: 200, contentType: 'text/plain', body: '{{ payload.id * 2 }}' },
     })
@@ -326,12 +326,12 @@ describe('a source’s own answer', () => {
   })
 })
 
-describe('what was refused', () => {
+describe('refused requests', () => {
   const ALL = { cursor: null, limit: 50 }
   const refuse = async (world: World, node: Node, over: Partial<IntakeRequest> = {}) =>
     receive(world, node, { body: bytes('{"secret":'), address: '203.0.113.7', ...over })
 
-  test('[GU21] is listed with its reason, newest first, and never with what was sent', async () => {
+  test('[GU21] are listed with their reason, newest first, and never with their content', async () => {
     const { world, node } = await nodeWith({})
     await refuse(world, node, { headers: { 'content-type': 'application/json' } })
     await world.pass(10)
@@ -359,7 +359,7 @@ describe('what was refused', () => {
     expect([one.items.length, one.counts.length]).toEqual([1, 1])
   })
 
-  test('[GU21] is listed page by page', async () => {
+  test('[GU21] are listed page by page', async () => {
     const { world, node } = await nodeWith({})
     for (let n = 0; n < 7; n += 1) await refuse(world, node)
     const seen: string[] = []
@@ -377,7 +377,7 @@ describe('what was refused', () => {
     await expect(broken).rejects.toMatchObject({ code: 'invalid_cursor' })
   })
 
-  test('[GU22] a flood is one write, of a few hundred names and all, and strangers are only counted', async () => {
+  test('[GU22] a flood is one write, bounded to a few hundred names, and unknown senders are only counted', async () => {
     let writes = 0
     const world = makeWorld()
     const node = await world.node({
@@ -407,7 +407,7 @@ describe('what was refused', () => {
     expect(listed.counts).toMatchObject([{ source: null, reason: 'unknown_source', count: 300 }])
   })
 
-  test('[GU22] of several nodes is put together, and outlives them', async () => {
+  test('[GU22] of several nodes are merged, and outlive the nodes', async () => {
     const world = makeWorld()
     const nodes = [await world.node({ name: 'one' }), await world.node({ name: 'two' })]
     for (const node of nodes) await refuse(world, node)
@@ -423,7 +423,7 @@ describe('what was refused', () => {
     expect(counts).toMatchObject([{ source: 'shop', reason: 'wrong_type', count: 3 }])
   })
 
-  test('[GU22] that cannot be written is written later', async () => {
+  test('[GU22] that cannot be written are written later', async () => {
     const { world, node } = await nodeWith({})
     const { commit } = node.faults
     node.faults.commit = () => Promise.reject(new StoreError('unavailable', 'disk full'))

@@ -1,8 +1,8 @@
-// The front half of the way in: whether a request may become an event, and its body, read. In this order: the source is
-// there and enabled, the address may send, the body is not too large, the signature is right, it is no handshake, the
-// tenant's backlog and the source's rate allow it, the body can be read.
+// The first half of ingest: decides whether a request may become an event, and reads its body. The order: the source
+// exists and is enabled, the address may send, the body is not too large, the signature is valid, it is not a
+// handshake, the tenant's backlog and the source's rate allow it, the body can be read.
 //
-// Only verified requests take tokens of the rate: nobody without the secret can use up a sender's share.
+// Only verified requests use the rate limit, so a sender without the secret cannot use up another's share.
 
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -29,11 +29,11 @@ export interface IntakeRequest {
   readonly method?: string
   /** Path and query as received. */
   readonly target?: string
-  /** The sender's, after trusted proxies; left out, it is in no list. */
+  /** The sender's address, after trusted proxies; if omitted, it is in no allow list. */
   readonly address?: string
-  /** The whole address as the sender saw it. */
+  /** The full URL as the sender saw it. */
   readonly publicUrl?: string
-  /** The body without its content encoding, where it has one. Throws AppError. `isVerified`: its sender is known. */
+  /** Returns the body without its content encoding, if it has one. Throws AppError. `isVerified`: the sender is authenticated. */
   readonly inflate?: ((bytesMax: number, isVerified: boolean) => Promise<Uint8Array>) | undefined
 }
 
@@ -43,7 +43,7 @@ export interface Admitted {
   readonly source: Source
   readonly header: Headers
   readonly body: Body
-  /** Of the body as it is read: without its content encoding. */
+  /** Of the decoded body, without its content encoding. */
   readonly bytes: Uint8Array
 }
 
@@ -51,7 +51,7 @@ export interface Admitted {
 export type Announced = Pick<IntakeRequest, 'tenant' | 'source' | 'address'>
 
 export interface Admission {
-  /** The source that a request may be for, by what is known before its body. Throws AppError on refusal. */
+  /** The source that a request may be for, by what is known before the body is read. Throws AppError on refusal. */
   find(request: Announced): Source
   /** Throws AppError on refusal. */
   admit(request: IntakeRequest): Promise<Admitted | { readonly handshake: Answer; readonly source: Source }>
@@ -60,10 +60,10 @@ export interface Admission {
 export function makeAdmission(
   deps: Pick<EngineDeps, 'clock' | 'vault' | 'log'> & {
     readonly registry: Registry
-    /** Tokens of all nodes; null: this one is alone. */
+    /** Rate permits shared by all nodes; null: this is the only node. */
     readonly draws: Draws | null
     readonly backlog: Pick<TenantBacklog, 'check'>
-    /** Whether another node may take what this one cannot. */
+    /** Whether another node may accept what this one cannot. */
     readonly isShared: boolean
   },
 ): Admission {
@@ -91,7 +91,7 @@ export function makeAdmission(
     throw new AppError('rate_limited', detail, { details: { retryAfterSeconds } })
   }
 
-  /** null: nobody has to be waited for. */
+  /** null: no wait is needed. */
   const takeShare = (source: Source, tenant: string): Promise<void> | null => {
     const waitMs = shares.take(tenant, source)
     if (typeof waitMs !== 'number') return waitMs.then(refuseBeyond)
@@ -102,7 +102,7 @@ export function makeAdmission(
   const find = (request: Announced): Source => {
     const source = registry.source(request.tenant, request.source)
     const tenant = request.tenant as TenantId
-    // Of a newer version: a sender that is told «unknown» might not come again.
+    // The source needs a newer version: a sender that gets "unknown" might not retry.
     if (source === null && registry.isUnusable(tenant, `source:${request.source}`))
       throw new AppError('source_unusable')
     if (source !== null && deps.isShared && registry.isBeyondUs(tenant)) throw new AppError('source_unusable')
@@ -138,7 +138,7 @@ export function makeAdmission(
       const input = new Verified(request, header, bytes, secrets, clock.now())
       let verdict = source.verifier(input)
       if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated && source.signsBody) {
-        // Some sign what they compress, others what they send.
+        // Some vendors sign the compressed body, others the inflated one.
         await inflate(false)
         verdict = source.verifier(input.withBody(bytes))
       }
@@ -169,7 +169,7 @@ export function makeAdmission(
 
 const NO_SECRETS: readonly string[] = []
 
-/** Few schemes sign the address, and it is made when somebody asks: a class, because this is made for every request. */
+/** Few schemes sign the URL, so it is built on demand. A class, because one is created for every request. */
 class Verified implements VerifyInput {
   readonly method = 'POST'
   readonly headers: Headers
@@ -198,12 +198,12 @@ class Verified implements VerifyInput {
   }
 }
 
-/** The vault says in the log which secret does not open, and where; a stranger is told neither. */
+/** The vault logs which secret cannot be decrypted, and where; an unknown sender learns neither. */
 function withoutName(error: unknown): unknown {
   return isVaultTrouble(error) ? new AppError(error.code, undefined, { cause: error }) : error
 }
 
-/** Nobody signs a request without a body: what the source's own handshake asks for is its check. */
+/** A request without a body carries no signature: the condition of the source's handshake is its check. */
 function answerOther(source: Source, request: IntakeRequest, header: Headers): Answer {
   const { handshake } = source.guards
   if (request.method !== 'GET' || handshake?.method !== 'GET') {
@@ -217,7 +217,7 @@ function answerOther(source: Source, request: IntakeRequest, header: Headers): A
   return answer
 }
 
-/** What cannot be decided about a request is not true of it. */
+/** A condition that cannot be evaluated counts as false. */
 function answerOf(handshake: Handshake, scope: Scope): Answer | null {
   try {
     return handshake.answer(scope)

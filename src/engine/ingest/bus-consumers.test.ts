@@ -1,4 +1,5 @@
-// Sources that take from the bus: what becomes of messages when nodes, the store, the bus or the definitions do something else.
+// Sources that consume from the bus: what happens to messages when nodes, the store, the bus or the definitions fail or
+// change.
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, SourceDocument } from '../../core/definitions/documents/index.ts'
 import { NEW_SHARED } from '../../core/flow-control/rate/index.ts'
@@ -24,7 +25,7 @@ async function apply(
 }
 
 describe('a message', () => {
-  test('[BU56] [BU58] becomes an event, starts what waits for it, and is acknowledged', async () => {
+  test('[BU56] [BU58] becomes an event, starts its jobs, and is acknowledged', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
     const at = world.now()
@@ -51,7 +52,7 @@ describe('a message', () => {
     expect((await events())[0]?.duplicates).toBe(0)
   })
 
-  test('[TL5] waits in its stream while the tenant has too many open jobs, and is taken afterwards', async () => {
+  test('[TL5] stays in its stream while the tenant has too many open jobs, and is accepted afterwards', async () => {
     const { world, node, send, events } = makeBusWorld()
     const paused = { ...BOOK, status: 'paused' } as const
     const one = await node({ documents: [INLET, paused], config: { openJobsMax: 2 } })
@@ -66,12 +67,12 @@ describe('a message', () => {
     expect(world.calls).toHaveLength(4)
   })
 
-  test('[BU76] all sources share one bound of bytes', async () => {
+  test('[BU76] all sources share one byte limit', async () => {
     const { world, node, send, hub, events } = makeBusWorld()
     hub.addStream({ name: 'BILLS', subjects: ['bills.>'] })
     const bills: SourceDocument = { ...INLET, name: 'bills', nats: { subjects: ['bills.>'] } }
     const one = await node({ documents: [INLET, bills, BOOK], config: { messageBytesMax: 8_000 } })
-    // Nothing is committed for now: what is taken is under way.
+    // Nothing is committed for now: every accepted message is in flight.
     let underWay = 0
     const release: (() => void)[] = []
     one.faults.commit = async (commit, pass) => {
@@ -94,7 +95,7 @@ describe('a message', () => {
     expect(await events()).toHaveLength(20)
   })
 
-  test('[BU57] that is brought again, because its acknowledgement got lost, is known', async () => {
+  test('[BU57] that is redelivered because its acknowledgement was lost is a duplicate', async () => {
     let acknowledgements = 0
     const fate = ({ what }: { readonly what: string }) => {
       if (what !== 'acknowledge') return {}
@@ -110,7 +111,7 @@ describe('a message', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[BU58] is not acknowledged while the store fails, and [BU59] comes again later and later', async () => {
+  test('[BU58] is not acknowledged while the store fails, and [BU59] is redelivered with growing delays', async () => {
     const { world, node, send, events, hub } = makeBusWorld()
     const one = await node()
     const { commit } = one.faults
@@ -133,7 +134,7 @@ describe('a message', () => {
   })
 
   test.each([true, false])(
-    '[BU58] of which nobody knows whether it was kept (%s) is one event',
+    '[BU58] whose commit has an unknown outcome (%s) becomes one event',
     async (did) => {
       const { world, node, send, events } = makeBusWorld()
       const one = await node()
@@ -150,7 +151,7 @@ describe('a message', () => {
     },
   )
 
-  test('[BU58] in the hands of a node that dies is taken by another, once', async () => {
+  test('[BU58] on a node that dies is accepted by another node, once', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node({ name: 'one' })
     one.faults.commit = (commit, pass) => (isAccept(commit) ? new Promise(() => {}) : pass())
@@ -163,7 +164,7 @@ describe('a message', () => {
     expect(world.calls.map(({ node: name }) => name)).toEqual(['two'])
   })
 
-  test('[BU59] is left to others by a node that stops', async () => {
+  test('[BU59] is left to other nodes by a node that stops', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node({ name: 'one' })
     const drained = one.engine.drain(1_000)
@@ -176,7 +177,7 @@ describe('a message', () => {
     expect(await events()).toHaveLength(1)
   })
 
-  test('[BU70] comes to one of several nodes', async () => {
+  test('[BU70] is delivered to one of several nodes', async () => {
     const { world, node, send, events } = makeBusWorld()
     await node({ name: 'one' })
     await node({ name: 'two' })
@@ -201,7 +202,7 @@ describe('a message that cannot be read', () => {
   }
   const decided = { reason: 'mended', actor: 'ann' } as const
 
-  test('[BU60] is an event with a dead letter, and does not come again', async () => {
+  test('[BU60] becomes an event with a dead letter, and is not redelivered', async () => {
     const { world, event, letter, events } = await poisoned('{"order"')
     expect(event).toMatchObject({
       subject: 'orders.paid',
@@ -226,20 +227,20 @@ describe('a message that cannot be read', () => {
     expect(letter).toMatchObject({ reason: 'unparseable' })
   })
 
-  test('[BU61] is sealed where the source says that it is sensitive', async () => {
+  test('[BU61] is encrypted if the source is sensitive', async () => {
     const { world, event } = await poisoned('{"email":"ann@example.com"', { sensitive: ['payload.email'] })
     const [kept] = (await world.kept.system('verification').dump()).events
     expect(event.raw).toBe('{"email":"ann@example.com"')
     expect(JSON.stringify(kept)).not.toContain('ann@')
   })
 
-  test('[BU62] because it is too large has its head and its size', async () => {
+  test('[BU62] because it is too large is stored with its beginning and its size', async () => {
     const { event, letter } = await poisoned(JSON.stringify('x'.repeat(20_000)))
     expect(event.raw).toHaveLength(10_000)
     expect(letter.lastError).toContain('20002 bytes')
   })
 
-  test('[BU63] is read again when its dead letter is replayed, by the source as it is then', async () => {
+  test('[BU63] is reparsed by the current source when its dead letter is replayed', async () => {
     const { world, one, letter, event, events } = await poisoned('{"order":"o7"}', {
       subject: 'orders.{{ payload.kind }}',
     })
@@ -264,7 +265,7 @@ describe('a message that cannot be read', () => {
     expect(world.calls.map(({ request }) => request.headers['idempotency-key'])).toEqual(['BOOK:o7'])
   })
 
-  test('[BU63] can be edited, and is named by what was written; again and again it is there once', async () => {
+  test('[BU63] can be edited, and is named by the edited text; replaying it again creates no second event', async () => {
     const { world, one, letter, event, events } = await poisoned(Uint8Array.of(0xff, 0x00), {
       event: { ...INLET.event, id: 'payload.id' },
     })
@@ -282,7 +283,7 @@ describe('a message that cannot be read', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[BU63] and was published again meanwhile is not there twice', async () => {
+  test('[BU63] and was published again meanwhile is not stored twice', async () => {
     const { world, one, letter, send, events } = await poisoned('[[[[[[[[[{"id":1}]]]]]]]]]', {
       event: { ...INLET.event, id: 'payload[0][0][0][0][0][0][0][0][0].id' },
     })
@@ -297,12 +298,12 @@ describe('a message that cannot be read', () => {
     expect(await events()).toHaveLength(2)
   })
 
-  test('[BU69] and is published again under its id as it should be is an event, and only one with its replay', async () => {
+  test('[BU69] and is published again correctly under its id is one event, together with its replay', async () => {
     const made = makeBusWorld()
     const one = await made.node()
     const { world } = made
     made.send({ id: 'm1', body: '{"order"' })
-    // The stream itself passes over an id that it remembers.
+    // The stream itself drops an id that it remembers.
     await world.pass(300_000)
     made.send({ id: 'm1', body: '{"order":"o7"}' })
     await world.pass(2_000)
@@ -322,7 +323,7 @@ describe('a message that cannot be read', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[BU63] and whose source is gone stays a dead letter', async () => {
+  test('[BU63] and whose source was removed stays a dead letter', async () => {
     const { world, one, letter } = await poisoned('{')
     await apply(one, () => world.pass(), [BOOK])
     const replayed = one.engine.replay(DEFAULT_TENANT, letter.id, { force: false, ...decided })
@@ -334,7 +335,7 @@ describe('a message that cannot be read', () => {
     })
   })
 
-  test('[BU61] senders cannot say that something was not read', async () => {
+  test('[BU61] senders cannot mark a message as unread', async () => {
     const { world, node, send, events } = makeBusWorld()
     await node()
     send({ headers: { 'Millrace-Unread': 'not_json', 'Millrace-Body': 'base64', 'Millrace-Hops': '3' } })
@@ -345,7 +346,7 @@ describe('a message that cannot be read', () => {
 })
 
 describe('definitions', () => {
-  test('[BU64] a paused source goes on taking, and its events wait', async () => {
+  test('[BU64] a paused source goes on consuming, and its events wait', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node({ documents: [{ ...INLET, status: 'paused' }, BOOK] })
     send({})
@@ -361,7 +362,7 @@ describe('definitions', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[BU64] of a disabled source, messages stay in the stream until it goes on', async () => {
+  test('[BU64] messages of a disabled source stay in the stream until it is enabled', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
     const control = async (verb: 'disable' | 'resume') => {
@@ -380,7 +381,7 @@ describe('definitions', () => {
     expect(await events()).toHaveLength(1)
   })
 
-  test('[BU64] what is added is taken, what is changed is taken anew, and what is removed is not', async () => {
+  test('[BU64] an added source starts, a changed one restarts, and a removed one stops', async () => {
     const { world, hub, node, send, events } = makeBusWorld()
     hub.addStream({ name: 'REST', subjects: ['rest.>'] })
     const one = await node({ documents: [BOOK] })
@@ -404,7 +405,7 @@ describe('definitions', () => {
     expect(await events()).toHaveLength(3)
   })
 
-  test('[BU64] what a source says else changes without a new consumer', async () => {
+  test('[BU64] other changes of a source do not restart its consumer', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
     expect(named(one, 'source.consuming')).toHaveLength(1)
@@ -415,7 +416,7 @@ describe('definitions', () => {
     expect(named(one, 'source.consuming')).toHaveLength(1)
   })
 
-  test('[BU65] a durable that several tenants name is of one of them; the usual name is its own source’s', async () => {
+  test('[BU65] a durable that several tenants name belongs to one of them; the default name belongs to its own source', async () => {
     const { world, node, send } = makeBusWorld()
     const natsStreams = ['default', 'acme'].map((tenant) => ({ tenant, stream: 'ORDERS' }))
     const one = await node({ config: { natsStreams } })
@@ -439,14 +440,14 @@ describe('definitions', () => {
   })
 })
 
-describe('[BU74] which streams a tenant reads', () => {
+describe('[BU74] which streams a tenant may read', () => {
   const acme = 'acme' as TenantId
   const reader = { ...INLET, name: 'reader' }
 
   test.each([
     ['found by its subjects', reader],
     ['named', { ...reader, nats: { ...reader.nats, stream: 'ORDERS' } }],
-  ])('without a list, another tenant than the owner’s reads none: %s', async (_, document) => {
+  ])('without a list, only the owner tenant may read streams: %s', async (_, document) => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
     await apply(one, () => world.pass(1_000), [document as typeof INLET], acme)
@@ -459,7 +460,7 @@ describe('[BU74] which streams a tenant reads', () => {
     })
   })
 
-  test('with a list, each reads what is listed for it, also where its source names no stream', async () => {
+  test('with a list, each tenant reads its own streams, also if its source names no stream', async () => {
     const { world, hub, node, send } = makeBusWorld()
     hub.addStream({ name: 'ACME_CRM', subjects: ['crm.>'] })
     const natsStreams = [{ tenant: 'acme', stream: 'ACME_*' }]
@@ -479,7 +480,7 @@ describe('[BU74] which streams a tenant reads', () => {
     })
   })
 
-  test('the streams of the node itself are never read', () => {
+  test('a node never reads its own streams', () => {
     const list = [{ tenant: 'acme', stream: '*' }]
     expect(mayReadStream(list, 'millrace', 'acme', 'MILLRACE_EVENTS')).toBe(false)
     expect(mayReadStream(list, 'acme.eu', 'acme', 'ACME_EU_TOKENS')).toBe(false)
@@ -488,7 +489,7 @@ describe('[BU74] which streams a tenant reads', () => {
   })
 })
 
-test('[BU52] a source that would take in what its own node publishes, under another prefix, waits', async () => {
+test('[BU52] a source that would consume what its own node publishes, under another prefix, waits', async () => {
   const { world, node, send, events } = makeBusWorld()
   const one = await node({ config: { busPrefix: 'orders' } })
   send({})
@@ -501,7 +502,7 @@ test('[BU52] a source that would take in what its own node publishes, under anot
   expect(named(one, 'source.waiting')).toHaveLength(1)
 })
 
-test('[BU66] beyond its rate a message waits, and none is lost or refused', async () => {
+test('[BU66] beyond the rate a message waits, and none is lost or refused', async () => {
   const { world, node, send, events } = makeBusWorld()
   const limited = { ...INLET, rateLimit: { perMinute: 60, burst: 5 } }
   const one = await node({ documents: [limited, BOOK] })
@@ -519,7 +520,7 @@ test('[BU66] beyond its rate a message waits, and none is lost or refused', asyn
   expect(world.calls).toHaveLength(20)
 })
 
-test('[BU66] a source that is closed while its token is drawn waits for no other', async () => {
+test('[BU66] a source that is closed while it acquires a permit stops waiting', async () => {
   const { world, node, send } = makeBusWorld()
   const limited = { ...INLET, rateLimit: { perMinute: 1, burst: 1 } }
   let release: (() => void) | null = null
@@ -539,7 +540,7 @@ test('[BU66] a source that is closed while its token is drawn waits for no other
   })
   send({})
   await world.pass(100)
-  // Another node was quicker, and had the only token.
+  // Another node was faster and took the only permit.
   const body = JSON.stringify({ ...NEW_SHARED, tokens: { count: 0, at: world.now() } })
   const put = { w: 'record.put', kind: 'rate', key: 'source/orders', version: 1, body } as const
   const putting = world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] })
@@ -558,7 +559,7 @@ test('[BU66] a source that is closed while its token is drawn waits for no other
 })
 
 describe('a node', () => {
-  test('[BU67] without a bus says so once, and runs', async () => {
+  test('[BU67] without a bus logs that once, and runs', async () => {
     const { world } = makeBusWorld()
     const one = await world.node({ documents: [INLET, BOOK] })
     await apply(one, () => world.pass(), [INLET])
@@ -571,7 +572,7 @@ describe('a node', () => {
     })
   })
 
-  test('[BU67] that does not take events in takes none from the bus', async () => {
+  test('[BU67] without the ingest role consumes nothing from the bus', async () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node({ config: { roles: new Set(['api', 'work']) } })
     send({})
@@ -580,7 +581,7 @@ describe('a node', () => {
     expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'stopped' })
   })
 
-  test('[BU68] tells what its consumers wait for, and that they go on', async () => {
+  test('[BU68] logs what its consumers wait for, and when they go on', async () => {
     const { world, hub, node, send, events } = makeBusWorld()
     hub.removeStream('ORDERS')
     const one = await node()

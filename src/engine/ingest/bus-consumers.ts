@@ -1,7 +1,9 @@
-// The ways in from the bus: one consumer for each source that takes from it, of every tenant, as the definitions in force say.
+// Runs the bus consumers: one for each source of every tenant that consumes from the bus, by the deployed definitions.
 //
-// Invariants: BU76 all sources of a node share one bound of bytes. BU64 a paused source goes on taking; of a disabled one, messages stay where they are. BU65 a durable is of one
-// source: where several tenants name it, one of them has it. BU74 a source reads the streams that its tenant may read. A source whose consumer changes is closed before it begins anew.
+// Invariants: BU76 all sources of a node share one byte limit. BU64 a paused source goes on consuming; messages of a
+// disabled one stay in the stream. BU65 a durable belongs to one source: if several tenants name it, one of them gets
+// it. BU74 a source reads only the streams that its tenant may read. A source whose consumer changes is closed before
+// it restarts.
 
 import { patternsMeet } from '../../core/events/subject/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -16,22 +18,22 @@ import { makeShares } from './source-rates.ts'
 
 export type InletState =
   | ConsumerState
-  /** This node takes nothing, and does not mean to. */
+  /** This node consumes nothing, by configuration. */
   | { readonly is: 'stopped'; readonly why: string }
 
 export interface Inlets {
   start(): void
-  /** Definitions changed. */
+  /** The definitions changed. */
   look(): void
-  /** Takes no more; settles when what is under way is over. */
+  /** Consumes no more; resolves when the messages in flight are settled. */
   stop(): Promise<void>
-  /** null: the source takes nothing from the bus, or is not there. */
+  /** null: the source does not consume from the bus, or does not exist. */
   state(tenant: TenantId, name: string): InletState | null
 }
 
-/** Messages of one source under way at once on a node: enough for several groups of commits. */
+/** Messages of one source in flight on a node: enough for several commit groups. */
 const IN_FLIGHT_MAX = 256
-/** How long one waits for its rate before it looks again what that is. */
+/** How long a message waits for its rate before the rate is read again. */
 const TURN_MS_MAX = 5_000
 
 interface Wanted {
@@ -41,7 +43,7 @@ interface Wanted {
   readonly stream: string | null
   readonly subjects: readonly string[]
   readonly durable: string
-  /** Whether the definition names it. */
+  /** Whether the definition names the durable. */
   readonly isNamed: boolean
   readonly knownForMs: number
 }
@@ -50,9 +52,9 @@ interface Inlet extends Wanted {
   state: ConsumerState
   isClosed: boolean
   consumer: Consumer | null
-  /** Whoever waits for its rate waits behind the one before. */
+  /** Messages wait for the rate one after another. */
   turns: Promise<void>
-  /** Ends the wait under way. */
+  /** Ends the current wait. */
   hurry: () => void
 }
 
@@ -60,7 +62,7 @@ export function makeInlets(
   deps: Pick<EngineDeps, 'clock' | 'log' | 'bus'> & {
     readonly registry: Pick<Registry, 'source' | 'sources' | 'tenants'>
     readonly messages: Messages
-    /** Tokens of all nodes; null: this one is alone. */
+    /** Rate permits shared by all nodes; null: this is the only node. */
     readonly draws: Draws | null
   },
   config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams' | 'messageBytesMax'>,
@@ -69,7 +71,7 @@ export function makeInlets(
   const shares = makeShares({ clock, draws: deps.draws })
   const inlets = new Map<string, Inlet>()
   const closing = new Map<string, Promise<void>>()
-  /** Why those wait that are defined and not taken. */
+  /** Why a defined source is not consumed, by source. */
   const refused = new Map<string, string>()
   const told = new Set<string>()
   const own = `${config.busPrefix}.>`
@@ -83,7 +85,7 @@ export function makeInlets(
     return source?.document.nats === undefined || source.status === 'disabled' ? null : source
   }
 
-  // --- The rate
+  // --- Rate
 
   const wait = (inlet: Inlet, delayMs: number): Promise<void> =>
     new Promise((resolve) => {
@@ -100,7 +102,7 @@ export function makeInlets(
       if (source === null) return false
       const waitMs = await shares.take(inlet.tenant, source)
       if (waitMs === 0) return true
-      // Whoever closed it meanwhile had no wait to end.
+      // It was closed before this wait began.
       if (inlet.isClosed) return false
       await wait(inlet, Math.min(waitMs, TURN_MS_MAX))
     }
@@ -113,7 +115,7 @@ export function makeInlets(
       const source = sourceOf(inlet.tenant, inlet.source)
       if (source?.guards.rate === null) return Promise.resolve(!inlet.isClosed)
       const turn = inlet.turns.then(() => takeTurn(inlet))
-      // A turn that failed is no reason for those behind it to wait.
+      // A failed wait must not block those behind it.
       inlet.turns = turn.then(
         () => {},
         () => {},
@@ -252,7 +254,7 @@ const ROUND =
   'its subjects meet what this node publishes (MILLRACE_NATS_PREFIX), and would go round for ever: name the subjects of others'
 const STARTING = { is: 'waiting', why: 'it begins' } as const
 
-/** The prefix is known to the node alone: `check` looks for the usual one. */
+/** Only the node knows its prefix: `check` looks for the default one. */
 function goesRound({ subjects }: Wanted, own: string): boolean {
   return subjects.some((pattern) => patternsMeet(pattern, own))
 }
@@ -269,7 +271,7 @@ function keyOf({ stream, subjects, durable }: Wanted): string {
   return JSON.stringify([stream, subjects, durable])
 }
 
-/** Of every tenant, in an order that all nodes have. */
+/** The sources of every tenant, in the same order on all nodes. */
 function wantedOf(registry: Pick<Registry, 'sources' | 'tenants'>, prefix: string): readonly Wanted[] {
   const all = registry.tenants().flatMap((tenant) =>
     registry.sources(tenant).flatMap(({ document, status }): readonly Wanted[] => {
@@ -294,7 +296,10 @@ function wantedOf(registry: Pick<Registry, 'sources' | 'tenants'>, prefix: strin
   return all.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** Whoever shared a durable with another tenant would take its messages. The usual name is of the source that it is made of. */
+/**
+ * A source that shared a durable with another tenant would get that tenant's messages. The default name
+ * belongs to the source it is derived from.
+ */
 function withOwnDurables(all: readonly Wanted[]) {
   const owners = new Map<string, string>()
   const first = [...all.filter(({ isNamed }) => !isNamed), ...all.filter(({ isNamed }) => isNamed)]

@@ -1,7 +1,7 @@
-// From a message of the bus to its event: the same acceptance as that of a request, and an acknowledgement after the commit.
+// Turns a bus message into an event: the same acceptance as for a request, and an acknowledgement after the commit.
 //
-// Invariants: BU58 a message is `kept` only when the store has its event, or had it before. BU60 one that cannot be read becomes
-// an event with a dead letter. Whatever goes wrong, it is brought again.
+// Invariants: BU58 a message is `kept` only once the store has its event. BU60 a message that cannot be read becomes an
+// event with a dead letter. After any other error the message is redelivered.
 
 import { AppError, assert, messageOf } from '../../core/foundation/errors/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
@@ -15,12 +15,12 @@ import type { Acceptor } from './accept-event.ts'
 import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
-/** What a message needs to come in by. */
+/** The consumer's side of accepting a message. */
 export interface Way {
   readonly tenant: TenantId
-  /** As it is in force now; null: nobody takes the message in. */
+  /** The deployed source; null: no source accepts the message. */
   source(): Source | null
-  /** Waits until its rate allows one more; false: it was closed meanwhile. */
+  /** Waits until the rate allows one more; false: the consumer was closed meanwhile. */
   turn(): Promise<boolean>
 }
 

@@ -1,4 +1,4 @@
-// A world with a bus beside it: messages of others, and nodes that take them.
+// A world with a bus: messages of other publishers, and nodes that consume them.
 
 import {
   type LocalBus,
@@ -35,13 +35,13 @@ export interface Sent {
 export interface BusWorld {
   readonly world: World
   readonly hub: LocalHub
-  /** Its bus is cut when the node crashes. */
+  /** The node loses its bus connection when it crashes. */
   node(options?: NodeOptions): Promise<Node & { readonly bus: LocalBus }>
   send(message: Sent): void
   events(): Promise<readonly StoredEvent[]>
 }
 
-/** `secrets` are what any name stands for. */
+/** `secrets`: the value that every secret name resolves to. */
 export function makeBusWorld(
   options: Partial<LocalHubOptions> = {},
   secrets: readonly string[] = [],

@@ -1,4 +1,4 @@
-// What comes again is counted on what came first, and nobody waits for it.
+// Duplicates are counted on the first event, without delaying any response.
 
 import { expect, test } from 'vitest'
 import { type Commit, StoreError } from '../../ports/store.ts'
@@ -6,7 +6,7 @@ import { accept, CREATED, makeHand, makeWorld, PAID } from '../engine.fixture.ts
 
 const repeatsOf = (commit: Commit) => commit.writes.filter((write) => write.w === 'event.repeat')
 
-test('[RT1] duplicates count on the first event, in one write for many, after their answers', async () => {
+test('[RT1] duplicates count on the first event, many in one write, after their responses', async () => {
   const world = makeWorld(() => CREATED)
   const node = await world.node()
   const hand = makeHand<void>()
@@ -32,7 +32,7 @@ test('[RT1] duplicates count on the first event, in one write for many, after th
       { w: 'event.repeat', event: other, count: 1 },
     ],
   ])
-  // The store is slow, and whoever repeats himself now is answered all the same.
+  // The store is slow, and a duplicate sent now is still answered at once.
   const late = node.send(PAID)
   await world.pass()
   expect(await late).toEqual({ eventId: first, duplicate: true })
@@ -45,7 +45,7 @@ test('[RT1] duplicates count on the first event, in one write for many, after th
   ])
 })
 
-test('[RT2] what the store did not take is written later; what it may have taken is not counted twice', async () => {
+test('[RT2] counts that the store refused are written later; counts that it may have applied are not counted twice', async () => {
   const world = makeWorld(() => CREATED)
   const node = await world.node()
   const first = await accept(world, node)
@@ -71,7 +71,7 @@ test('[RT2] what the store did not take is written later; what it may have taken
   expect(node.log.messages.filter(({ name }) => name === 'duplicates.not-written')).toHaveLength(2)
 })
 
-test('[RT3] a node that is told to stop writes what it has counted', async () => {
+test('[RT3] a stopping node writes its counts', async () => {
   const world = makeWorld(() => CREATED)
   const node = await world.node()
   const first = await accept(world, node)

@@ -1,8 +1,8 @@
-// Duplicates, counted on the event that came first. A sender that repeats itself gets its answer at once: the count gathers in
-// memory, one number per event, and is written a little later, many events in one commit.
+// Counts duplicates on the event that came first. The sender of a duplicate gets its response at once: counts collect
+// in memory, one number per event, and are written a little later, many events in one commit.
 //
-// What is not written yet when a process dies is lost: the number says that something came again and about how often, and no
-// decision rests on it.
+// Counts not yet written are lost when the process dies: the number shows roughly how often an event was repeated, and
+// no decision depends on it.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
@@ -13,15 +13,15 @@ import { type Store, StoreError } from '../../ports/store.ts'
 
 export interface Duplicates {
   note(tenant: TenantId, event: EventId): void
-  /** Writes what has gathered; what the store did not take stays for the next time. */
+  /** Writes the collected counts; those the store refused stay for the next time. */
   flush(): Promise<void>
   stop(): void
 }
 
 const FLUSH_AFTER_MS = SECOND
-/** Events in one commit: as many as a group of accepts writes. */
+/** Events per commit: as many as a group of accepts writes. */
 const WRITES_MAX = 100
-/** Different events that may wait; of more, nothing is counted until these are written. */
+/** Different events that may wait; beyond that, nothing is counted until these are written. */
 const GATHERED_MAX = 20_000
 
 export function makeDuplicates(deps: {
@@ -64,7 +64,7 @@ export function makeDuplicates(deps: {
       await store.commit({ tenant, guards: [], writes })
     } catch (error) {
       log.warn('duplicates.not-written', { tenant, events: counts.length, error: messageOf(error) })
-      // What may have been counted is not counted twice.
+      // A count that may have been applied is not written twice.
       if (error instanceof StoreError && error.applied === 'indeterminate') return
       for (const [event, count] of counts) add(tenant, event, count)
       schedule()

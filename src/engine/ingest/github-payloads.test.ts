@@ -1,4 +1,4 @@
-// Every payload that GitHub's community has collected, signed by GitHub's own library, through the engine's door.
+// Every payload that GitHub's community has collected, signed with GitHub's own library, through ingest.
 import { createRequire } from 'node:module'
 import { sign } from '@octokit/webhooks-methods'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ verify: { scheme: github, secret: { env: S } }
 subjects: github
 `
 
-test('[CA20] [SV1] [SV3] all of them are accepted, named and kept byte for byte; with one other bit, none', async () => {
+test('[CA20] [SV1] [SV3] all are accepted, named and stored byte for byte; with one flipped bit, none', async () => {
   const { documents } = compileDefinitions([{ path: 'a.yaml', text: YAML }], { functions: () => null })
   const world = makeWorld(() => null, [SECRET])
   const node = await world.node({ documents: documents as readonly SourceDocument[] })
@@ -26,7 +26,7 @@ test('[CA20] [SV1] [SV3] all of them are accepted, named and kept byte for byte;
     all
       .flatMap(({ name, examples }) => examples.map((example) => ({ name, example })))
       .map(async ({ name, example }, index) => {
-        // Spaces that no serialiser would make again.
+        // Whitespace that no serializer would reproduce.
         const text = JSON.stringify(example, null, index % 4).replace('{', '{ ')
         const headers = {
           'content-type': 'application/json',

@@ -1,11 +1,11 @@
-// What is stored of the headers that an event came with, and the trace that they name.
+// Selects which headers of an event are stored, and reads the trace that they name.
 
 import { CANONICAL_HEADER } from '../../core/events/canonical/index.ts'
 import { BODY_HEADER, UNREAD_HEADER } from '../../core/ingest/bus-message/index.ts'
 import { isStoredHeader, type Source } from '../../core/ingest/source/index.ts'
 import type { Registry } from '../definitions/index.ts'
 
-/** Never stored, whatever the source: they open doors, or mean something to us that no sender may say. */
+/** Never stored, whatever the source: they carry credentials, or have a meaning inside Millrace that no sender may set. */
 const DROPPED_HEADERS = new Set([
   'authorization',
   'proxy-authorization',
@@ -21,14 +21,14 @@ const DROPPED_HEADERS = new Set([
   CANONICAL_HEADER,
 ])
 
-/** Senders may make up names: beyond so many, each is looked at whenever it comes. */
+/** Senders may invent names: beyond this many, a name is checked each time. */
 const KNOWN_NAMES_MAX = 2_000
 
 export interface KeptHeaders {
   of(tenant: string, header: Readonly<Record<string, string>>, source: Source): Record<string, string>
 }
 
-/** `also`: names that the operator wants stored; one that ends in `*` means all that begin so. */
+/** `also`: names that the operator wants stored; a name that ends in `*` is a prefix. */
 export function makeKeptHeaders(
   registry: Pick<Registry, 'headersRead'>,
   also: readonly string[] = [],
@@ -58,7 +58,7 @@ export function makeKeptHeaders(
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** null: they name none. */
+/** null: they name no trace. */
 export function traceIdOf({ traceparent }: Readonly<Record<string, string>>): string | null {
   const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent)
   return match?.[1] ?? null

@@ -1,4 +1,4 @@
-// The way in, when the store fails or answers late, and what one event hands on to the next.
+// Ingest when the store fails or responds late, and what an event passes on to the events it causes.
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
@@ -13,8 +13,8 @@ const emit = (name: string, on: string, subject: string): RouteDocument => ({
   do: { type: 'emit', subject, data: '{{ payload }}' },
 })
 
-describe('a store that fails', () => {
-  test('[R17] without applying: the sender is told to send again, and nothing is kept', async () => {
+describe('a failing store', () => {
+  test('[R17] that applied nothing: the sender is asked to retry, and nothing is stored', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ config: { concurrency: 1 } })
     const { commit } = node.faults
@@ -23,34 +23,31 @@ describe('a store that fails', () => {
     await expect(refused).rejects.toMatchObject({ code: 'store_unavailable', status: 503 })
     expect((await world.store.system('verification').dump()).events).toEqual([])
     node.faults.commit = commit
-    // The slot that was taken for the birth is free again, and the dedup key was not used up.
+    // The slot reserved for the lease on insert is free again, and the dedup key was not used.
     const eventId = await accept(world, node)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
   })
 
-  test.each([true, false])(
-    '[R15] nobody knows whether it applied (%s): settled by trying again',
-    async (did) => {
-      const world = makeWorld(() => CREATED)
-      const node = await world.node({ config: { concurrency: 1 } })
-      let lost = 0
-      node.faults.commit = async (commit, pass) => {
-        if (!isAccept(commit) || lost++ > 0) return pass()
-        if (did) await pass()
-        throw new StoreError('unavailable', 'the connection broke', { applied: 'indeterminate' })
-      }
-      const accepted = node.send(PAID)
-      await world.pass(10_000)
-      const { eventId, duplicate } = await accepted
-      expect(duplicate).toBe(false)
-      const { events, work } = await world.store.system('verification').dump()
-      expect(events.map(({ id }) => id)).toEqual([eventId])
-      expect(work).toMatchObject([{ state: 'done', attempts: 1 }])
-      expect(world.calls).toHaveLength(1)
-    },
-  )
+  test.each([true, false])('[R15] with an unknown outcome (%s): settled by trying again', async (did) => {
+    const world = makeWorld(() => CREATED)
+    const node = await world.node({ config: { concurrency: 1 } })
+    let lost = 0
+    node.faults.commit = async (commit, pass) => {
+      if (!isAccept(commit) || lost++ > 0) return pass()
+      if (did) await pass()
+      throw new StoreError('unavailable', 'the connection broke', { applied: 'indeterminate' })
+    }
+    const accepted = node.send(PAID)
+    await world.pass(10_000)
+    const { eventId, duplicate } = await accepted
+    expect(duplicate).toBe(false)
+    const { events, work } = await world.store.system('verification').dump()
+    expect(events.map(({ id }) => id)).toEqual([eventId])
+    expect(work).toMatchObject([{ state: 'done', attempts: 1 }])
+    expect(world.calls).toHaveLength(1)
+  })
 
-  test('[R15] the answer to an emitted event got lost: what it bore is still run', async () => {
+  test('[R15] the response to an emitted event was lost: its jobs still run', async () => {
     const world = makeWorld(() => CREATED)
     const after = { ...ROUTE, name: 'after', on: ['shop.booked'] }
     const node = await world.node({
@@ -76,7 +73,7 @@ describe('a store that fails', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R15] the answer to a settled call got lost: it is not made again', async () => {
+  test('[R15] the response to a settled call was lost: the call is not repeated', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     let lost = 0
@@ -94,7 +91,7 @@ describe('a store that fails', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R18] after a call: the decision is tried until the store answers', async () => {
+  test('[R18] after a call: the commit is retried until the store answers', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const until = world.now() + 20_000
@@ -112,7 +109,7 @@ describe('a store that fails', () => {
 })
 
 describe('an event', () => {
-  test('[EV10] nobody is answered before it is durable, the sender of a duplicate included', async () => {
+  test('[EV10] is durable before its sender gets a response, also the sender of a duplicate', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const gate = makeHand<void>()
@@ -145,7 +142,7 @@ describe('an event', () => {
     expect(await accept(world, node)).not.toBe(first)
   })
 
-  test('[EV9] hands its correlation on, and is the cause of what it causes', async () => {
+  test('[EV9] passes its correlation on, and is the cause of the events that follow', async () => {
     const world = makeWorld(() => CREATED)
     const route = { ...ROUTE, on: ['shop.booked'] }
     const node = await world.node({
@@ -167,7 +164,7 @@ describe('an event', () => {
     expect(world.calls[0]?.request.headers.traceparent).toContain(cause?.traceId)
   })
 
-  test('[K2] whose key cannot be made is a dead letter, and nothing is called', async () => {
+  test('[K2] whose key cannot be computed is a dead letter, and nothing is called', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const events = [
@@ -180,7 +177,7 @@ describe('an event', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('[A2] whose request cannot be made is a dead letter, and nothing is reserved', async () => {
+  test('[A2] whose request cannot be rendered is a dead letter, and nothing is reserved', async () => {
     const world = makeWorld(() => CREATED)
     const route = { ...ROUTE, key: null, do: { ...HTTP, headers: { 'x-note': '{{ payload.note }}' } } }
     const node = await world.node({ documents: [SOURCE, route] })

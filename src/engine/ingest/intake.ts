@@ -1,7 +1,7 @@
-// The way in: admit, name, deduplicate, match, and keep, in one commit; then the answer.
+// Ingest: admits a request, names its event, deduplicates, matches and stores it in one commit; then responds.
 //
-// Invariants: N1 nobody is answered before the commit is durable. A refusal changes nothing. A duplicate is answered with
-// the first event's id, whichever node or group of commits it is in.
+// Invariants: N1 the sender gets no response before the commit is durable. A refusal changes nothing. A duplicate gets
+// the first event's id, whichever node or commit group stored that event.
 
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import { AppError, assert } from '../../core/foundation/errors/index.ts'
@@ -22,24 +22,24 @@ import type { Rejections } from './rejections.ts'
 export interface Accepted {
   readonly eventId: EventId
   readonly duplicate: boolean
-  /** What the source answers instead of the usual acknowledgement. */
+  /** The source's response in place of the default acknowledgement. */
   readonly answer?: Answer
 }
 
-/** `handshake`: a question of the vendor's, answered; nothing was kept. */
+/** `handshake`: the response to a vendor's handshake; nothing was stored. */
 export type Received = Accepted | { readonly handshake: Answer }
 
 export interface Intake {
   /**
-   * How many bytes of a body the source of a request takes. Asked before the body is read: throws AppError where the request would
-   * be refused whatever its body is.
+   * The largest body that the source of a request accepts. Called before the body is read: throws AppError if
+   * the request would be refused whatever its body.
    */
   bodyBytesMax(request: Announced): number
   /** Throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
-  /** The same for requests that are events. */
+  /** The same for requests that are not handshakes. */
   accept(request: IntakeRequest): Promise<Accepted>
-  /** One that was refused before it came here. */
+  /** Records a request that was refused before it got here. */
   refused(request: Announced, error: AppError): void
 }
 
@@ -114,7 +114,7 @@ export function makeIntake(
     return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
   }
 
-  /** The event is kept, whatever becomes of the answer. */
+  /** The event is stored, whatever happens to the response. */
   const answerBy = (source: Source, tenant: string, make: () => Answer): { readonly answer?: Answer } => {
     try {
       return { answer: make() }
@@ -128,7 +128,7 @@ export function makeIntake(
   const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
     deps.refusalLines.tell(request, error, durationMs)
-    // After the answer: what is known of the tenant must not show in how long it takes.
+    // After the response: its timing must not reveal whether the tenant exists.
     clock.defer(() => rejections.note({ tenant, source, address }, error))
   }
 

@@ -1,6 +1,6 @@
-// Events that somebody publishes, as many at once as one request holds: each its own commit, gathered with the others.
+// Publishes events, as many at once as one request holds: each in its own commit, grouped with the others.
 //
-// Invariants: a publisher is told of each event whether it was kept. Publishing the same again changes nothing.
+// Invariants: a publisher learns for each event whether it was stored. Publishing the same event again changes nothing.
 
 import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -16,17 +16,17 @@ import type { TenantBacklog } from './tenant-backlog.ts'
 
 export type Published =
   | (Kept & { readonly ok: true })
-  /** Nothing was kept of it. */
+  /** Nothing of it was stored. */
   | { readonly ok: false; readonly error: AppError }
 
 export interface Publisher {
-  /** Answers for each draft, in order. Throws AppError when none was even tried. */
+  /** Returns one result per draft, in order. Throws AppError if none was attempted. */
   publish(tenant: TenantId, drafts: readonly PublishDraft[]): Promise<readonly Published[]>
 }
 
 const DEDUP_WINDOW_MS = 7 * DAY
 
-/** How published events are kept. They name their sources themselves, and nobody defines those. */
+/** The settings for published events. They name their sources themselves; no document defines those. */
 const SOURCE = compileSource({
   kind: 'Source',
   name: 'publish',

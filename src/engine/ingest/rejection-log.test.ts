@@ -3,7 +3,7 @@ import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { LINES_MAX, makeRefusalLines } from './rejection-log.ts'
 
-test('[GU30] a flood of refusals is a few lines and a count, for each source and reason', () => {
+test('[GU30] a flood of refusals writes a few lines and a count per source and reason', () => {
   const control: unknown[] = []
   const warned: unknown[] = []
   const log = {
@@ -30,7 +30,7 @@ test('[GU30] a flood of refusals is a few lines and a count, for each source and
   expect(control).toHaveLength(2 * LINES_MAX + 2)
 })
 
-test('[GU30] so is a flood of sources and reasons', () => {
+test('[GU30] so does a flood of sources and reasons', () => {
   let written = 0
   let counted = 0
   const log = {

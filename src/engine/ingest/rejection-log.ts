@@ -1,5 +1,5 @@
-// The log lines of refused requests, bounded: of each source and reason the first few between two flushes are written whole, and of the
-// rest one line says how many there were. A flood costs the log as little as the store.
+// Logs refused requests, bounded: per source and reason, the first few between two flushes get a full line, and one
+// line counts the rest. A flood costs the log as little as the store.
 
 import type { AppError } from '../../core/foundation/errors/index.ts'
 import type { Log } from '../../ports/log.ts'
@@ -11,13 +11,13 @@ export interface RefusalLines {
     error: AppError,
     durationMs: number,
   ): void
-  /** Says how many were left out, and begins again. */
+  /** Logs the number of omitted lines, and starts over. */
   flush(): void
 }
 
-/** Of one source and reason, between two flushes. */
+/** Per source and reason, between two flushes. */
 export const LINES_MAX = 10
-/** Sources times reasons; of what is beyond, nothing is written whole. */
+/** Combinations of source and reason; beyond that, nothing gets a full line. */
 const KINDS_MAX = 1_000
 
 interface Kind {
@@ -32,7 +32,7 @@ export function makeRefusalLines({ log }: { readonly log: Pick<Log, 'control' | 
   let beyond = 0
 
   const kindOf = ({ tenant, source }: { tenant: string; source: string }, code: string): Kind | null => {
-    // The names that strangers make up are one kind.
+    // Names that unknown senders invent count as one kind.
     const isNamed = code !== 'unknown_source'
     const id = isNamed ? JSON.stringify([tenant, source, code]) : code
     const known = kinds.get(id)

@@ -1,8 +1,8 @@
-// What was refused on the way in, kept so that people find it: the newest of each source, and counters per reason.
+// Records refused requests for operators: the newest per source, and counters per reason.
 //
-// A flood of refusals must cost the store nothing: they gather in memory, bounded, and every few seconds each source that
-// had some gets one write, merged under the version of its record. Sources that nobody has defined share one record of
-// their tenant; what is sent to tenants that are not there is only counted, in a line of the log.
+// A flood of refusals must cost the store nothing: they collect in memory, bounded, and every few seconds each affected
+// source gets one write, merged under the version of its record. Undefined sources share one record per tenant;
+// requests to unknown tenants are only counted, in one log line.
 
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
@@ -28,7 +28,7 @@ export interface RefusedRequest {
 }
 
 export interface SourceCount extends ReasonCount {
-  /** null: sources that are not defined. */
+  /** null: undefined sources. */
   readonly source: string | null
 }
 
@@ -40,7 +40,7 @@ export interface RejectionPage {
 
 export interface Rejections {
   note(request: RefusedRequest, error: Pick<AppError, 'code' | 'status' | 'message'>): void
-  /** Newest first, of all nodes as far as they have written, and of this one to the moment. */
+  /** Newest first: of all nodes as far as written, and of this node up to now. */
   list(
     tenant: TenantId,
     query: {
@@ -50,14 +50,14 @@ export interface Rejections {
       readonly limit: number
     },
   ): Promise<RejectionPage>
-  /** Writes what has gathered; what cannot be written stays for the next time. */
+  /** Writes the collected refusals; what cannot be written stays for the next time. */
   flush(): Promise<void>
   stop(): void
 }
 
 const FLUSH_EVERY_MS = 5 * SECOND
 const TRIES_MAX = 3
-/** More sources than anybody has; a page reads no more than this. */
+/** More sources than any installation has; a page reads no more than this. */
 const RECORDS_MAX = 500
 const RECORDS_PAGE = 100
 const DETAIL_LENGTH_MAX = 200
@@ -198,7 +198,7 @@ export function makeRejections(deps: {
         address: toStorable(address, NAME_LENGTH_MAX),
         detail: toStorable(message, DETAIL_LENGTH_MAX),
       })
-      // Twice as many as are kept, so that not every one moves the whole list.
+      // Twice the stored number, so that not every refusal copies the whole list.
       if (held.recent.length > 2 * RECENT_MAX) held.recent = held.recent.slice(-RECENT_MAX)
       const count = held.counts.get(code)
       if (count === undefined) held.counts.set(code, { count: 1, latestAt: at })
@@ -208,7 +208,7 @@ export function makeRejections(deps: {
       }
     },
     async list(tenant, { source, reason, cursor, limit }) {
-      // What is being written is neither gathered nor stored for a moment.
+      // Refusals being written are, for a moment, neither in memory nor in the store.
       await flushing
       const logs = await readLogs(tenant, source)
       const wants = (one: { readonly reason: string }) => reason === undefined || one.reason === reason

@@ -1,5 +1,5 @@
-// An event that could not be read when it came, and is to be matched: it is read again by its source as it is now, and what comes
-// of it is an event of its own, in the commit that ends the item.
+// Reparses an event that could not be read when it was received: its current source reads it again, and the result is a
+// new event, in the commit that ends the job.
 
 import type { Ids } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
@@ -52,7 +52,7 @@ export function makeUnreadItems(
       log.control(lineOf('ingest', acceptance.action, event, { work: item.work.id }))
       return
     }
-    // Somebody has published it again meanwhile, or it was replayed before: it is there, and that is all that was wanted.
+    // The event was published or replayed meanwhile: it exists, and nothing else is needed.
     if (settlement.why === 'guard') await settle(item, { guards: [], writes: [] })
   }
 

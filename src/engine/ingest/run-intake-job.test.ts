@@ -1,4 +1,4 @@
-// Pause, dispatch, quarantine: what becomes of events that are matched later, or not at all.
+// Pause, dispatch, quarantine: events that are matched later, or not at all.
 
 import { describe, expect, test } from 'vitest'
 import type {
@@ -37,7 +37,7 @@ async function settle<Value>(world: World, promise: Promise<Value>): Promise<Val
 const work = (world: World, id: EventId) => world.reads.workOfEvent(id)
 const states = async (world: World, id: EventId) =>
   (await work(world, id))
-    // Nodes have ids of their own: their order says nothing.
+    // Ids differ between nodes, so their order means nothing.
     .toSorted((a, b) => (a.kind === b.kind ? a.createdAt - b.createdAt : a.kind < b.kind ? -1 : 1))
     .map(({ consumer, state }) => `${consumer} ${state}`)
 const letters = async (world: World) => (await world.reads.deadLetters({ cursor: null, limit: 50 })).items
@@ -49,7 +49,7 @@ async function theLetter(world: World) {
 }
 
 describe('a paused source', () => {
-  test('[IN2] [IN4] keeps what arrives, and its events are matched when it goes on', async () => {
+  test('[IN2] [IN4] stores new events, and matches them when it is resumed', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     await control(world, node, 'pause')
@@ -65,7 +65,7 @@ describe('a paused source', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[IN2] is a paused one also where the document says so', async () => {
+  test('[IN2] may also be paused by its document', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [{ ...SOURCE, status: 'paused' }, ROUTE] })
     const id = await accept(world, node)
@@ -73,7 +73,7 @@ describe('a paused source', () => {
     expect(node.log.controls.map(({ action }) => action)).toContain('KEPT')
   })
 
-  test('[IN2] answers a duplicate with the first event, and keeps it once', async () => {
+  test('[IN2] answers a duplicate with the first event, and stores it once', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     await control(world, node, 'pause')
@@ -85,7 +85,7 @@ describe('a paused source', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[IN4] keeps over a restart, and goes on in the order of age', async () => {
+  test('[IN4] stays paused over a restart, and resumes in order of age', async () => {
     const world = makeWorld(() => CREATED)
     const first = await world.node({ config: { concurrency: 1 } })
     await control(world, first, 'pause')
@@ -102,7 +102,7 @@ describe('a paused source', () => {
     expect(world.calls.map(({ request }) => request.url.at(-1))).toEqual(['1', '2', '3'])
   })
 
-  test('[IN4] keeps also what a node claims that has not heard of the pause', async () => {
+  test('[IN4] also holds what a node claims before it learns of the pause', async () => {
     const world = makeWorld(() => CREATED)
     const one = await world.node({ name: 'one' })
     await world.node({ name: 'two' })
@@ -111,7 +111,7 @@ describe('a paused source', () => {
     const id = await accept(world, one)
     await world.pass(60_000)
     const [kept] = await work(world, id)
-    // The other node had it in hand.
+    // The other node had claimed it.
     expect(kept).toMatchObject({ state: 'ready', epoch: 1, attempts: 0, waits: 0 })
     expect(world.calls).toEqual([])
     await control(world, one, 'resume')
@@ -119,7 +119,7 @@ describe('a paused source', () => {
     expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
   })
 
-  test('[IN2] a disabled one refuses, and what it kept before stays', async () => {
+  test('[IN2] a disabled source refuses requests, and its stored events stay', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     await control(world, node, 'pause')
@@ -137,7 +137,7 @@ describe('a paused source', () => {
     expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
   })
 
-  test('[IN3] is matched by the definitions in force when it goes on', async () => {
+  test('[IN3] its events are matched by the definitions deployed when it is resumed', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     await control(world, node, 'pause')
@@ -152,7 +152,7 @@ describe('a paused source', () => {
     expect(await states(world, id)).toEqual(['source:shop done', 'route:mail done'])
   })
 
-  test('[IN3] an event that nobody wants is unmatched once it was looked at', async () => {
+  test('[IN3] an event without routes becomes unmatched only once it was matched', async () => {
     const world = makeWorld()
     const node = await world.node()
     await control(world, node, 'pause')
@@ -163,7 +163,7 @@ describe('a paused source', () => {
     expect((await world.reads.event(id))?.matched).toBe(0)
   })
 
-  test('[IN5] does not let its events expire', async () => {
+  test('[IN5] its events do not expire', async () => {
     const world = makeWorld()
     const node = await world.node()
     await control(world, node, 'pause')
@@ -172,33 +172,36 @@ describe('a paused source', () => {
   })
 })
 
-describe('[IN3] whatever goes wrong while it is matched', () => {
+describe('[IN3] failures while an event is matched', () => {
   const isEnd = (writes: readonly { readonly w: string }[]) =>
     writes.some(({ w }) => w === 'work.settle') && writes.some(({ w }) => w === 'work.add')
 
-  test.each(['before', 'after'] as const)('a crash %s its commit doubles and loses nothing', async (when) => {
-    const world = makeWorld(() => CREATED)
-    const first: Node = await world.node({
-      faults: {
-        async commit(commit, pass) {
-          if (!isEnd(commit.writes)) return pass()
-          if (when === 'after') await pass()
-          first.crash()
-          return new Promise(() => {})
+  test.each(['before', 'after'] as const)(
+    'a crash %s its commit duplicates and loses nothing',
+    async (when) => {
+      const world = makeWorld(() => CREATED)
+      const first: Node = await world.node({
+        faults: {
+          async commit(commit, pass) {
+            if (!isEnd(commit.writes)) return pass()
+            if (when === 'after') await pass()
+            first.crash()
+            return new Promise(() => {})
+          },
         },
-      },
-    })
-    await control(world, first, 'pause')
-    const id = await accept(world, first)
-    await control(world, first, 'resume')
-    await world.pass()
-    await world.node()
-    await world.pass(60_000)
-    expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
-    expect(world.calls).toHaveLength(1)
-  })
+      })
+      await control(world, first, 'pause')
+      const id = await accept(world, first)
+      await control(world, first, 'resume')
+      await world.pass()
+      await world.node()
+      await world.pass(60_000)
+      expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
+      expect(world.calls).toHaveLength(1)
+    },
+  )
 
-  test.each(['no', 'indeterminate'] as const)('an answer that is lost (applied: %s)', async (applied) => {
+  test.each(['no', 'indeterminate'] as const)('a lost response (applied: %s)', async (applied) => {
     const world = makeWorld(() => CREATED)
     let isFirst = true
     const node = await world.node({
@@ -219,7 +222,7 @@ describe('[IN3] whatever goes wrong while it is matched', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[IN5] an item that takes its node down three times alone is a crash loop', async () => {
+  test('[IN5] a job that crashes its node three times while isolated is a crash loop', async () => {
     const world = makeWorld(() => CREATED)
     const faults = {
       async commit(commit: { readonly writes: readonly { readonly w: string }[] }, pass: () => never) {
@@ -242,7 +245,7 @@ describe('[IN3] whatever goes wrong while it is matched', () => {
   })
 })
 
-describe('[IN6] of a source that is no longer defined', () => {
+describe('[IN6] events of a removed source', () => {
   const goneFor = async (source: SourceDocument) => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [source, ROUTE] })
@@ -253,12 +256,12 @@ describe('[IN6] of a source that is no longer defined', () => {
     return { world, id }
   }
 
-  test('the events are matched by the routes in force', async () => {
+  test('are matched by the deployed routes', async () => {
     const { world, id } = await goneFor(SOURCE)
     expect(await states(world, id)).toEqual(['source:shop done', 'route:book done'])
   })
 
-  test('they are dead letters if it had rules of dispatch', async () => {
+  test('are dead letters if the source had dispatch rules', async () => {
     const { world, id } = await goneFor({ ...SOURCE, dispatch: dispatch('first', RULE) })
     expect(await states(world, id)).toEqual(['source:shop dead'])
     expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'definition_missing' })
@@ -280,7 +283,7 @@ const GENERIC: SourceDocument = { ...SOURCE, subject: 'external.events.shop' }
 const ON_ORDER: RouteDocument = { ...ROUTE, on: ['order.paid'] }
 
 describe('dispatch', () => {
-  test('[IN1] [IN7] makes events in the commit of the one that caused them, matched like any other', async () => {
+  test('[IN1] [IN7] creates events in the commit of their cause, matched like any other', async () => {
     const world = makeWorld(() => CREATED)
     const commits: number[] = []
     const node = await world.node({
@@ -338,7 +341,7 @@ describe('dispatch', () => {
     expect(await world.reads.causedBy(child!.id, 10)).toEqual([])
   })
 
-  test('[IN9] a rule that fails keeps the event as a dead letter, and nothing of it is done', async () => {
+  test('[IN9] a failing rule makes the event a dead letter, and nothing else is done with it', async () => {
     const world = makeWorld(() => CREATED)
     const broken = { when: 'payload.order + 1 > 2', emit: 'order.big', data: null }
     const documents = [{ ...GENERIC, dispatch: dispatch('all', ALWAYS, broken) }, ON_ORDER]
@@ -357,7 +360,7 @@ describe('dispatch', () => {
     expect(letter.lastError).not.toContain('o1')
   })
 
-  test('[IN9] so does a subject that is none', async () => {
+  test('[IN9] so does an invalid subject', async () => {
     const world = makeWorld()
     const rule = { when: null, emit: 'order..{{ payload.kind }}', data: null }
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', rule) }] })
@@ -366,8 +369,8 @@ describe('dispatch', () => {
   })
 })
 
-describe('what cannot be matched', () => {
-  test('[IN10] is a dead letter in the commit of the event, where the source says so', async () => {
+describe('an event that cannot be matched', () => {
+  test('[IN10] is a dead letter in the commit of the event, if the source says so', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [{ ...SOURCE, unmatched: 'deadLetter' }, ROUTE] })
     const id = await accept(world, node, { ...PAID, kind: 'unheard' })
@@ -380,7 +383,7 @@ describe('what cannot be matched', () => {
     expect(await states(world, other)).toEqual(['route:book leased'])
   })
 
-  test('[IN10] so is what no rule of dispatch wants', async () => {
+  test('[IN10] also if no dispatch rule selects it', async () => {
     const world = makeWorld()
     const never = { ...dispatch('all', { ...RULE, when: 'false' }), otherwise: 'deadLetter' } as const
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: never }] })
@@ -390,7 +393,7 @@ describe('what cannot be matched', () => {
   })
 })
 
-describe('a payload that does not fit its schema', () => {
+describe('a payload that violates its schema', () => {
   const schema = { type: 'object', properties: { order: { type: 'integer' } } }
   const catalog = (mismatch: 'tag' | 'quarantine'): SourceDocument => ({
     ...SOURCE,
@@ -399,7 +402,7 @@ describe('a payload that does not fit its schema', () => {
   const headersOf = async (world: World, id: EventId) =>
     JSON.parse((await world.reads.event(id))?.headers ?? '{}')
 
-  test('[IN10] is quarantined: nothing is done about it until it is replayed', async () => {
+  test('[IN10] is quarantined: nothing is done with it until it is replayed', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [catalog('quarantine'), ROUTE] })
     const id = await accept(world, node)
@@ -415,7 +418,7 @@ describe('a payload that does not fit its schema', () => {
     expect(await states(world, id)).toEqual(['source:shop dead', 'source:shop done', 'route:book done'])
   })
 
-  test('[IN11] is tagged, and routes may look at the tag', async () => {
+  test('[IN11] is tagged, and routes can read the tag', async () => {
     const world = makeWorld(() => CREATED)
     const odd: RouteDocument = { ...ROUTE, name: 'odd', key: null, where: 'header.millrace-mismatch != null' }
     const node = await world.node({ documents: [catalog('tag'), ROUTE, odd] })
@@ -452,7 +455,7 @@ describe('[IN12] a dead letter of intake', () => {
   }
   const stateOf = async (world: World, id: DeadLetterId) => (await world.reads.deadLetter(id))?.state
 
-  test('is matched by the definitions of that moment when it is replayed', async () => {
+  test('is matched by the current definitions when it is replayed', async () => {
     const { world, node, id, letter } = await start()
     await settle(world, node.engine.replay(DEFAULT_TENANT, letter.id, { force: false }))
     await world.pass()
@@ -473,7 +476,7 @@ describe('[IN12] a dead letter of intake', () => {
     expect(await letters(world)).toHaveLength(1)
   })
 
-  test('is matched with the payload that somebody mended', async () => {
+  test('is matched with the payload that an operator edited', async () => {
     const { world, node, letter } = await start()
     const where = { ...ROUTE, on: ['shop.events.late'], where: 'payload.order == "o9"' }
     await settle(world, node.engine.apply(DEFAULT_TENANT, [{ ...SOURCE, unmatched: 'deadLetter' }, where]))
@@ -486,13 +489,13 @@ describe('[IN12] a dead letter of intake', () => {
     expect(world.calls[0]?.request.url).toContain('o9')
   })
 
-  test('is discarded for good', async () => {
+  test('is discarded permanently', async () => {
     const { world, node, letter } = await start()
     await settle(world, node.engine.discard(DEFAULT_TENANT, letter.id, { reason: 'spam' }))
     expect(await stateOf(world, letter.id)).toBe('discarded')
   })
 
-  test('says before what a replay would do', async () => {
+  test('previews what a replay would do', async () => {
     const { world, node, letter } = await start()
     const preview = () =>
       settle(world, node.engine.replays.preview(DEFAULT_TENANT, { ids: [letter.id] }, { force: false }))
@@ -503,7 +506,7 @@ describe('[IN12] a dead letter of intake', () => {
   })
 })
 
-describe('[IN13] people', () => {
+describe('[IN13] operators', () => {
   const start = async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
@@ -512,7 +515,7 @@ describe('[IN13] people', () => {
     return { world, node, id, item: await workOf(world, id) }
   }
 
-  test('cannot say what became of an effect that there is not', async () => {
+  test('cannot resolve an effect that does not exist', async () => {
     const { world, node, item } = await start()
     const { engine } = node
     const refusal = { code: 'conflict', message: expect.stringContaining('calls nobody') }
@@ -524,7 +527,7 @@ describe('[IN13] people', () => {
     )
   })
 
-  test('may end it; the event stays', async () => {
+  test('may end the job; the event stays', async () => {
     const { world, node, id, item } = await start()
     await settle(world, node.engine.cancel(DEFAULT_TENANT, item.id, { reason: 'a test' }))
     await control(world, node, 'resume')
@@ -533,7 +536,7 @@ describe('[IN13] people', () => {
     expect(await world.reads.event(id)).not.toBeNull()
   })
 
-  test('are told that the event is kept, or could not be matched', async () => {
+  test('see that the event is held, or could not be matched', async () => {
     const { world, node, id } = await start()
     const { consumers } = await settle(world, node.engine.inspect.explain(DEFAULT_TENANT, id))
     expect(consumers[0]).toMatchObject({ kind: 'source', name: 'shop', verdict: 'kept', status: 'paused' })

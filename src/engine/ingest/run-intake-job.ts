@@ -1,8 +1,8 @@
-// Runs an intake item: matches its event by the definitions in force now, and ends in one commit with the work and the events
-// that follow. Events wait as such items while their source is paused, and are replayed by them.
+// Runs an intake job: matches its event by the deployed definitions, and ends in one commit with the jobs and events
+// that follow. Such a job holds an event while its source is paused, and replays one.
 //
-// Invariants: IN3 all that follows is in the commit that ends the item, so that a crash doubles nothing. IN8 an event that was
-// dispatched before is not dispatched again: its routes are matched anew.
+// Invariants: IN3 everything that follows is in the commit that ends the job, so that a crash duplicates nothing. IN8
+// an event that was dispatched before is not dispatched again: its routes are matched again.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -35,7 +35,7 @@ import { isDelivered, isUnderWay } from '../webhooks/index.ts'
 import { makeUnreadItems } from './reparse-event.ts'
 
 export interface IntakeItems {
-  /** Throws StoreError; whoever calls puts the item back. */
+  /** Throws StoreError; the caller puts the job back. */
   run(item: Item): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function makeIntakeItems(
     readonly planning: PlanDeps
     readonly settler: Settler
     bury: Bury
-    /** Looks whether another node changed the definitions. */
+    /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
@@ -57,7 +57,7 @@ export function makeIntakeItems(
     try {
       await match(item)
     } catch (error) {
-      // Its own payload, or that of an event that it dispatched before.
+      // Its own payload, or that of an event dispatched before.
       if (!(error instanceof JsonError)) throw error
       await bury(item, 'poison', 'unparseable', error.message)
     }
@@ -68,9 +68,9 @@ export function makeIntakeItems(
     if (work.losses >= LOSSES_MAX)
       return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
     await deps.refresh(work.tenant)
-    // Claimed before this node heard that somebody paused it: it waits like the others.
+    // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
-    // Or that a newer version knows more about who wants it.
+    // Or only a newer version knows the event's routes.
     if (registry.isBeyondUs(work.tenant)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
@@ -138,7 +138,7 @@ export function makeIntakeItems(
       return retry()
     }
     const unending = orFail('assertion failed: what an event dispatches changes without end')
-    // Each refusal names one more event that is there already.
+    // Each refusal names one more event that exists already.
     await retrying(dispatched.length + 1, matchOnce, unending)
   }
 
@@ -148,7 +148,7 @@ export function makeIntakeItems(
     await settler.settle(item, null, again(0, { counters: countersOf(item), note }))
   }
 
-  /** `gone`: it had rules for its events, and nobody knows what they would be now. */
+  /** `gone`: the source had dispatch rules, and they are unknown now. */
   const sourceOf = async ({ work, event }: Item): Promise<Source | null | 'gone'> => {
     const name = receiverOf(event)
     if (name === null) return null
@@ -158,7 +158,7 @@ export function makeIntakeItems(
     return document?.dispatch === undefined ? null : 'gone'
   }
 
-  /** Whether its routes have had work of the event before: by its acceptance, or by another intake item. */
+  /** Whether its routes have had jobs for the event before: by its acceptance, or by another intake job. */
   const wasMatched = async ({ work, event }: Item): Promise<boolean> => {
     if (work.replayOf === null) return false
     if (work.replayOf === event.id) return true
@@ -177,7 +177,7 @@ export function makeIntakeItems(
     return { ...plan, writes: [...plan.writes, ...matches(child, found.routes.length, true)] }
   }
 
-  /** Who has a delivery of the event, or is about to. */
+  /** The endpoints that have a delivery of the event, or are about to. */
   const takersOf = async (tenant: TenantId, id: EventId): Promise<ReadonlySet<string>> => {
     const before = await store.forTenant(tenant).workOfEvent(id)
     return new Set(before.flatMap((one) => (isDelivered(one) || isUnderWay(one) ? [one.consumer] : [])))
@@ -192,22 +192,22 @@ export function makeIntakeItems(
 const NOBODY: ReadonlySet<string> = new Set()
 const MATCHED_KINDS: readonly WorkKind[] = ['route', 'trigger', 'delivery']
 
-/** Endpoints have no ledger: what they took, or are about to, is not sent to them again because its event is matched again. */
+/** Endpoints have no ledger: an event that was delivered, or is about to be, is not sent again because it is matched again. */
 function withoutDelivered(routes: readonly Route[], taken: ReadonlySet<string>): readonly Route[] {
   if (taken.size === 0) return routes
   return routes.filter(({ of, consumer }) => of?.kind !== 'delivery' || !taken.has(consumer))
 }
 
-/** A replay never makes an event look less wanted than it was. */
+/** A replay never lowers the match count of an event. */
 function matches({ id, matched }: StoredEvent, count: number, isAgain: boolean): readonly Write[] {
   const now = isAgain ? Math.max(matched, count) : count
   return now === matched ? [] : [{ w: 'event.match', event: id, matched: now }]
 }
 
-/** Beside what the event dispatched, others may have been caused by it; those came later. */
+/** Events may also be caused by the event in other ways; those came later. */
 const CAUSED_BESIDE_MAX = 200
 
-/** What its rules made of it before, by name. */
+/** The events that its rules dispatched before, by name. */
 export async function findDispatched(
   store: Pick<Store, 'forTenant'>,
   event: Pick<StoredEvent, 'id' | 'tenant' | 'source'>,

@@ -46,7 +46,7 @@ async function startWorld(options: NodeOptions = {}) {
 }
 
 describe('schedules', () => {
-  test('[SC6] [SC7] from the first slot after it is seen, each becomes one event that routes want', async () => {
+  test('[SC6] [SC7] every slot after it was first seen becomes one event that routes can match', async () => {
     const { world, first } = await startWorld()
     await world.pass(first - world.now() - 1)
     expect(await firedIn(world)).toEqual([])
@@ -68,7 +68,7 @@ describe('schedules', () => {
     })
   })
 
-  test('[SC7] several nodes fire a slot once, and nobody counts a repetition', async () => {
+  test('[SC7] several nodes fire a slot once, without counting duplicates', async () => {
     const { world, first } = await startWorld()
     for (const name of ['two', 'three']) await world.node({ name, documents: [EVERY_MINUTE, WANTING] })
     await world.pass(first - world.now() + 2 * MINUTE + 5_000)
@@ -77,9 +77,9 @@ describe('schedules', () => {
     expect(items.map(({ duplicates }) => duplicates)).toEqual([0, 0, 0])
   })
 
-  test('[SC14] a node that has not heard of a change costs no slot', async () => {
+  test('[SC14] a node that missed a change costs no slot', async () => {
     const world = makeWorld(() => CREATED)
-    // It asks for news every five seconds, and not right at a slot.
+    // It polls for changes every five seconds, and not exactly at a slot.
     await world.pass(2_500)
     await world.node({ documents: [EVERY_MINUTE, WANTING] })
     const first = firstSlot(world)
@@ -93,7 +93,7 @@ describe('schedules', () => {
     const changed = two.engine.apply(DEFAULT_TENANT, [scheduled({ cron: '0-59 * * * *' }), WANTING])
     await world.pass(999)
     await changed
-    // The other one is the first to see the slot.
+    // The other node is the first to see the slot.
     isSlow = true
     await world.pass(100)
     isSlow = false
@@ -102,7 +102,7 @@ describe('schedules', () => {
     expect((await firedIn(world)).map(({ slot }) => slot)).toEqual([iso(first), iso(first + MINUTE)])
   })
 
-  test('[SC14] a node that has not heard of a pause does not fire', async () => {
+  test('[SC14] a node that missed a pause does not fire', async () => {
     const { world, node, first } = await startWorld()
     await world.node({ name: 'two', documents: [EVERY_MINUTE, WANTING] })
     await world.pass(first - world.now() - 1_000)
@@ -113,7 +113,7 @@ describe('schedules', () => {
     expect(await firedIn(world)).toEqual([])
   })
 
-  test('[SC7] a lost answer fires nothing twice', async () => {
+  test('[SC7] a lost response fires nothing twice', async () => {
     let isLost = true
     const { world, first } = await startWorld({
       faults: {
@@ -131,7 +131,7 @@ describe('schedules', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[SC7] a store that fails only delays', async () => {
+  test('[SC7] a failing store only delays', async () => {
     let isBroken = true
     const { world, first } = await startWorld({
       documents: [scheduled({ missed: 'all' }), WANTING],
@@ -170,7 +170,7 @@ describe('schedules', () => {
     expect(fired).toEqual(wanted(first).map((one) => ({ name: 'tick', zone: 'UTC', ...one })))
   })
 
-  test('[SC11] paused, it does not fire, and then treats the slots as missed', async () => {
+  test('[SC11] while paused it does not fire, and then treats the slots as missed', async () => {
     const { world, node, first } = await startWorld()
     const { definitions } = node.engine
     const say = async (verb: 'pause' | 'resume' | 'disable') => {
@@ -198,7 +198,7 @@ describe('schedules', () => {
     ])
   })
 
-  test('[SC6] removed and back, it begins anew', async () => {
+  test('[SC6] removed and defined again, it starts over', async () => {
     const { world, node, first } = await startWorld({ documents: [scheduled({ missed: 'all' }), WANTING] })
     await world.pass(first - world.now())
     const apply = async (documents: Parameters<typeof node.engine.apply>[1]) => {
@@ -215,7 +215,7 @@ describe('schedules', () => {
     expect((await firedIn(world)).map(({ slot }) => slot)).toEqual([iso(first), iso(first + 11 * MINUTE)])
   })
 
-  test('what is written beside the time is in the payload', async () => {
+  test("the document's payload is added to the time", async () => {
     const { world, first } = await startWorld({
       documents: [scheduled({ data: { report: 'daily', slot: 'mine' }, zone: 'Europe/Berlin' }), WANTING],
     })
@@ -225,7 +225,7 @@ describe('schedules', () => {
     ])
   })
 
-  test('a number in its exact digits is beside the time as it was written', async () => {
+  test("a number in the document's payload keeps its exact digits", async () => {
     const { world, first } = await startWorld({
       documents: [scheduled({ data: parseJson('1.000000000000000001') }), WANTING],
     })
@@ -234,7 +234,7 @@ describe('schedules', () => {
     expect((await world.reads.event(items[0]!.id))?.data).toContain('"data":1.000000000000000001')
   })
 
-  test('nobody sends to it', async () => {
+  test('it accepts no requests', async () => {
     const { node } = await startWorld()
     const sent = node.engine.accept({
       tenant: 'default',
@@ -245,7 +245,7 @@ describe('schedules', () => {
     await expect(sent).rejects.toMatchObject({ code: 'unknown_source' })
   })
 
-  test('tells when it fires next and fired last', async () => {
+  test('reports its next and last slot', async () => {
     const { world, node, first } = await startWorld()
     expect(await node.engine.schedules.state(DEFAULT_TENANT, 'tick')).toEqual({
       nextFireAt: first,

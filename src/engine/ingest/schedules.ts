@@ -1,9 +1,10 @@
-// Schedules: looks when the next slot of anything that goes by the clock is due, and lets it fire: a source its event, a workflow its
-// trigger (src/engine/workflows/scheduled-triggers.ts), a timetable that an action made its event (src/engine/ingest/timetables.ts).
+// Fires schedules: finds the next due slot of everything timed and fires it: an event for a source, the trigger of a
+// workflow (src/engine/workflows/scheduled-triggers.ts), an event for a timetable that an action created
+// (src/engine/ingest/timetables.ts).
 //
-// Every node looks. That a slot is over is a record of the schedule, written in the commit that keeps the slot's event and
-// guarded by its version, so that of several nodes, and of a node and its crashed predecessor, one fires. What is due, missed
-// or passed over is decided in src/core/ingest/schedule, by the store's time.
+// Every node looks. A record of the schedule says how far it has fired; the commit that stores the slot's event updates
+// it under a version guard. So of several nodes, or of a node and its crashed predecessor, only one fires.
+// src/core/ingest/schedule decides by the store's time what is due, missed or skipped.
 
 import type { DefinitionStatus } from '../../core/definitions/documents/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
@@ -35,19 +36,19 @@ export interface ScheduleState {
 
 export interface Schedules {
   start(): void
-  /** Definitions changed. */
+  /** The definitions changed. */
   wake(tenant: TenantId): void
-  /** Something else changed that goes by the clock. */
+  /** Something else changed that fires by the clock. */
   look(): void
-  /** Settles when the look under way is over. */
+  /** Resolves when the current look has ended. */
   stop(): Promise<void>
-  /** null: the source has no schedule, or is not there. */
+  /** null: the source has no schedule, or does not exist. */
   state(tenant: TenantId, name: string): Promise<ScheduleState | null>
 }
 
 export interface KeptSchedule {
   readonly record: ScheduleRecord | null
-  /** 0: there is none. */
+  /** 0: there is no record. */
   readonly version: number
 }
 
@@ -56,34 +57,34 @@ export interface BesideEvent {
   readonly writes: readonly Write[]
 }
 
-/** Something that goes by the clock. */
+/** Something that fires by the clock. */
 export interface Timed {
-  /** Its own among all of its tenant; also how the log calls it. */
+  /** Unique within its tenant; also its name in the log. */
   readonly name: string
   readonly schedule: { readonly cron: string; readonly zone: string; readonly missed: MissedPolicy }
   readonly status: DefinitionStatus
-  /** Another one: what is known of it is looked up anew. */
+  /** If it differs, the cached record is read again. */
   readonly identity: unknown
-  /** Whether it is still so, once what other nodes did is known. */
+  /** Whether it is unchanged once the changes of other nodes are loaded. */
   isCurrent(): boolean
   read(): Promise<KeptSchedule>
-  /** What says in the commit of a slot that it is over. */
+  /** The writes that mark the slot as fired, for its commit. */
   beside(version: number, record: ScheduleRecord): BesideEvent
-  /** One commit with what stands beside; `refused`: another node was first. `nothing`: the slot has or gets no event. */
+  /** One commit together with `beside`; `refused`: another node was first. `nothing`: the slot has or gets no event. */
   fire(slot: Instant, missed: number, beside: BesideEvent): Promise<'fired' | 'refused' | 'nothing'>
 }
 
-/** Until `nextAt` there is nothing to do by this definition, unless the clock goes back: finding slots takes time. */
+/** Until `nextAt` this definition has nothing to do, unless the clock goes back: finding slots is expensive. */
 interface Known extends KeptSchedule {
   readonly identity: unknown
   readonly lookedAt: Instant
   readonly nextAt: Instant
 }
 
-/** The backstop, should a timer and a clock differ. */
+/** An upper bound, in case a timer and a clock differ. */
 const LOOK_MS_MAX = 60_000
 const AGAIN_MS = 1_000
-/** A backlog goes piece by piece, so that the other schedules have their turn. */
+/** A backlog is processed in steps, so that the other schedules are not starved. */
 const STEPS_MAX = 50
 const PAGE = 100
 
@@ -101,9 +102,12 @@ export function makeSchedules(
     readonly registry: Registry
     readonly commits: Commits
     readonly acceptor: Acceptor
-    /** Looks whether another node changed the definitions of a tenant. */
+    /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
-    /** Beside sources. `isGone`: whether a record of this name is of nothing any more; null: it is none of theirs. */
+    /**
+     * Timed things other than sources. `isGone`: whether the owner of a record of this name was removed;
+     * null: the record is of another kind.
+     */
     readonly others: readonly {
       list(tenant: TenantId): Promise<readonly Timed[]>
       isGone?(tenant: TenantId, name: string): boolean | null
@@ -122,13 +126,13 @@ export function makeSchedules(
 
   const read = (tenant: TenantId, name: string): Promise<KeptSchedule> => readSchedule(store, tenant, name)
 
-  /** Only the record; false: another node was first. */
+  /** Writes only the record; false: another node was first. */
   const move = async (tenant: TenantId, timed: Timed, version: number, record: ScheduleRecord) => {
     const { guards, writes } = timed.beside(version, record)
     return (await commits.once(tenant, guards, writes)).ok
   }
 
-  /** `nothing` also where the slot has its event already, from before the schedule was removed and came back. */
+  /** `nothing` also if the slot already has its event, from before the schedule was removed and defined again. */
   const fireSource = async (
     tenant: TenantId,
     source: Source,
@@ -190,7 +194,7 @@ export function makeSchedules(
     }
   }
 
-  /** Does what is due; answers when to look again. */
+  /** Fires what is due; returns when to look again. */
   const look = async (tenant: TenantId, timed: Timed): Promise<Instant> => {
     const { name, schedule, identity, status } = timed
     const slots = slotsOf(schedule.cron, schedule.zone)
@@ -201,12 +205,12 @@ export function makeSchedules(
     if (before !== undefined && before.lookedAt <= time.now() && time.now() < before.nextAt)
       return before.nextAt
     let kept: KeptSchedule = before ?? (await timed.read())
-    // Until it is written nobody knows.
+    // Unknown until it is written.
     known.delete(id)
     const now = time.now()
     const { steps, told } = decideSchedule(kept.record, schedule, status, slots, now)
     if (steps.length > 0) {
-      // Nothing is done by a definition that another node has changed or paused meanwhile.
+      // Do not fire by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
       if (!timed.isCurrent()) return now
       if (registry.isBeyondUs(tenant)) return Number.POSITIVE_INFINITY
@@ -236,9 +240,9 @@ export function makeSchedules(
     return fired === 'nothing' ? move(tenant, timed, version, record) : fired === 'fired'
   }
 
-  /** A schedule that is gone leaves nothing behind: should it come back, it begins anew. */
+  /** A removed schedule leaves no record: if it is defined again, it starts over. */
   const sweep = async (tenant: TenantId) => {
-    // What this version cannot read is not gone.
+    // A document that this version cannot read was not removed.
     if (registry.hasUnusable(tenant)) return
     const found: { readonly key: string; readonly version: number }[] = []
     let cursor: string | null = null
@@ -255,7 +259,7 @@ export function makeSchedules(
       return registry.source(tenant, name)?.document.schedule === undefined
     }
     if (!found.some(({ key }) => isGone(key))) return
-    // What another node defined before it wrote its record is known after this.
+    // After this, definitions that another node applied before it wrote a record are loaded.
     await deps.refresh(tenant)
     for (const { key, version } of found) {
       if (!isGone(key)) continue
@@ -268,7 +272,7 @@ export function makeSchedules(
     }
   }
 
-  /** Answers how long to sleep. */
+  /** Returns how long to sleep. */
   const lookAtAll = async (): Promise<number> => {
     let nextAt = Number.POSITIVE_INFINITY
     let isFailed = false
@@ -288,7 +292,7 @@ export function makeSchedules(
           toSweep.delete(tenant)
         })
       }
-      // A node that knows who wants its events lets them fire.
+      // A node that knows the routes of these events fires them.
       if (registry.isBeyondUs(tenant)) continue
       const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
       for (const { list } of deps.others) {
@@ -382,7 +386,7 @@ export function besideSchedule(name: string, version: number, record: ScheduleRe
   }
 }
 
-/** The slot, and what the definition says beside it; the words of the slot itself come last. */
+/** The slot and the document's own payload; the slot's fields win. */
 function payloadOf({ document }: Source, slot: Instant, missed: number): JsonValue {
   const { name, schedule } = document
   const written = schedule?.data ?? null
@@ -417,10 +421,10 @@ export function iso(at: Instant): string {
 }
 
 const CACHED_MAX = 1_000
-/** By what they are compiled of: to compile one takes a hundred times as long as to ask it for the next slot. */
+/** Cached by what they are compiled from: compiling takes a hundred times as long as computing the next slot. */
 const compiledSlots = new Map<string, Slots | null>()
 
-/** null: it cannot be read, which a check would have said. */
+/** null: invalid, which a check would have reported. */
 function slotsOf(cron: string, zone: string): Slots | null {
   const id = `${cron} ${zone}`
   const found = compiledSlots.get(id)

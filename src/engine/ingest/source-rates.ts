@@ -1,5 +1,5 @@
-// How much a source takes: so many at once, and then so many a minute. Buckets of a node that is alone are in its memory, and stay
-// while the source's rate stays, whatever else is applied; others are shared by all nodes.
+// The rate limit of a source: a burst, and then a rate per minute. A single node has its buckets in memory, and they
+// survive changes other than the rate; several nodes share theirs through the store.
 
 import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/network/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -9,18 +9,18 @@ import type { EngineDeps } from '../config.ts'
 import type { BucketName, Draws } from '../flow-control/index.ts'
 
 export interface Shares {
-  /** 0: it took one, or there is no rate. Else how long until there is one. */
+  /** 0: a token was taken, or there is no rate. Otherwise how long until one is available. */
   take(tenant: string, source: Source): number | Promise<number>
 }
 
-/** Others may take what was drawn here; nobody waits for ever. */
+/** Other nodes may take the permits acquired here; this bounds the attempts. */
 const DRAWS_MAX = 20
-/** A source that was never heard of may send all at once. */
+/** A source without a record may use its whole burst. */
 const FULL = { isFull: true }
 
 export function makeShares(
   deps: Pick<EngineDeps, 'clock'> & {
-    /** Tokens of all nodes; null: this one is alone. */
+    /** Rate permits shared by all nodes; null: this is the only node. */
     readonly draws: Draws | null
   },
 ): Shares {
@@ -45,7 +45,7 @@ export function makeShares(
   }
 }
 
-/** Whoever finds the bucket empty waits without a question to the store, until the next token comes. */
+/** If the bucket is empty, the caller waits until the next token without asking the store. */
 async function takeShared(
   draws: Draws,
   name: BucketName,
@@ -54,7 +54,7 @@ async function takeShared(
   const policy = { perMinute: MINUTE / refillMs, burst: capacity }
   const mustDraw = () => draws.room(name, policy) === 0 && draws.waitsUntil(name, policy) === null
   for (let tries = 0; tries < DRAWS_MAX && mustDraw(); tries += 1) await draws.draw(name, policy, FULL)
-  // While the store is away nothing is kept, and whoever asks hears so: that is no reason to hear of a rate.
+  // While the store is down no event is stored, and the caller learns that: a rate limit error would be wrong.
   if (draws.use(name, policy) !== null || draws.isAway(name)) return 0
   return Math.max(1, (draws.waitsUntil(name, policy) ?? 0) - draws.now())
 }

@@ -1,4 +1,4 @@
-// A tenant with as many open jobs as it may have: what it sends is refused, and what was accepted goes on.
+// A tenant that reached its limit of open jobs: its new events are refused, and accepted ones continue.
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
@@ -27,7 +27,7 @@ const draft: PublishDraft = {
 }
 
 describe('[TL5] a tenant that has too many open jobs', () => {
-  test('sends no more until some have ended; all that was accepted is done', async () => {
+  test('is refused until some have ended; all accepted jobs are done', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({
       documents: [SOURCE, { ...ROUTE, status: 'paused' }],
@@ -82,7 +82,7 @@ describe('[TL6] counting', () => {
   const A = 'a' as TenantId
   const B = 'b' as TenantId
 
-  test('is of tenants that sent something, or are full, every two seconds at most', async () => {
+  test('covers tenants that sent something, or are full, every two seconds at most', async () => {
     const { world, open, asked, backlog } = makeStage(10)
     open.a = 50
     for (let event = 0; event < 1_000; event += 1) expect(backlog.hasRoom(A)).toBe(true)
@@ -94,12 +94,12 @@ describe('[TL6] counting', () => {
     await world.pass(2_000)
     expect(asked.slice(1).sort()).toEqual(['a', 'b'])
     open.a = 9
-    // It sends nothing, and is counted all the same.
+    // It sends nothing, and is still counted.
     await world.pass(2_000)
     expect(backlog.hasRoom(A)).toBe(true)
     const before = asked.length
     await world.pass(60_000)
-    // Once more for the question above; a tenant that is quiet costs nothing.
+    // Once more for the request above; an idle tenant costs nothing.
     expect(asked.length).toBe(before + 1)
     backlog.stop()
   })

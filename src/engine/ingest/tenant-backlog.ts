@@ -1,7 +1,8 @@
-// Whether a tenant has as many open jobs as it may have: new events are refused until it has fewer. What was accepted goes on.
+// Whether a tenant has reached its limit of open jobs: new events are refused until it has fewer. Accepted events
+// continue.
 //
-// The store counts at most every two seconds, and only tenants that sent something since; between two counts an event costs one
-// look-up. So a tenant may pass its limit by what arrives within one such while.
+// The store counts at most every two seconds, and only tenants that sent something since; between two counts an event
+// costs one lookup. A tenant may thus exceed its limit by what arrives in between.
 
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -9,15 +10,15 @@ import { SECOND } from '../../core/foundation/time/index.ts'
 import type { EngineDeps } from '../config.ts'
 
 export interface TenantBacklog {
-  /** Notes that the tenant sends; answers whether an event of it may be accepted now. */
+  /** Notes that the tenant sends; returns whether an event of it may be accepted now. */
   hasRoom(tenant: TenantId): boolean
-  /** Throws AppError where there is no room. */
+  /** Throws AppError if there is no room. */
   check(tenant: TenantId): void
   stop(): void
 }
 
 const LOOK_MS = 2 * SECOND
-/** A count that takes long is made less often: counting takes a twentieth of the time at most. */
+/** A slow count runs less often: counting takes at most a twentieth of the time. */
 const SHARE = 20
 const RETRY_SECONDS = 10
 
@@ -62,7 +63,7 @@ export function makeTenantBacklog(
     cancel = clock.after(delayMs, () => {
       void look()
         .catch((error) => {
-          // A store that does not count takes no events either.
+          // A store that fails to count accepts no events either.
           log.warn('tenant.backlog-not-counted', { error: messageOf(error) })
           return 0
         })

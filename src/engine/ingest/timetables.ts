@@ -1,8 +1,8 @@
-// Timetables: events by the clock that an action asked for, under a name, until another action takes them back. The record of a
-// timetable holds what was asked and how far it came, so that the commit of a slot's event says that the slot is over.
+// Timetables: named schedules that an action creates and another action removes. The record of a timetable holds the
+// request and its progress, so that the commit of a slot's event marks the slot as fired.
 //
-// Invariants: TG24 asking is one commit with the end of the item that asks, and its ledger entry. TG25 asking again under the same
-// name replaces it. TG26 no slot after the asking is lost, and none fires twice, over all nodes and crashes.
+// Invariants: TG24 the request is one commit with the end of its job and the ledger entry. TG25 a request with the same
+// name replaces it. TG26 no slot after the request is lost, and none fires twice, over all nodes and crashes.
 
 import type { ScheduleAction, UnscheduleAction } from '../../core/effects/action/index.ts'
 import { CANONICAL_HEADER, isCanonical } from '../../core/events/canonical/index.ts'
@@ -20,14 +20,14 @@ import { findEmitFault } from '../events/index.ts'
 import { sensitiveOfCaused } from '../secrets/index.ts'
 import { type BesideEvent, iso, type Timed } from './schedules.ts'
 
-/** What is kept under its name. */
+/** The stored record. */
 interface Timetable {
   readonly cron: string
   readonly zone: string
   readonly subject: string
-  /** Of a sensitive event it is sealed. */
+  /** Encrypted if the event is sensitive. */
   readonly data: JsonValue
-  /** Who asked: the consumer, its item and its event. */
+  /** Where the request comes from: the consumer, its job and its event. */
   readonly consumer: string
   readonly work: WorkId
   readonly eventId: EventId
@@ -45,9 +45,9 @@ export interface Timetables {
 }
 
 const PAGE = 200
-/** What lies beyond is told, and does not fire. */
+/** Timetables beyond this number are logged and do not fire. */
 const TIMETABLES_MAX = 10_000
-/** Another node may have made one. */
+/** Another node may have created one. */
 const FRESH_MS = 60_000
 const DEDUP_MS = 7 * DAY
 
@@ -65,7 +65,7 @@ export function makeTimetables(
     readonly plan: PlanEvent
     readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
-    /** They changed here. */
+    /** Timetables changed on this node. */
     changed(tenant: TenantId): void
   },
 ): Timetables {
@@ -110,7 +110,7 @@ export function makeTimetables(
       correlationId,
       causationId: eventId,
       traceId,
-      // The same slot asked for anew is another event.
+      // The same slot, requested again, is another event.
       dedupKey: `timetable:${name}:${timetable.work}:${iso(slot)}`,
       payloadHash: hashText(text),
       headers: stringifyJson(header),
@@ -124,12 +124,12 @@ export function makeTimetables(
       writes: [...plan.writes, ...beside.writes],
       plans: [plan],
     })
-    // Somebody replaced it, took it back or fired it: it is looked up anew.
+    // The timetable was replaced, removed or fired meanwhile: read it again.
     if (!result.ok) known.delete(tenant)
     return result.ok ? 'fired' : result.guard < beside.guards.length ? 'refused' : 'nothing'
   }
 
-  /** One that is taken back and asked for anew must not have a number that somebody still guards. */
+  /** A timetable that is removed and created again must not get a version that another node still guards. */
   const firstVersion = (): number => Number.parseInt(ids.uuid().slice(-6), 16) + 1
 
   const openData = (tenant: TenantId, name: string, { data }: Timetable): JsonValue =>
@@ -153,7 +153,7 @@ export function makeTimetables(
           return { record: timetable.record, version: -1 }
         }
         const now = parseJson(found.body) as unknown as Timetable
-        // Replaced meanwhile: the guard of an old version refuses whatever is decided by the old one.
+        // Replaced meanwhile: the guard on the old version refuses every decision based on it.
         if (now.work !== timetable.work) known.delete(tenant)
         return { record: now.record, version: now.work === timetable.work ? found.version : -1 }
       },
@@ -165,7 +165,7 @@ export function makeTimetables(
     }
   }
 
-  /** With the end of the item; decided again where somebody changed the same name. */
+  /** In the commit that ends the job; decided again if another change of the same name came first. */
   const change = (
     call: InternalCall,
     name: string,
@@ -225,7 +225,7 @@ export function makeTimetables(
         traceId: event.traceId,
         isCanonical: isCanonical(event),
         sensitive,
-        // What comes after this moment is its own, whoever looks first.
+        // Every slot after this moment belongs to it, whichever node looks first.
         record: { cron, zone, through: time.now(), lastSlot: null, isDisabled: false },
       }
       return change(call, name, (version) => [

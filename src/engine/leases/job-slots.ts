@@ -1,64 +1,65 @@
-// The slots of this node: how many items run at once, and what happens when one is free again.
+// The slots of this node: how many jobs run at once, and what happens when one becomes free.
 //
-// Invariants: O1 no more items are taken while the slots are full. O2 at most one isolated job (left behind by two crashes) runs at a
-// time, so that a loss can be told from bad company; what one crash left runs in parallel. O3 a birth takes no slot beyond the share of its tenant. O4 while the
-// events of running jobs have more bytes than the node may hold, no further job begins.
+// Invariants: O1 no more jobs are taken while the slots are full. O2 at most one isolated job (interrupted by two
+// crashes) runs at a time, so that a crash is attributed to the job that caused it; jobs interrupted once run in
+// parallel. O3 a job leased on insert takes no slot beyond its tenant's share. O4 while the events of running jobs
+// exceed the node's byte limit, no further job starts.
 
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Item } from './leased-job.ts'
 
 export interface Pool {
-  /** Takes a slot for an item about to be born; false when none is free for its tenant. */
+  /** Takes a slot for a job about to be inserted; false if none is free for its tenant. */
   take(id: WorkId, tenant: TenantId): boolean
   /**
-   * Takes a slot for an item that is in our hands already, even beyond the concurrency; or, by its id, for one that is about to
-   * be born of such.
+   * Takes a slot for a job already leased to this node, even beyond the concurrency; or, by its id, for a job
+   * that such a job is about to insert.
    */
   takeAnyway(id?: WorkId): void
-  /** An item that only waits lends its slot to others. Answers how to take it back. */
+  /** A job that only waits gives its slot to others. Returns a function that takes the slot back. */
   lend(tenant: TenantId): () => void
   free(): number
-  /** How many jobs a claim may take for the bytes that are left: at least one while there is a slot. */
+  /** How many jobs a claim may take within the remaining bytes: at least one while there is a slot. */
   roomForBytes(): number
   canRunIsolated(): boolean
-  /** Gives back a slot that was taken for a birth and not used. */
+  /** Releases a slot that was reserved for a lease on insert and not used. */
   giveBack(id: WorkId): void
-  /** Runs an item in a slot taken before. */
+  /** Runs a job in a slot taken before. */
   start(item: Item): void
-  /** Which items are in our hands, or were at any time from now until `stop`. */
+  /** Which jobs are leased to this node, or were at any time from now until `stop`. */
   watch(): { holds(row: Pick<WorkRow, 'id' | 'epoch'>): boolean; stop(): void }
-  /** Settles when nothing runs. */
+  /** Resolves when nothing runs. */
   idle(): Promise<void>
   running(): number
-  /** Slots that each tenant has; those without any are not there. */
+  /** Slots in use per tenant; tenants without any are not listed. */
   tenants(): ReadonlyMap<TenantId, number>
 }
 
 const LARGE_BYTES = 1_048_576
 
-/** Items born leased begin with this one. */
+/** The epoch of jobs leased on insert. */
 const BIRTH_EPOCH = 1
 
 export function makePool(config: {
   readonly concurrency: number
-  /** Of the events of all jobs that run. */
+  /** The limit for the events of all running jobs. */
   readonly runningBytesMax: number
   run(item: Item): Promise<void>
-  /** How many slots of this node births of a tenant may have. */
+  /** How many slots of this node a tenant's jobs leased on insert may take. */
   share(tenant: TenantId): number
   /** A slot is free again. null: it was lent, or not used. */
   onFree(item: Item | null): void
 }): Pool {
   let taken = 0
   const running = new Set<Item>()
-  /** Asked to be born in our hands; not yet known whether they were. */
+  /** Jobs whose lease on insert was requested and is not confirmed yet. */
   const expected = new Map<WorkId, TenantId | null>()
   const tenants = new Map<TenantId, number>()
   const watchers = new Set<Set<string>>()
   let isolatedRunning = 0
   let runningBytes = 0
-  /** What a job is expected to weigh: the heaviest of late. Before any was seen, that of a large one. */
+  /** The expected size of a job: the largest seen recently. Before any was seen, the size of a large one. */
   let expectedBytes = Math.min(LARGE_BYTES, config.runningBytesMax / 8)
   let idlers: (() => void)[] = []
 
@@ -137,7 +138,7 @@ export function makePool(config: {
       running.add(item)
       const bytes = bytesOf(item)
       runningBytes += bytes
-      // It halves with every job that is lighter, so that one large event does not slow the claims for long.
+      // It halves with every smaller job, so that one large event does not slow the claims for long.
       expectedBytes = Math.max(bytes, expectedBytes / 2)
       const counted = expected.get(item.work.id) ?? null
       expected.delete(item.work.id)
@@ -155,7 +156,7 @@ export function makePool(config: {
   }
 }
 
-/** Of its event, as it came; what is made of it is a small multiple. */
+/** The size of its event as received; what is derived from it is a small multiple. */
 function bytesOf({ event }: Item): number {
   return event.data.length + event.headers.length
 }

@@ -1,4 +1,4 @@
-// A work item in this node's hands, with what it needs to run.
+// A job leased to this node, with what it needs to run.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -12,12 +12,12 @@ export interface Item {
   readonly owner: Incarnation
   readonly work: WorkRow
   readonly event: StoredEvent
-  /** The definition it began with, where this node has it at hand. */
+  /** The definition it began with, if this node has loaded it. */
   readonly route: Route | null
-  /** Parsed when first asked for; the accepting node has it already. */
+  /** Parsed on first use; the accepting node has it already. */
   payload(): JsonValue
   header(): JsonValue
-  /** The dead letter that it replays, as it was when it began to run: whoever ends it guards its version. */
+  /** The dead letter that this job replays, as it was when the job began: the commit that ends the job guards its version. */
   readonly letter?: DeadLetter
 }
 

@@ -1,4 +1,4 @@
-// The node's life in the store, by the clocks that decide it.
+// The node's lease in the store, by the clocks that decide it.
 import { describe, expect, test } from 'vitest'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -7,8 +7,8 @@ import { accept, CREATED, makeHand, makeWorld, PAID, workOf } from '../engine.fi
 const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))
 
-describe('a life', () => {
-  test('[ND15] of two processes with one name, each is told what to do, and they do not fence each other at once', async () => {
+describe('a lease', () => {
+  test('[ND15] of two processes with one name, each logs what to do, and they do not fence each other at once', async () => {
     const world = makeWorld(() => CREATED)
     const nodes = [await world.node({ name: 'same' }), await world.node({ name: 'same' })]
     await world.pass(10 * 60_000)
@@ -36,7 +36,7 @@ describe('a life', () => {
     expect(node.engine.health().alive).toBe(false)
   })
 
-  test('[E1] is counted from before the heartbeat was asked for, however late its answer is', async () => {
+  test('[E1] is counted from before the heartbeat was sent, however late the response is', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const gate = makeHand<void>()
@@ -45,7 +45,7 @@ describe('a life', () => {
       await gate.promise
       return renewed
     }
-    // The heartbeat leaves after a third of the life, and its answer comes much later.
+    // The heartbeat is sent after a third of the lease, and its response comes much later.
     await world.pass(LEASE_MS - 1)
     gate.give()
     await world.pass()
@@ -56,7 +56,7 @@ describe('a life', () => {
     expect(node.engine.health().alive).toBe(false)
   })
 
-  test('[E1] without one, nothing is born in the node’s hands and nothing is claimed', async () => {
+  test('[E1] without one, nothing is leased on insert and nothing is claimed', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ faults: { renew: unavailable } })
     await world.pass(LEASE_MS)
@@ -66,7 +66,7 @@ describe('a life', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('[E2] that was fenced is never used again: the node joins anew and goes on', async () => {
+  test('[E2] that was fenced is never used again: the node joins again and goes on', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
     const before = node.log.messages.find(({ name }) => name === 'node.joined')?.fields
@@ -83,7 +83,7 @@ describe('a life', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
   })
 
-  test('[E3] of a dead node ends, and another takes its work over', async () => {
+  test('[E3] of a dead node ends, and another node takes its jobs', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
     const first = await world.node({ name: 'first' })
     const eventId = await accept(world, first)
@@ -96,7 +96,7 @@ describe('a life', () => {
     expect(second.log.messages.map(({ name }) => name)).toContain('work.reclaimed')
   })
 
-  test('[ND14] of a node that is told to stop ends with it: others have what it held at once, and nothing is lost', async () => {
+  test('[ND14] of a stopping node ends with it: others get its jobs at once, and nothing is lost', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
     const first = await world.node({ name: 'first' })
     const eventId = await accept(world, first)
@@ -106,12 +106,12 @@ describe('a life', () => {
     expect(await drained).toEqual({ left: 1 })
     expect(first.engine.health()).toMatchObject({ open: false, alive: false })
     await world.pass(5_000)
-    // What it had sent may have arrived: nobody sends it again.
+    // What it had sent may have arrived: no node sends it again.
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', alone: false, losses: 0 })
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[ND14] a node that is told to stop claims nothing more, though it has room and time, and work is due', async () => {
+  test('[ND14] a stopping node claims nothing more, though it has slots and time, and jobs are due', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
     let claims = 0
     const node = await world.node({
@@ -131,14 +131,14 @@ describe('a life', () => {
     await world.pass(10_000)
     expect(claims).toBe(before)
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', epoch: 0 })
-    // What runs has the rest of the time.
+    // Running jobs have the rest of the time.
     world.calls[0]?.answer(CREATED)
     await world.pass()
     expect(await drained).toEqual({ left: 0 })
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[ND14] sends nothing for what it gave away, though the reserve of it is answered only then', async () => {
+  test('[ND14] sends nothing for a job it gave away, though the response to its reserve comes only then', async () => {
     const world = makeWorld(() => CREATED)
     const answer = makeHand<void>()
     const node = await world.node({
@@ -161,7 +161,7 @@ describe('a life', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('[ND14] a store that is away at the end does not keep a node from ending', async () => {
+  test('[ND14] an unavailable store does not keep a node from stopping', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ faults: { leave: () => new Promise(() => {}) } })
     const drained = node.engine.drain(1_000)
@@ -169,7 +169,7 @@ describe('a life', () => {
     expect(await drained).toEqual({ left: 0 })
   })
 
-  test('[E3] of a node that starts again ends at once', async () => {
+  test('[E3] of a node that restarts ends at once', async () => {
     const world = makeWorld()
     const first = await world.node()
     const eventId = await accept(world, first)

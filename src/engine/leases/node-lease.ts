@@ -1,7 +1,8 @@
-// The node's life in the store: joining, one heartbeat for all its work, giving back what the dead left.
+// The node's lease in the store: join, send one heartbeat for all jobs, give back the jobs of dead nodes.
 //
-// Not its job: which work runs. Invariants: E1 the owner stops by its own monotonic clock, counted from before it
-// asked. E2 once fenced, an incarnation is never used again: the node joins anew. ND15 not at once where another has its name.
+// Not its job: which jobs run. Invariants: E1 the owner stops by its own monotonic clock, counted from before the
+// request. E2 once fenced, an incarnation is never used again: the node joins again. ND15 it does not do so at once if
+// another process has its name.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'
@@ -9,23 +10,23 @@ import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 
 export interface Lease {
-  /** Joins, fences the node's predecessor and gives its work back. */
+  /** Joins, fences the node's previous incarnation and gives its jobs back. */
   start(): Promise<void>
-  /** null while there is no life left by our own clock. */
+  /** null while the lease has expired by our own clock. */
   owner(): Incarnation | null
-  /** Whether that life is ours still: it may have been left, or lost, while somebody waited for an answer. */
+  /** Whether the lease is still ours: it may have been left or lost while a caller waited for a response. */
   holds(owner: Incarnation): boolean
-  /** True when the life outlasts `ms` more, after a heartbeat if one was needed; at once where none is. */
+  /** True if the lease lasts `ms` more, after a heartbeat if one was needed; synchronous if none is. */
   covers(owner: Incarnation, ms: number): boolean | Promise<boolean>
   stop(): void
-  /** Ends the life in the store, and gives what it holds to others at once. From now on there is no owner. */
+  /** Ends the lease in the store and gives its jobs to other nodes at once. From now on there is no owner. */
   leave(): Promise<void>
 }
 
 const RECLAIM_BATCH = 256
-/** Fenced with life left, twice within so long: only one that joins under the same name does that. */
+/** Fenced twice within this time before the lease expired: only another process that joins under the same name does that. */
 const TAKEN_WITHIN_MS = 60_000
-/** And so long after the last time it is still taken. */
+/** How long after the last time the name counts as taken. */
 const TAKEN_FOR_MS = 600_000
 const WAIT_FIRST_MS = 5_000
 const WAIT_LAST_MS = 60_000
@@ -48,7 +49,7 @@ export function makeLease(
   let waitMs = 0
   let joinAt = Number.NEGATIVE_INFINITY
 
-  /** Joining at once would fence the other, which would fence us: neither would get anything done. */
+  /** Joining at once would fence the other process, which would fence this one: neither would get anything done. */
   const leaveName = (now: number) => {
     const isTaken = now - lastFencedAt < (waitMs === 0 ? TAKEN_WITHIN_MS : TAKEN_FOR_MS)
     lastFencedAt = now
@@ -85,7 +86,7 @@ export function makeLease(
     await reclaim()
   }
 
-  /** One question at a time: of two that pass each other, the one with the shorter life could win. */
+  /** One renewal at a time: if two overtook each other, the shorter lease could win. */
   let turn: Promise<void> = Promise.resolve()
   const inTurn = (ask: () => Promise<void>): Promise<void> => {
     const answered = turn.then(ask)
@@ -96,7 +97,7 @@ export function makeLease(
   const renew = async (owner: Incarnation, atLeastMs: number) => {
     if (incarnation !== owner) return
     const asked = clock.monotonic()
-    // The store sets the life anew: a heartbeat must not shorten what a long call was promised.
+    // The store replaces the expiry: a heartbeat must not shorten a lease that covers a long call.
     const ttlMs = Math.max(atLeastMs, Math.ceil(deadline - asked))
     const renewed = await store.renew(owner, ttlMs)
     if (renewed !== 'fenced') time.heard(renewed.now)
@@ -105,7 +106,7 @@ export function makeLease(
       if (stopped) return
       log.warn('node.fenced', { node: config.node, incarnation: owner })
       incarnation = null
-      // Whoever was stopped with the question in its hands lost its life by that, and to nobody.
+      // A process that was suspended during the request lost its lease by that, not to another process.
       const now = clock.monotonic()
       if (now < deadline) leaveName(now)
       await joinOrWait()
@@ -114,11 +115,11 @@ export function makeLease(
     }
   }
 
-  /** A call that outlasts the ordinary life gets a longer one, for as long as it may run. */
+  /** A call that outlasts the ordinary lease gets a longer one, for as long as the call may run. */
   const prolong = async (owner: Incarnation, ms: number): Promise<boolean> => {
     try {
       await inTurn(async () => {
-        // Whoever was before us in the queue may have asked for enough.
+        // An earlier request in the queue may have asked for enough.
         if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
       })
     } catch {
@@ -175,7 +176,7 @@ export function makeLease(
       cancel()
       const owner = incarnation
       incarnation = null
-      // A heartbeat under way may be joining anew: its life would stay.
+      // A heartbeat in progress may be joining again, and that lease would remain.
       await turn
       const last = incarnation ?? owner
       incarnation = null
@@ -185,7 +186,7 @@ export function makeLease(
         log.info('node.left', { node: config.node, incarnation: last, items: given.length })
         if (given.length > 0) onReclaimed()
       } catch (error) {
-        // Others take it up when its time is over.
+        // Other nodes take its jobs when the lease expires.
         log.warn('node.not-left', { node: config.node, incarnation: last, error: messageOf(error) })
       }
     },

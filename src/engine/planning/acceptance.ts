@@ -1,7 +1,8 @@
-// What is committed when a source's event is accepted: the event with the work and the dispatched events that follow; or the
-// event with an intake item that waits while the source is paused, or that is dead at once because nothing can be made of it.
+// Plans the commit that accepts a source's event: the event with its jobs and the events it dispatches; or the event
+// with an intake job that waits while the source is paused, or that is dead at once because the event cannot be
+// processed.
 //
-// Invariant: IN1 whatever follows from an event at the door is in the commit that keeps it.
+// Invariant: IN1 everything that follows from an event at ingest is in the commit that stores it.
 
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
@@ -19,14 +20,14 @@ import { failedAtDoor, type MayBegin, type PlanDeps, planEvent, planWork } from 
 export interface Acceptance {
   readonly event: NewEvent
   readonly writes: readonly Write[]
-  /** Of the event and of those that it dispatched; their births must be settled. */
+  /** Of the event and of those that it dispatched; the caller must settle their leases on insert. */
   readonly plans: readonly EventPlan[]
   /** `KEPT`: its source is paused. `QUARANTINED`: it is a dead letter. */
   readonly action: 'ACCEPTED' | 'UNMATCHED' | 'KEPT' | 'QUARANTINED'
   readonly letter: NewDeadLetter | null
 }
 
-/** Says how the payload differs from its schema; senders cannot say it. */
+/** Says how the payload differs from its schema; senders cannot set it. */
 const MISMATCH_HEADER = 'millrace-mismatch'
 
 export function planAcceptance(
@@ -42,7 +43,7 @@ export function planAcceptance(
   const { catalog } = document
   const isPlain =
     source.dispatch === null && document.unmatched === undefined && source.mismatch === undefined
-  // The way of nearly all events: nothing stands between them and their routes.
+  // The common case: the event goes straight to its routes.
   if (isPlain && source.status === 'active') {
     const plan = planEvent(deps, draft, payload, header, dedupForMs, mayBegin)
     const { event, writes, letter } = plan
@@ -51,7 +52,7 @@ export function planAcceptance(
       writes,
       plans: [plan],
       action: letter !== null ? 'QUARANTINED' : event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
-      // Told with its plan.
+      // Logged with its plan.
       letter: null,
     }
   }
@@ -85,7 +86,7 @@ function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Accep
   return { event, writes, plans: [], action: 'KEPT', letter: null }
 }
 
-/** An event of which nothing can be made, whatever is defined. */
+/** An event that no definition can process. */
 export function planUnread(
   deps: PlanDeps,
   source: Source,

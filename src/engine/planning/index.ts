@@ -1,4 +1,5 @@
-// Turns a named event into the content of its commit: matched routes, new jobs, inline starts.
+// Plans what the commit of an event contains: matched routes, dispatched events, new jobs, replayed jobs, workflow
+// starts; and starts the jobs leased on insert once the commit has ended.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
 export type { Begun, Door } from './inline-start.ts'

@@ -1,27 +1,28 @@
-// Cases that begin with the commit that keeps their event, as the acceptor sees them; src/engine/workflows makes them.
+// Workflow instances that start in the commit that stores their event, as the acceptor sees them; src/engine/workflows
+// creates them.
 
 import type { Guard } from '../../ports/store.ts'
 import type { Beginning, EventPlan, Planned } from '../commit/index.ts'
 import type { MayBegin } from './plan.ts'
 
-/** Cases as part of the commit of their event. */
+/** Instances as part of the commit of their event. */
 export interface Begun {
   readonly guards: readonly Guard[]
-  /** The event with its cases, and with what could not be begun as items. */
+  /** The event with its instances; triggers that could not start one are jobs. */
   readonly plan: EventPlan
-  /** The same without the cases. */
+  /** The same without the instances. */
   readonly left: EventPlan
-  /** Those that begin their cases. */
+  /** The triggers that start their instances. */
   readonly begins: readonly Beginning[]
-  /** What the unit of work ends with `plan`. */
+  /** The plans that the unit of work ends, with `plan`. */
   readonly cases: readonly Planned[]
 }
 
 export interface Door {
-  /** Whether a trigger's case may begin at the door: nothing is to be looked up or waited for. */
+  /** Whether a trigger's instance may start inline: nothing has to be looked up or waited for. */
   readonly mayBegin: MayBegin
   /** Takes slots for the first steps. */
   begin(plan: EventPlan): Promise<Begun>
-  /** The same event with all of them as items. */
+  /** The same event with all triggers as jobs. */
   asItems(begun: Begun): EventPlan
 }

@@ -1,4 +1,4 @@
-// The intake item: the work that an event itself is, while it waits to be matched, is matched again, or cannot be matched.
+// The intake job: stands for the event itself while it waits to be matched, is matched again, or cannot be matched.
 
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { DeadLetterReason, NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
@@ -9,7 +9,7 @@ import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { newLetter, storableError } from '../settlement/index.ts'
 
-/** Why nothing can be made of an event. */
+/** Why an event cannot be processed. */
 export interface Refusal {
   readonly ok: false
   readonly class: FailureClass
@@ -21,7 +21,7 @@ export function refuse(failureClass: FailureClass, reason: DeadLetterReason, err
   return { ok: false, class: failureClass, reason, error }
 }
 
-/** A kept event waits for as long as its source is paused: this is only a bound that nobody meets. */
+/** A stored event waits for as long as its source is paused; this is only an upper bound that is not reached in practice. */
 const INTAKE_EXPIRES_IN_MS = 3_650 * DAY
 
 export function newIntake(
@@ -42,7 +42,7 @@ export function newIntake(
   }
 }
 
-/** An item that is dead at once, with its letter: written with the event that it is about, or after it. */
+/** A job that is dead at once, with its dead letter: written with its event, or after it. */
 export function refusedWork(
   ids: Ids,
   event: NewEvent,
@@ -69,12 +69,12 @@ export function refusedWork(
   }
 }
 
-/** The source that received it from outside; null: it was made inside. */
+/** The source that received the event from outside; null: it was created internally. */
 export function receiverOf({ source }: Pick<NewEvent, 'source'>): string | null {
   return source.includes(':') ? null : source
 }
 
-/** Whose slot the intake of an event takes: its source's, also where it was dispatched; else one named after who made it. */
+/** Whose slot the intake of an event takes: its source's, also if it was dispatched; otherwise one named after its creator. */
 export function intakeConsumer({ source }: Pick<NewEvent, 'source'>): string {
   return source.startsWith('source:') ? source : `source:${source}`
 }

@@ -16,7 +16,7 @@ export function makeBirths(deps: {
   start(item: Item): void
   /** Gives that slot back. */
   giveBack(id: WorkId): void
-  /** A job of the route does not start here. */
+  /** A job of the route does not start here after all. */
   unborn(tenant: EventPlan['event']['tenant'], route: EventPlan['births'][number]['route']): void
   /** The store may have leased jobs to this node that nothing here expects. */
   suspect(): void

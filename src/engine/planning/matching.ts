@@ -1,5 +1,5 @@
-// What becomes of an event when it is matched, at the door or later: the routes that want it and the internal events that its
-// source dispatches of it; or why it cannot be matched, and then nothing of it is done.
+// Matches an event, at ingest or later: finds the routes that select it and the internal events that its source
+// dispatches for it; or says why it cannot be matched, and then nothing is done with it.
 
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
@@ -12,7 +12,7 @@ import { type Refusal, refuse } from './intake-job.ts'
 import { findRoutes, type Matchable } from './plan.ts'
 
 export interface DispatchedEvent extends Emitted {
-  /** What it is called among all that is made of its event, now and later. */
+  /** Its name, unique among everything derived from the event, now and later. */
   readonly name: string
 }
 
@@ -20,10 +20,10 @@ export type Matching =
   | { readonly ok: true; readonly routes: readonly Route[]; readonly dispatched: readonly DispatchedEvent[] }
   | Refusal
 
-/** All rules together; the data of one is the whole payload unless it says otherwise. */
+/** For all rules together; the data of one is the whole payload unless it says otherwise. */
 const DISPATCHED_LENGTH_MAX = 16 * 1_024 * 1_024
 
-/** `source`: whose rules hold for it; null for what was not received from outside. */
+/** `source`: whose dispatch rules apply; null if the event was not received from outside. */
 export function matchEvent(
   deps: { readonly registry: Registry; readonly vars: Vars },
   source: Source | null,

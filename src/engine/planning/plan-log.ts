@@ -1,4 +1,4 @@
-// What the log is told of a plan once it is committed, beside the event itself: what nobody will run.
+// Logs a plan once it is committed: the jobs of disabled routes and the events that could not be matched.
 
 import type { Log } from '../../ports/log.ts'
 import type { EventPlan } from '../commit/index.ts'

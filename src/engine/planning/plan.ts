@@ -1,9 +1,10 @@
-// From an event to the writes that accept it: the event itself and the work of every route and every trigger of a workflow that
-// wants it, one item each or one per element, in its lane.
+// Plans the writes that accept an event: the event itself and the jobs of every route and workflow trigger that selects
+// it, one each or one per element, in their lanes.
 //
-// Invariant: FO10 only routes whose pattern fits are asked, and a route pays for nothing that it does not say.
-//
-// Used for what comes in, for what actions emit and for what is matched later, so that all are kept, matched and counted alike.
+// Invariant: FO10 only routes whose pattern matches are evaluated, and a route costs nothing for features it does not
+// use.
+// Used for received events, for events that actions emit and for events that are matched later, so that all are stored,
+// matched and counted alike.
 
 import { isCanonicalSource } from '../../core/events/canonical/index.ts'
 import type { Envelope, NewEvent, StoredEvent } from '../../core/events/event/index.ts'
@@ -29,19 +30,19 @@ const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 export interface PlanDeps {
   readonly registry: Registry
   readonly pool: Pool
-  /** Whether work of the route may run at once: neither it nor whom it calls is paused by failures or refusals. */
+  /** Whether a job of the route may run at once: no failure or refusal has paused the route or the host it calls. */
   bears(tenant: TenantId, route: Route): boolean
-  /** It is about to be born in our hands. */
+  /** A job of the route is about to be leased on insert. */
   born(tenant: TenantId, route: Route): void
   readonly code: Pick<Code, 'has'>
-  /** Whether this node runs work of the consumer at all. */
+  /** Whether this node runs jobs of the consumer at all. */
   runs(consumer: string): boolean
   readonly ids: Ids
   readonly vars: Vars
   owner(): Incarnation | null
 }
 
-/** Whether the item of a trigger is left to whoever asked, who may begin its case in the same commit. */
+/** Whether the job of a trigger is left to the caller, which may start its instance in the same commit. */
 export type MayBegin = (tenant: TenantId, route: Route) => boolean
 
 export function planEvent(
@@ -60,7 +61,7 @@ export function planEvent(
   return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
 }
 
-/** What comes or is made here while only a newer version knows who wants it: that one matches it. */
+/** An event whose routes only a newer version knows: a node of that version matches it. */
 function planLater(
   ids: Ids,
   draft: Draft,
@@ -77,22 +78,22 @@ function planLater(
   return { event, stored: null, payload, header, writes, adds: 1, ...none }
 }
 
-/** What this system tells is for whoever wants it: with nobody it is not shown as unmatched. */
+/** Events that Millrace itself emits need no route: without one they are not shown as unmatched. */
 function unwanted({ source }: Draft): number {
   return isCanonicalSource(source) ? 1 : 0
 }
 
-/** What is matched: what routes see of an event, and which of it is not for everybody. */
+/** What is matched: what routes see of an event, and which parts of it are sensitive. */
 export type Matchable = Envelope & Pick<NewEvent, 'sensitive'>
 
-/** The routes in force that want it and may run, in the order written; or why none of them may. */
+/** The deployed routes that select the event and may run, in the order written; or why none of them may. */
 export function findRoutes(
   deps: Pick<PlanDeps, 'registry' | 'vars'>,
   event: Matchable,
   payload: JsonValue,
   header: JsonValue,
 ): { readonly ok: true; readonly routes: readonly Route[] } | Refusal {
-  // What tests an endpoint was for it alone, and is so when somebody lets it be matched again.
+  // A test event was for its endpoint only, and stays so when it is matched again.
   if (isTestEvent(event)) return { ok: true, routes: [] }
   const candidates = deps.registry.candidates(event.tenant, event.subject)
   if (candidates.length === 0) return { ok: true, routes: candidates }
@@ -106,7 +107,7 @@ export function findRoutes(
   return refuse('config', 'ambiguous_routes', error)
 }
 
-/** An event of which nothing can be made, with the letter that says why. */
+/** An event that cannot be processed, with the dead letter that says why. */
 export function planRefused(
   deps: PlanDeps,
   about: Pick<EventPlan, 'stored' | 'payload' | 'header'> & {
@@ -138,7 +139,10 @@ export function planRefused(
   }
 }
 
-/** Its item is dead at once: with its letter, its failure, and what tells of it. `beside`: plans to be settled. */
+/**
+ * The job of the event is dead at once: with its dead letter, its failure, and the event that announces it.
+ * `beside`: plans to settle.
+ */
 export function failedAtDoor(
   deps: PlanDeps,
   event: NewEvent,
@@ -155,7 +159,7 @@ export function failedAtDoor(
   return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
 }
 
-/** Appends the event if it is new. `replayOf`: its routes have had work of it before. */
+/** Appends the event if it is new. `replayOf`: its routes have had jobs for it before. */
 export function planWork(
   deps: PlanDeps,
   about: Pick<EventPlan, 'event' | 'stored' | 'payload' | 'header'> & { readonly dedupForMs: number },
@@ -181,7 +185,7 @@ export function planWork(
     }
     const isPlain = route.each === null && route.lane === null
     if (isPlain && route.of?.kind === 'trigger' && mayBegin?.(event.tenant, route) === true) {
-      // Two cases of one workflow may want the same key: the second is begun by its item.
+      // Two instances of one workflow may claim the same key: the job of the second trigger starts it.
       begins ??= []
       if (!begins.some((one) => one.route.consumer === route.consumer)) {
         begins.push({ work: newWork(deps.ids, route, event, replayOf), route })
@@ -202,10 +206,13 @@ export function planWork(
   return begins === null ? plan : { ...plan, begins }
 }
 
-/** Ahead of whatever waits: due before it, where it cannot run at once. */
+/** Ahead of all waiting jobs: due before them if it cannot run at once. */
 const AHEAD_MS = 30 * DAY
 
-/** An event for one route alone, whatever else would match it: it runs at once if it can, in no lane, and goes ahead of what waits. */
+/**
+ * An event for one route only, whatever else would match it. It runs at once if possible, in no lane, and
+ * ahead of waiting jobs.
+ */
 export function planAlone(
   deps: PlanDeps,
   route: Route,
@@ -223,7 +230,7 @@ export function planAlone(
   return { ...plan, writes }
 }
 
-/** Takes its slot, where this node can run it at once. */
+/** Takes a slot for the job if this node can run it at once. */
 function isBorn(
   deps: PlanDeps,
   { tenant }: NewEvent,
@@ -231,7 +238,7 @@ function isBorn(
   { id, codeHash }: NewWork,
   owner: Incarnation | null,
 ): boolean {
-  // What this node cannot run is left to one that can.
+  // A job that this node cannot run is left to one that can.
   const isHere = codeHash === null || deps.code.has(codeHash)
   const isOurs = isHere && deps.runs(route.consumer)
   const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
@@ -240,7 +247,7 @@ function isBorn(
   return isBorn
 }
 
-/** Those that begin no case in its commit are items like all others. */
+/** Triggers that start no instance in the commit become jobs like all others. */
 export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Beginning[]): EventPlan {
   const { begins: _begins, ...left } = plan
   const writes = [...plan.writes]
@@ -253,7 +260,7 @@ export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Begin
   return { ...left, writes, births, adds: plan.adds + items.length }
 }
 
-/** Whether one of them alone wants it, as at the door. That its patterns fit is for the caller to know. */
+/** Whether the one route selects the event, as at ingest. The caller has checked that its patterns match. */
 export function isWanted(
   deps: Pick<PlanDeps, 'registry' | 'vars'>,
   route: Route,
@@ -268,8 +275,8 @@ export function isWanted(
 }
 
 /**
- * What this system tells of a subscription is not for the subscription itself: one that listens to everything would be told of
- * what it was told, for ever.
+ * Events about a subscription are not sent to that subscription: one that listens to everything would get
+ * events about its own deliveries forever.
  */
 function withoutOwn(candidates: readonly Route[], payload: JsonValue): readonly Route[] {
   const about = (payload as { readonly consumer?: JsonValue } | null)?.consumer
@@ -296,7 +303,8 @@ function wanting(
     try {
       return route.wants(seen === null ? scope : seen(route))
     } catch (error) {
-      // A condition that cannot be decided must not lose the event: the item runs, fails the same way, and is seen. So do deliveries (DY30).
+      // A condition that cannot be evaluated must not lose the event: the job runs, fails the same way, and the failure
+      // is visible. Deliveries do the same (DY30).
       if (error instanceof ExpressionError) return true
       throw error
     }
@@ -304,8 +312,8 @@ function wanting(
 }
 
 /**
- * One item, or one per element. Where the list cannot be gone through, one item stands for it: it runs, fails, and is seen. It
- * is the same with a lane that has no key.
+ * One job, or one per element. If the list cannot be expanded, one job stands for it: it runs, fails, and the
+ * failure is visible. The same holds for a lane without a key.
  */
 export function newItems(
   ids: Ids,
@@ -321,7 +329,7 @@ export function newItems(
   )
 }
 
-/** How many items a list makes; null: one stands for all of it. */
+/** How many jobs a list creates; null: one stands for all of it. */
 function countOf(each: NonNullable<Route['each']>, scope: Scope): number | null {
   try {
     const count = each.count(scope)
@@ -336,7 +344,7 @@ function countOf(each: NonNullable<Route['each']>, scope: Scope): number | null 
 export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
   if (route.lane === null) return work
   const { element = null } = work
-  // One that stands for a whole list is about none of its elements.
+  // A job that stands for a whole list has no element to compute a lane from.
   if (route.each !== null && element === null) return work
   try {
     return { ...work, lane: route.lane.of(itemScope(route, scope, element)) }
@@ -346,7 +354,7 @@ export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
   }
 }
 
-/** What is debounced waits for others first, but for the replay of a dead letter, which somebody asked for. */
+/** A debounced job waits for others first, unless an operator requested it as the replay of a dead letter. */
 export function delayOf({ lane }: Route, work: NewWork): number {
   const isGathered = work.lane !== undefined && letterOf(work) === null
   return isGathered && lane?.debounce != null ? lane.debounce.windowMs : 0
@@ -373,9 +381,9 @@ export function newWork(
   return of.kind === 'delivery' ? { ...work, kind: 'delivery' } : { ...work, kind: of.kind, step: of.part }
 }
 
-// The next two are written out field by field: they are made for every event, and spreading is several times dearer.
+// The next two list every field: they run for every event, and object spread is several times more expensive.
 
-/** The row of an item born leased, as the store has written it. */
+/** The row of a job leased on insert, as the store has written it. */
 export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
   return {
     id: work.id,

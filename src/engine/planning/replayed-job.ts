@@ -1,7 +1,7 @@
-// The item that replays the one that a dead letter is about: on the definition in force, about the same element, and in its lane.
+// Plans the job that replays a dead letter's job: on the deployed definition, for the same element, and in its lane.
 //
-// Invariant: LN7 what replays a holder takes its place over in the commit that adds it; if it belongs to another lane, the old
-// one is free in that commit.
+// Invariant: LN7 the replay of a blocking job takes over its lane position in the commit that adds it; if it belongs to
+// another lane, that commit releases the old one.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -13,7 +13,7 @@ import { type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { inLane, newWork } from './plan.ts'
 
-/** `died`: the item that the letter is about; null where its row is gone. */
+/** `died`: the job that the dead letter is about; null if its row is gone. */
 export function replayedWork(
   deps: { readonly ids: Ids; readonly vars: Vars },
   route: Route,
@@ -29,7 +29,7 @@ export function replayedWork(
     const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), deps.vars)
     return inLane(route, scope, work)
   } catch (error) {
-    // Its payload cannot be read: it runs, dies of that, and is seen.
+    // Its payload cannot be read: the job runs, fails with that error, and the failure is visible.
     if (error instanceof JsonError) return work
     throw error
   }

@@ -33,7 +33,7 @@ const workOf = async (world: World, id: Parameters<World['reads']['workOfEvent']
   (await world.reads.workOfEvent(id)).map(({ consumer, state }) => `${consumer} ${state}`)
 
 describe('fanOut', () => {
-  test('[FO1] `one` beside another: nobody runs, and a dead letter names them', async () => {
+  test('[FO1] `one` beside another: no route runs, and a dead letter names them', async () => {
     const { world, node } = await worldOf([routeOf('a', { fanOut: 'one' }), routeOf('b')])
     const id = await accept(world, node, paid('e1'))
     await world.pass(1_000)
@@ -46,7 +46,7 @@ describe('fanOut', () => {
     expect(node.log.controls.map(({ action }) => action)).toContain('DEAD_LETTERED')
   })
 
-  test('[FO1] once it is settled who runs, a replay of the letter runs it', async () => {
+  test('[FO1] once the definitions say which route runs, a replay of the dead letter runs it', async () => {
     const { world, node } = await worldOf([routeOf('a', { fanOut: 'one' }), routeOf('b')])
     const id = await accept(world, node, paid('e1'))
     const applying = node.engine.apply(DEFAULT_TENANT, [SOURCE, routeOf('a', { fanOut: 'one' })])
@@ -59,7 +59,7 @@ describe('fanOut', () => {
     expect(await workOf(world, id)).toEqual(['source:shop dead', 'source:shop done', 'route:a done'])
   })
 
-  test('[FO1] it is so with what an action emits', async () => {
+  test('[FO1] the same holds for an event that an action emits', async () => {
     const emits = routeOf('emits', { do: { type: 'emit', subject: 'shop.booked', data: null } })
     const on = ['shop.booked']
     const { world, node } = await worldOf([emits, routeOf('a', { on, fanOut: 'one' }), routeOf('b', { on })])
@@ -71,7 +71,7 @@ describe('fanOut', () => {
     expect(await workOf(world, id)).toEqual(['route:emits done'])
   })
 
-  test('[FO2] of those that say `first` the first written runs, beside the others', async () => {
+  test('[FO2] of the routes with `first` the first written runs, beside the others', async () => {
     const first = { fanOut: 'first' } as const
     const { world, node } = await worldOf([
       routeOf('a', { ...first, where: 'payload.total > 100' }),
@@ -95,7 +95,7 @@ describe('each', () => {
   const sent = (world: World) =>
     world.calls.map(({ request }) => JSON.parse(request.body ?? '{}').n as number)
 
-  test('[FO3] makes one item and one effect per element', async () => {
+  test('[FO3] creates one job and one effect per element', async () => {
     const { world, node } = await worldOf([lines])
     const id = await accept(world, node, paid('e1', entries(7, 8)))
     await world.pass(1_000)
@@ -107,7 +107,7 @@ describe('each', () => {
     ])
   })
 
-  test('[FO3] an element that dies is replayed alone, under its key', async () => {
+  test('[FO3] a dead element is replayed alone, under its key', async () => {
     const { world, node } = await worldOf([lines], ({ body }, call) =>
       body?.includes('8') === true && call < 3 ? answered(400) : CREATED,
     )
@@ -121,7 +121,7 @@ describe('each', () => {
     expect((await world.reads.deadLetter(letter?.id as never))?.state).toBe('resolved')
   })
 
-  test('[FO3] a replay of the whole event does nothing twice', async () => {
+  test('[FO3] a replay of the whole event repeats nothing', async () => {
     const { world, node } = await worldOf([lines])
     const id = await accept(world, node, paid('e1', entries(7, 8)))
     await world.pass(1_000)
@@ -149,7 +149,7 @@ describe('each', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('[FO5] a list that was too long is gone through once the route takes it', async () => {
+  test('[FO5] a list that was too long is expanded once the route allows it', async () => {
     const { world, node } = await worldOf([lines])
     const id = await accept(world, node, paid('e1', entries(1, 2, 3, 4)))
     await world.pass(1_000)
@@ -166,7 +166,7 @@ describe('each', () => {
     expect((await workOf(world, id)).filter((text) => text === 'route:lines done')).toHaveLength(4)
   })
 
-  test('[LN1] [FO3] elements take turns by what each of them says', async () => {
+  test('[LN1] [FO3] elements are ordered by their own lane keys', async () => {
     const ordered = { ...lines, order: { by: 'entry.n % 2' } }
     const { world, node } = await worldOf([ordered], () => null)
     await accept(world, node, paid('e1', entries(1, 2, 3)))
@@ -190,7 +190,7 @@ describe('a disabled route', () => {
     return { world, node, id, enable }
   }
 
-  test('[FO6] skips what arrives, says so and keeps it in the lists', async () => {
+  test('[FO6] skips new jobs, logs that and lists them', async () => {
     const { world, node, id } = await off()
     expect(await workOf(world, id)).toEqual(['route:a skipped'])
     const lines = node.log.controls.filter(({ action }) => action === 'DISABLED')
@@ -202,7 +202,7 @@ describe('a disabled route', () => {
   test.each([
     ['alone', (id: string) => ({ ids: [id as never] })],
     ['by a filter', () => ({ source: 'shop' })],
-  ])('[FO6] what it skipped is replayed %s once it is active', async (_name, filterOf) => {
+  ])('[FO6] its skipped jobs are replayed %s once it is active', async (_name, filterOf) => {
     const { world, node, id, enable } = await off()
     await enable()
     const replaying = node.engine.replays.beginEvents(DEFAULT_TENANT, filterOf(id), { reason: 'x' })
@@ -213,7 +213,7 @@ describe('a disabled route', () => {
   })
 })
 
-test('[FO7] a change in mid-run touches only new work', async () => {
+test('[FO7] a change affects only new jobs', async () => {
   const withPath = (path: string) =>
     routeOf('a', { key: 'payload.id', do: { ...HTTP, url: `https://vendor.example/${path}` } })
   const { world, node } = await worldOf([withPath('old')], () => null)
@@ -236,8 +236,8 @@ test('[FO7] a change in mid-run touches only new work', async () => {
   expect(done.map(({ configHash }) => configHash).sort()).toEqual(hashes.sort())
 })
 
-describe('the time of an item', () => {
-  test('[FO9] what lay in a paused route for longer than it may be tried runs all the same, with all its tries', async () => {
+describe('the time limit of a job', () => {
+  test('[FO9] a job that waited in a paused route for longer than its limit still runs, with all its attempts', async () => {
     const { world, node } = await worldOf(
       [routeOf('a', { status: 'paused', maxWaitMs: 1_000 })],
       (_request, call) => (call === 1 ? answered(503) : CREATED),
@@ -254,7 +254,7 @@ describe('the time of an item', () => {
     expect(await workOf(world, id)).toEqual(['route:a done'])
   })
 
-  test('[FO9] its time begins with its first try, and ends', async () => {
+  test('[FO9] starts with the first attempt, and ends', async () => {
     const { world, node } = await worldOf([routeOf('a', { maxWaitMs: 60_000 })], () =>
       answered(429, { 'retry-after': '20' }),
     )
@@ -266,7 +266,7 @@ describe('the time of an item', () => {
   })
 })
 
-test('[FO10] routes that do not fit the subject are not asked', async () => {
+test('[FO10] routes whose pattern does not match the subject are not evaluated', async () => {
   const strangers = Array.from({ length: 50 }, (_, n) =>
     routeOf(`s${n}`, { on: [`other.events.n${n}`], where: 'payload.does.not.matter > 1' }),
   )

@@ -27,7 +27,7 @@ const flood = async (world: World, node: Node, count: number) => {
 }
 const agesOf = (world: World, node: Node) => heard(world, node.engine.backlog())
 
-test('[DE1] work that nobody takes is told of the role that could', async () => {
+test('[DE1] due jobs that no node claims count toward the backlog of the role that could run them', async () => {
   const world = makeWorld(() => CREATED)
   const config = { roles: FRONT, isShared: true }
   const node = await world.node({ documents: [SOURCE, route()], config })
@@ -39,7 +39,7 @@ test('[DE1] work that nobody takes is told of the role that could', async () => 
   expect(ages?.deliver).toBe(0)
 })
 
-test('[DE1] deliveries are told apart from it', async () => {
+test('[DE1] deliveries are counted separately', async () => {
   const world = makeWorld(() => CREATED)
   const config = { roles: FRONT, isShared: true }
   const node = await world.node({ documents: [SOURCE, HOOK], config })
@@ -54,8 +54,8 @@ test.each([
   ['is paused', { status: 'paused' }],
   ['is at its limit', { concurrency: { limit: 1 } }],
   ['is at its rate', { rateLimit: { profile: null, perMinute: 1, burst: 1 } }],
-] as const)('[DE8] what waits because its consumer %s is not counted', async (_, over) => {
-  // Nobody answers the call of the first.
+] as const)('[DE8] jobs that wait because their consumer %s are not counted', async (_, over) => {
+  // The call of the first job gets no response.
   const world = makeWorld()
   const node = await world.node({ documents: [SOURCE, route(over)] })
   await flood(world, node, 3)
@@ -65,8 +65,8 @@ test.each([
   expect(await agesOf(world, node)).toEqual({ work: 0, deliver: 0 })
 })
 
-test('[DE1] work within a rate that nodes share is counted by those who work it', async () => {
-  // Nobody answers the call that has the only slot.
+test('[DE1] jobs within a shared rate limit are counted by the nodes that run them', async () => {
+  // The call that has the only slot gets no response.
   const world = makeWorld()
   const rateLimit = { profile: null, perMinute: 6_000, burst: 1_000 }
   const config = { isShared: true, concurrency: 1 }
@@ -76,7 +76,7 @@ test('[DE1] work within a rate that nodes share is counted by those who work it'
   expect((await agesOf(world, node))?.work).toBeGreaterThanOrEqual(19_000)
 })
 
-test('[DE8] what waits behind an open circuit is not counted', async () => {
+test('[DE8] jobs behind an open circuit are not counted', async () => {
   const world = makeWorld(() => answered(503))
   const retry = { profile: null, attempts: 50, delaysMs: Array.from({ length: 49 }, () => 1_000) }
   const node = await world.node({ documents: [SOURCE, route({ retry })] })

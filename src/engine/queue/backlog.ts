@@ -1,6 +1,6 @@
-// How long work has been due that more nodes could take, for each role that takes some. What waits for something else says nothing of that:
-// a consumer that is paused or that nobody here can use, an open circuit, a closed host, a rate, a limit that is reached, a drain. (What waits
-// in its lane is not ready to begin with.)
+// The age of the backlog: how long jobs have been due that more nodes could run, per role. Jobs that wait for something
+// else do not count: a paused consumer, one that this node cannot run, an open circuit, a blocked host, a rate or
+// concurrency limit, a drain. (Jobs that wait in their lane are not ready in the first place.)
 
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import { roleOfConsumer } from '../../core/queue/node-role/index.ts'
@@ -12,7 +12,7 @@ export type BacklogRole = ReturnType<typeof roleOfConsumer>
 /** Milliseconds. */
 export type BacklogAges = Readonly<Record<BacklogRole, number>>
 
-/** So many consumers are asked for at once. */
+/** Consumers per claim request. */
 const CONSUMERS_MAX = 256
 
 interface Ready {
@@ -20,13 +20,13 @@ interface Ready {
   readonly consumer: string
 }
 
-/** Answers null while this node may not ask. */
+/** Returns null while this node has no lease. */
 export function makeBacklog(
   deps: Pick<EngineDeps, 'store' | 'code'> & {
     readonly registry: Registry
     readonly pace: Pick<Pace, 'offer'>
     owner(): Incarnation | null
-    /** Whether this node runs work of the consumer at all. */
+    /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
   },
 ): () => Promise<BacklogAges | null> {
@@ -43,7 +43,8 @@ export function makeBacklog(
     for (const one of (await store.system('health').readyConsumers()).filter(isUsable)) {
       const offer = pace.offer(one.tenant, one.consumer)
       if (offer.is === 'closed') continue
-      // Only who works it finds out whether there is room in a rate that nodes share; it does so at once, and for the others it is closed.
+      // Only a node that runs these jobs can tell whether a shared rate limit has room, and it takes them at once. For
+      // other nodes the consumer counts as closed.
       if (offer.is === 'ask') {
         if (deps.runs(one.consumer)) takeable.push(one)
       } else if (offer.limit === undefined) takeable.push(one)
@@ -65,7 +66,7 @@ export function makeBacklog(
   const ageOf = async (owner: Incarnation, consumers: readonly Ready[]): Promise<number> => {
     let ageMs = 0
     for (let from = 0; from < consumers.length; from += CONSUMERS_MAX) {
-      // Nothing is taken: it only says when the first of them was due.
+      // Claims no jobs: the answer only says when the first of them was due.
       const { nextDueAt, now } = await store.claim({
         owner,
         slots: consumers.slice(from, from + CONSUMERS_MAX).map((one) => ({ ...one, max: 0 })),

@@ -1,4 +1,4 @@
-// Which consumers a claim asks for, and when it is made.
+// Which consumers a claim asks for, and when the loop claims.
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -11,7 +11,7 @@ const strangers = Array.from(
 )
 
 describe('with many routes', () => {
-  test('what is due later is found again, also of a route that is no longer defined', async () => {
+  test('jobs due later are found again, also those of a removed route', async () => {
     let isDown = true
     const world = makeWorld(() => (isDown ? answered(503) : CREATED))
     const documents = [
@@ -36,7 +36,7 @@ describe('with many routes', () => {
   })
 })
 
-/** A loop with one endpoint of 64 calls at most, whose claims the test answers. */
+/** A claim loop with one endpoint of at most 64 concurrent calls; the test answers its claims. */
 function makeLoop() {
   let now = 0
   const timers: { readonly at: number; run(): void }[] = []
@@ -100,7 +100,7 @@ function makeLoop() {
     } as never,
     { pollMs: 1_000, concurrency: 256 },
   )
-  /** Lets everything happen that is due within `ms`. */
+  /** Runs everything that is due within `ms`. */
   const pass = async (ms: number) => {
     for (let turns = 0; turns < 20; turns += 1) {
       await Promise.resolve()
@@ -118,14 +118,14 @@ function makeLoop() {
   return { claims, open, pass, endCalls }
 }
 
-test('[DY20] room that comes while a claim is under way is claimed for at once, and not at the next poll', async () => {
+test('[DY20] capacity freed during a claim is claimed at once, not at the next poll', async () => {
   const { claims, open, pass, endCalls } = makeLoop()
   claims.start()
   await pass(0)
-  // The first fills every slot that one claim may.
+  // The first claim fills every slot that one claim may fill.
   open.shift()?.(1_000)
   await pass(5)
-  // The second asks for nothing: the window is full. Meanwhile all calls end.
+  // The second claim asks for nothing: the endpoint is at its limit. Meanwhile all calls end.
   expect(open.length).toBe(1)
   endCalls()
   open.shift()?.(1_000)

@@ -1,8 +1,8 @@
-// The claim loop: takes due work from the store while slots are free, as far as the pace of each consumer and the shares of
-// tenants allow (src/engine/flow-control, src/core/queue/fairness).
+// The claim loop: takes due jobs from the store while slots are free, within the flow control of each consumer and the
+// share of each tenant (src/engine/flow-control, src/core/queue/fairness).
 //
-// It sleeps until something is known to be due, until somebody wakes it, or for `pollMs`, whichever is first. One claim
-// is under way at a time.
+// It sleeps until a job is known to be due, until a wake-up signal, or for `pollMs`, whichever comes first. One claim
+// runs at a time.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
@@ -19,33 +19,33 @@ import type { Strays } from './lost-claims.ts'
 
 export interface Claims {
   start(): void
-  /** Something may be due now, or will be after `delayMs`. */
+  /** A job may be due now, or will be after `delayMs`. */
   wake(delayMs?: number): void
-  /** Work of this consumer was added here: one that nobody defines is looked for at once. */
+  /** A job of this consumer was added here. If no definition names the consumer, the loop looks for its jobs at once. */
   expect(tenant: TenantId, consumer: string): void
-  /** An endpoint can take more, at once or in a moment: where slots are what is short, one that is free is waited for. */
+  /** An endpoint can take more calls, now or after `delayMs`. Where slots are the bottleneck, the loop waits for a free one. */
   room(delayMs: number): void
-  /** A slot is free again: what was left for want of it can be claimed. */
+  /** A slot is free again: jobs left for lack of a slot can be claimed. */
   freed(item: Item | null): void
-  /** Whether work was due, when it last looked, that this node had no slot for. */
+  /** Whether the last claim found due jobs that this node had no slot for. */
   isBehind(): boolean
-  /** Tenants of which more was due than was claimed. */
+  /** Tenants with more due jobs than were claimed. */
   hungry(): ReadonlySet<TenantId>
-  /** No further claims; settles when the one under way is over. */
+  /** Makes no further claims; resolves when the current one has ended. */
   stop(): Promise<void>
 }
 
 const CLAIM_MAX = 64
-/** Behind with its work, a node waits so long for more slots while most are taken: one claim for many costs one flush. */
+/** A node that is behind waits this long for more slots while most are taken: one claim for many jobs costs one flush. */
 const GATHER_MS = 5
 const GATHER_SHARE = 4
-/** How often the store is asked for work of consumers that are no longer defined. */
+/** How often the store is asked for jobs of consumers that are no longer defined. */
 const LEFTOVERS_EVERY_MS = 30_000
-/** From so many consumers on, the store is asked first which of them have work. */
+/** From this many consumers on, the store is asked first which of them have jobs. */
 const MANY = 64
-/** While more is due than there are slots, who has work is not asked again for so long. */
+/** While more jobs are due than there are slots, the list of busy consumers is reused for this long. */
 const BRIEF_MS = 250
-/** And so many endpoints are looked at in turn, each for its part: a look at one that gets nothing costs as much as an item. */
+/** Endpoints that one brief look covers, in rotation: asking for an endpoint that gets nothing costs as much as a job. */
 const BRIEF_MAX = 32
 const TURNS_MAX = 1_000_000_000
 
@@ -59,7 +59,7 @@ interface Candidate extends Consumer, Contender {
   readonly limit: number | undefined
 }
 
-/** Why due work was left at the last claim. */
+/** Why due jobs were left at the last claim. */
 type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-isolated'
 
 export function makeClaims(
@@ -70,11 +70,11 @@ export function makeClaims(
     readonly time: StoreTime
     readonly strays: Strays
     owner(): Incarnation | null
-    /** Whether this node runs work of the consumer at all. */
+    /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
-    /** More is due than this node has slots for: others may take it. */
+    /** More jobs are due than this node has slots for: other nodes may take them. */
     leaveWork(): void
-    /** Looks whether another node changed the definitions of a tenant. */
+    /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
@@ -90,20 +90,20 @@ export function makeClaims(
   let left: Left = 'nothing'
   let leftovers: readonly Consumer[] = []
   let leftoversAt = Number.NEGATIVE_INFINITY
-  /** Consumers, and their tenants, of which more was due than was claimed. */
+  /** Consumers, and their tenants, with more due jobs than were claimed. */
   let hungry: ReadonlySet<string> = new Set()
   let hungryTenants: ReadonlySet<TenantId> = new Set()
-  /** Who had work when the store was last asked. */
+  /** The consumers that had jobs when the store was last asked. */
   let busy: readonly Consumer[] = []
   let busyAt = Number.NEGATIVE_INFINITY
-  /** How many were asked since some were first left out. */
+  /** How many consumers were asked since some were first left out. */
   let round = 0
-  /** Counts brief looks at endpoints, and how many endpoints were looked at since one filled the slots. */
+  /** Counts brief looks at endpoints, and the endpoints covered since one filled the slots. */
   let briefTurn = 0
-  /** Where the next look at the endpoints of a tenant begins. */
+  /** Where the next look at a tenant's endpoints begins. */
   const briefAt = new Map<TenantId, number>()
   let briefCount = 0
-  /** Tenants that had their share when they were last asked. */
+  /** Tenants that had used their share when they were last asked. */
   let sated: ReadonlySet<TenantId> = new Set()
 
   const schedule = (delayMs: number) => {
@@ -137,15 +137,15 @@ export function makeClaims(
 
   const isUnknown = ({ tenant, consumer }: Consumer) => !registry.knows(tenant, consumer)
 
-  /** What this version cannot read waits for one that can. */
+  /** Consumers that need a newer version wait for a node that runs it. */
   const isOurs = ({ tenant, consumer }: Consumer) =>
     deps.runs(consumer) && !registry.isBeyondUs(tenant) && !registry.isUnusable(tenant, consumer)
 
   const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
 
   /**
-   * Where many are defined, most have nothing to do: the store says who has, and the others are not asked. A drain is asked
-   * all the same, for its cycle ends by that.
+   * Where many consumers are defined, most have no jobs: the store says which have, and only those are asked.
+   * A drain is always asked, because the answer ends its cycle.
    */
   const findBusy = async (): Promise<readonly Consumer[]> => {
     const ready = await findReady()
@@ -159,14 +159,14 @@ export function makeClaims(
     return busy
   }
 
-  /** More than a claim can ask for: of several tenants each has a share of the slots alone. */
+  /** More consumers than one claim can ask for. With several tenants, each has only its share of the slots. */
   const isMany = () => {
     const count = registry.consumers().length
     const tenants = registry.tenantCount()
     return count > MANY || (tenants > 1 && count > config.concurrency / tenants)
   }
 
-  /** Another few endpoints each time, and all that is no endpoint. */
+  /** A few other endpoints each time, and all consumers that are not endpoints. */
   const findSome = async (): Promise<readonly Consumer[]> => {
     if (clock.monotonic() - busyAt >= BRIEF_MS) await findBusy()
     const endpoints = new Map<TenantId, Consumer[]>()
@@ -177,7 +177,7 @@ export function makeClaims(
       else if (list === undefined) endpoints.set(one.tenant, [one])
       else list.push(one)
     }
-    // As many of each tenant: one with a thousand of them does not put off those of another.
+    // The same number for each tenant, so that one with a thousand endpoints does not delay another's.
     const tenants = [...endpoints.keys()]
     const count = Math.min(BRIEF_MAX, tenants.length)
     const each = Math.floor(BRIEF_MAX / Math.max(1, count))
@@ -205,13 +205,13 @@ export function makeClaims(
       leftoversAt = clock.monotonic()
       leftovers = (await findReady()).filter(isUnknown)
     }
-    // One that another node defined meanwhile is no leftover: it may be paused.
+    // A consumer that another node defined meanwhile is not a leftover: it may be paused.
     const tenants = new Set(leftovers.filter(isUnknown).map(({ tenant }) => tenant))
     for (const tenant of tenants) await deps.refresh(tenant)
     const active =
       busy?.filter((one) => !registry.isHeld(one.tenant, one.consumer) && isOurs(one)) ??
       registry.consumers().filter((one) => !one.paused && isOurs(one))
-    // Nor is one that the look has shown to be beyond this version.
+    // Nor is one that, as the refresh showed, needs a newer version.
     return [...active, ...leftovers.filter((one) => isUnknown(one) && isOurs(one))]
   }
 
@@ -231,8 +231,9 @@ export function makeClaims(
     })
 
   /**
-   * Those that must write something down before they claim (a drain's cycle, a circuit's try) do so only when something is due:
-   * waiting costs no write. Answers those that may be claimed by now; `next` hears when something of the others will be due.
+   * Some consumers must write something before they claim (a drain's cycle, a circuit's probe). They do so
+   * only when a job is due, so waiting costs no write. Returns the consumers that may be claimed now; `next`
+   * receives the time at which others will be due.
    */
   const begin = async (owner: Incarnation, asking: readonly Consumer[], next: (at: Instant) => void) => {
     const look = (consumers: readonly Consumer[]) =>
@@ -274,7 +275,7 @@ export function makeClaims(
     isHungry: hungry.has(nameOf(tenant, consumer)),
   })
 
-  /** Who may be claimed from; `next` hears when others may. */
+  /** The consumers that may be claimed from; `next` receives the time at which others may. */
   const findCandidates = async (
     owner: Incarnation,
     free: number,
@@ -297,11 +298,11 @@ export function makeClaims(
       const offer = pace.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
     }
-    // Somebody may have paused one meanwhile, or applied what this version cannot use.
+    // A consumer may have been paused meanwhile, or replaced by a definition that this version cannot use.
     return candidates.filter((one) => !registry.isHeld(one.tenant, one.consumer) && isOurs(one))
   }
 
-  /** Answers how long to sleep. */
+  /** Returns how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
     const free = Math.min(CLAIM_MAX, pool.free(), pool.roomForBytes())
@@ -354,12 +355,13 @@ export function makeClaims(
       const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
       hungryTenants = new Set(due ? full.map(({ tenant }) => tenant) : [])
-      // A brief look knows nothing of those that it passed over.
+      // A brief look knows nothing of the endpoints that it skipped.
       left = !due ? 'nothing' : isFull || isBrief ? 'no-slot' : full.length > 0 ? 'paced' : 'runs-isolated'
       if (due && isFull) deps.leaveWork()
-      // What a brief look passed over is looked at before anybody sleeps.
+      // Look at the endpoints that a brief look skipped before sleeping.
       if (isBrief && !isFull) return 0
-      // Nor does one sleep on those whom the share of their tenant left out, while those who were asked had nothing: each has its turn.
+      // Do not sleep either while consumers were left out because of their tenant's share and those that were asked had
+      // nothing: each is asked in rotation.
       const isRound = !isFull && slots.length < candidates.filter(({ tenant }) => asked.has(tenant)).length
       round = isRound && round < candidates.length ? round + slots.length : 0
       if (round > 0) return 0
@@ -372,18 +374,18 @@ export function makeClaims(
   }
 
   const launch = (item: Item) => {
-    // Births may have taken the slots meanwhile: claimed work runs all the same, and the next claim waits.
+    // Jobs leased on insert may have taken the slots meanwhile. Claimed jobs run anyway, and the next claim waits.
     pool.takeAnyway()
     pace.claimed(item)
     pool.start(item)
   }
 
-  /** How long to wait for more slots before those that are free are filled. */
+  /** How long to wait for more slots before the free ones are filled. */
   const gatherMs = () =>
     pool.free() >= Math.min(CLAIM_MAX, Math.ceil(config.concurrency / GATHER_SHARE)) ? 0 : GATHER_MS
 
   const sleepFor = ({ nextDueAt, now }: ClaimResult): number => {
-    // Who took all that it might is not asked the next time: then it is seen when the others are due.
+    // A consumer that used its whole limit is not asked next time; that claim shows when the others are due.
     if (left === 'paced') return 0
     if (nextDueAt === null || nextDueAt <= now)
       return left === 'no-slot' && pool.free() > 0 ? gatherMs() : config.pollMs
@@ -397,7 +399,7 @@ export function makeClaims(
     },
     wake: (delayMs = 0) => schedule(delayMs),
     room(delayMs) {
-      // While a claim is under way, what the last one left says nothing of how this one ends.
+      // While a claim runs, the result of the last one says nothing about this one.
       if (left !== 'no-slot' || active !== null) schedule(delayMs)
     },
     isBehind: () => left === 'no-slot',

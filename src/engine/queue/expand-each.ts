@@ -1,5 +1,5 @@
-// An item that stands for a whole list, because the list could not be gone through when its event was matched: it says why; or, if
-// it can be by now, since somebody mended the event or the definition, it makes one item per element and ends.
+// A job that stands for a whole list, because `each` could not be expanded when the event was matched. It fails with
+// the reason; or, if the event or the definition was fixed since, it creates one job per element and ends.
 
 import type { Scope } from '../../core/expression/index.ts'
 import type { Ids } from '../../core/foundation/ids/index.ts'
@@ -14,7 +14,7 @@ import { delayOf, newItems } from '../planning/index.ts'
 import { type Settler, skipped } from '../settlement/index.ts'
 
 export interface Spread {
-  /** `scope`: of the event. Throws ExpressionError where there is no list. */
+  /** `scope`: of the event. Throws ExpressionError if there is no list. */
   run(item: Item, route: Route, scope: Scope): Promise<void>
 }
 

@@ -1,4 +1,5 @@
-// Claims due jobs, keeps lanes in order, and runs each job by its kind and action.
+// Claims due jobs, keeps lanes in order, runs each job by its kind and action, and exchanges wake-up signals with other
+// nodes.
 
 export { type BacklogAges, makeBacklog } from './backlog.ts'
 export { type Claims, makeClaims } from './claims.ts'

@@ -1,4 +1,5 @@
-// What people see and do about lanes that are held up: who holds which, and letting one leave so that the others go on.
+// Operator actions on blocked lanes: list which job blocks which lane, and release a lane so that the jobs behind go
+// on.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
@@ -10,15 +11,15 @@ import type { EngineDeps } from '../config.ts'
 import { lineOf } from '../observe/index.ts'
 
 export interface HeldLane {
-  /** Who holds it up. */
+  /** The job that blocks the lane. */
   readonly work: WorkRow
-  /** How many wait behind it. */
+  /** How many jobs wait behind it. */
   readonly waiting: number
 }
 
 export interface LaneActions {
   held(tenant: TenantId, page: PageRequest): Promise<Page<HeldLane>>
-  /** Lets those behind a dead or parked item go on; the item itself stays as it is. */
+  /** Lets the jobs behind a dead or parked job go on; the job itself does not change. */
   leave(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
 }
 

@@ -1,7 +1,8 @@
-// Whether it is an item's turn: one that stands for others gathers them first, and one that its lane is past is passed over.
+// Decides whether a job of a lane runs now: a debounced job collects later ones first, and a job older than what its
+// lane has done is skipped.
 //
-// Invariants: LN3 what is older than what its lane has done does not run. DB1 whoever is passed over names one that stands for
-// it, in the commit that ends it. DB3 nothing is remembered between two commits: after a crash everything is decided again.
+// Invariants: LN3 a job older than what its lane has done does not run. DB1 a skipped job names the job that replaces
+// it, in the commit that ends it. DB3 no state is held between two commits: after a crash everything is decided again.
 
 import type { Scope } from '../../core/expression/index.ts'
 import type { WorkId } from '../../core/foundation/ids/index.ts'
@@ -24,13 +25,13 @@ import {
 } from '../settlement/index.ts'
 
 export interface Turns {
-  /** False: it was put back or settled. `scope` is the item's own. Throws ExpressionError where it has no lane. */
+  /** False: the job was put back or settled. `scope` is the job's own. Throws ExpressionError if the job has no lane key. */
   take(item: Item, route: Route, scope: Scope): Promise<boolean>
 }
 
-/** How many give way in one commit. */
+/** Jobs skipped per commit. */
 const MEMBERS_MAX = 250
-/** Each settles some, or is refused because somebody else did something to one of them. */
+/** Each round settles some jobs, or is refused because one of them changed meanwhile. */
 const ROUNDS_MAX = 40
 
 export function makeTurns(
@@ -49,12 +50,12 @@ export function makeTurns(
     if (lane === null) return true
     const { work } = item
     if (work.lane === null) {
-      // Without one it was born only if there is no key for it, which is told as a failure.
+      // A job without a lane exists only if its key could not be computed, which this reports as a failure.
       lane.of(scope)
       return true
     }
     const reads = store.forTenant(work.tenant)
-    // A crash in mid-call counts nothing: what may be under way is brought to its end, and gives way to nobody.
+    // A job that crashed during its call is not skipped: a call that may be under way is settled first.
     if (work.epoch > 1 && (await reads.ledgerOfWork(work.id)).length > 0) return true
     if (lane.debounce !== null && gathers(work) && letterOf(work) === null) {
       if (!(await gather(item, route, work.lane, lane.debounce))) return false
@@ -113,7 +114,7 @@ export function makeTurns(
     return false
   }
 
-  /** False: somebody did something to one of those that the decision is about. */
+  /** False: one of the jobs that the decision is about changed meanwhile. */
   const skip = async (
     item: Item,
     route: Route,
@@ -139,13 +140,13 @@ export function makeTurns(
   return { take }
 }
 
-/** Those that may give way: somebody asked for the replay of a dead letter, so it has its own turn. */
+/** The jobs that may be skipped: the replay of a dead letter was requested, so it always runs itself. */
 function untilReplay(rows: readonly WorkRow[]): readonly WorkRow[] {
   const at = rows.findIndex((row) => letterOf(row) !== null)
   return at === -1 ? rows : rows.slice(0, at)
 }
 
-/** It was not tried: its counters stay, and its time does not begin. */
+/** The job was not attempted: its counters stay, and its time limit does not start. */
 function putOff(item: Item, delayMs: number): Decision {
   const counters = countersOf(item)
   return again(delayMs, { counters, note: EMPTY_NOTE })

@@ -49,7 +49,7 @@ const done = async (world: World, call: number, outcome = CREATED) => {
 }
 
 describe('an ordered route', () => {
-  test('[LN1] does one after another per key, and different keys beside each other', async () => {
+  test('[LN1] runs one job at a time per key, and different keys in parallel', async () => {
     const { world, node } = await worldOf({})
     const [a, b, other] = [paid('o1'), paid('o1'), paid('o2')]
     for (const event of [a, b, other]) await accept(world, node, event)
@@ -62,7 +62,7 @@ describe('an ordered route', () => {
     expect(await states(world)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[LN1] a retry keeps its turn', async () => {
+  test('[LN1] a retry stays ahead of later jobs', async () => {
     const { world, node } = await worldOf({})
     const [a, b] = [paid('o1'), paid('o1')]
     for (const event of [a, b]) await accept(world, node, event)
@@ -73,7 +73,7 @@ describe('an ordered route', () => {
     expect(bodies(world)).toEqual([a.id, a.id, b.id])
   })
 
-  test('[LN1] a crash changes no turn', async () => {
+  test('[LN1] a crash does not change the order', async () => {
     const { world, node } = await worldOf({ do: { ...HTTP, idempotent: true } })
     const [a, b] = [paid('o1'), paid('o1')]
     for (const event of [a, b]) await accept(world, node, event)
@@ -85,7 +85,7 @@ describe('an ordered route', () => {
     expect(bodies(world)).toEqual([a.id, a.id, b.id])
   })
 
-  test('[LN2] a key that is null is a validation failure, and holds nobody up', async () => {
+  test('[LN2] a null key is a validation failure and blocks no other job', async () => {
     const { world, node } = await worldOf({ order: { by: 'payload.missing' } }, () => CREATED)
     const id = await accept(world, node, paid('o1'))
     await world.pass(1_000)
@@ -93,7 +93,7 @@ describe('an ordered route', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('[LN4] [LN5] one that is dead holds the others up, raises one escalation per lane and tells of it', async () => {
+  test('[LN4] [LN5] a dead job blocks its lane, raises one escalation per lane and emits an event', async () => {
     const { world, node } = await worldOf({}, () => answered(400))
     for (const event of [paid('o1'), paid('o1'), paid('o2')]) await accept(world, node, event)
     await world.pass(1_000)
@@ -111,7 +111,7 @@ describe('an ordered route', () => {
     expect(events.items).toHaveLength(2)
   })
 
-  test('[LN4] one that is parked holds the others up; a word about it lets them go on', async () => {
+  test('[LN4] a parked job blocks its lane until an operator resolves it', async () => {
     const { world, node } = await worldOf({}, (_request, call) => (call === 1 ? LOST : CREATED))
     const [a, b] = [await accept(world, node, paid('o1')), await accept(world, node, paid('o1'))]
     await world.pass(20_000)
@@ -127,7 +127,7 @@ describe('an ordered route', () => {
     expect((await workOf(world, b)).state).toBe('done')
   })
 
-  test('[LN4] with `skip` the others go on', async () => {
+  test('[LN4] with `skip` the lane goes on', async () => {
     const order = { by: 'payload.order', onBlocked: 'skip' } as const
     const { world, node } = await worldOf({ order }, (_request, call) =>
       call === 1 ? answered(400) : CREATED,
@@ -137,7 +137,7 @@ describe('an ordered route', () => {
     expect(await states(world)).toEqual(['dead', 'done'])
   })
 
-  test('[LN3] what is older than its lane is skipped, the same and the newer are not', async () => {
+  test('[LN3] a job older than its lane is skipped; equal and newer ones run', async () => {
     const order = { by: 'payload.order', version: 'payload.v', stale: 'skip' } as const
     const { world, node } = await worldOf({ order }, () => CREATED)
     for (const v of [10, 9, 10, 11, null]) await accept(world, node, paid('o1', { v }))
@@ -156,7 +156,7 @@ const letterOfWork = async (world: World, work: WorkRow) => {
   return letter
 }
 
-describe('a lane that is held up', () => {
+describe('a blocked lane', () => {
   const held = async () => {
     const { world, node } = await worldOf({}, (_request, call) => (call === 1 ? answered(400) : CREATED))
     const ids = [await accept(world, node, paid('o1')), await accept(world, node, paid('o1'))] as const
@@ -175,7 +175,7 @@ describe('a lane that is held up', () => {
     expect(await states(world)).toEqual(['dead', 'done'])
   })
 
-  test('[LN6] goes on when somebody lets the holder leave', async () => {
+  test('[LN6] goes on when an operator releases it', async () => {
     const { world, node, holder } = await held()
     const leaving = node.engine.lanes.leave(DEFAULT_TENANT, holder.id, by)
     await world.pass(1_000)
@@ -185,14 +185,14 @@ describe('a lane that is held up', () => {
     await again.toThrow(expect.objectContaining({ code: 'conflict' }))
   })
 
-  test('[LN8] is listed with how many wait behind it', async () => {
+  test('[LN8] is listed with the number of jobs that wait behind it', async () => {
     const { world, node, holder } = await held()
     const listing = node.engine.lanes.held(DEFAULT_TENANT, { cursor: null, limit: 10 })
     await world.pass()
     expect((await listing).items).toMatchObject([{ work: { id: holder.id }, waiting: 1 }])
   })
 
-  test('[LN7] a replay of the holder takes its place, before those that wait', async () => {
+  test('[LN7] a replay of the blocking job takes its position, ahead of those that wait', async () => {
     const { world, node, holder, ids } = await held()
     const letter = await letterOfWork(world, holder)
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, { ...by, force: false })
@@ -205,7 +205,7 @@ describe('a lane that is held up', () => {
     expect((await world.reads.deadLetter(letter.id))?.state).toBe('resolved')
   })
 
-  test('[LN7] an edited copy of another lane lets the old one go on', async () => {
+  test('[LN7] an edited replay for another lane releases the old lane', async () => {
     const { world, node, holder, ids } = await held()
     const letter = await letterOfWork(world, holder)
     const editing = node.engine.edit(DEFAULT_TENANT, letter.id, { ...by, data: paid('o9') })
@@ -218,7 +218,7 @@ describe('a lane that is held up', () => {
     expect((await world.reads.lane('route:book', 'o1'))?.places).toBe(0)
   })
 
-  test('[LN7] a replay of one that holds nothing joins the tail', async () => {
+  test('[LN7] a replay of a job that blocks nothing joins the end of the lane', async () => {
     const order = { by: 'payload.order', onBlocked: 'skip' } as const
     const { world, node } = await worldOf({ order }, (_request, call) => (call === 1 ? answered(400) : null))
     const events = [paid('o1'), paid('o1'), paid('o1')]
@@ -236,7 +236,7 @@ describe('a lane that is held up', () => {
   })
 })
 
-test('[LN1] with a limit per key so many run at once, and what dies gives its place up', async () => {
+test('[LN1] with a limit per key that many jobs run at once, and a dead job frees its position', async () => {
   const { world, node } = await worldOf({
     order: undefined as never,
     concurrency: { limit: 2, by: 'payload.order' },
@@ -252,7 +252,7 @@ describe('debounce', () => {
   const debounce = { by: 'payload.order', windowMs: 60_000, maxWaitMs: 600_000 }
   const quiet = { key: "'BOOK:' + payload.id", order: undefined as never }
 
-  test('[DB1] the newest of those that come close together runs, and the others point to it', async () => {
+  test('[DB1] the newest of a burst runs, and the others point to it', async () => {
     const { world, node } = await worldOf({ ...quiet, debounce }, () => CREATED)
     const events = [paid('o1'), paid('o1'), paid('o1'), paid('o2')]
     const ids = []
@@ -268,7 +268,7 @@ describe('debounce', () => {
       expect(row).toMatchObject({ lastError: 'SUPERSEDED', effectRef: rows[2]?.id })
   })
 
-  test('[DB1] one whose node died in its call gives way to nobody: its outcome is looked at first', async () => {
+  test('[DB1] a job whose node died during its call is not skipped: its outcome is checked first', async () => {
     const { world, node } = await worldOf(
       { ...quiet, debounce: { by: 'payload.order', windowMs: 1_000, maxWaitMs: 5_000 } },
       (_request, call) => (call === 1 ? null : CREATED),
@@ -285,7 +285,7 @@ describe('debounce', () => {
     expect((await workOf(world, second)).state).not.toBe('skipped')
   })
 
-  test('[DB1] with `keep: first` the eldest runs', async () => {
+  test('[DB1] with `keep: first` the oldest runs', async () => {
     const { world, node } = await worldOf(
       { ...quiet, debounce: { ...debounce, keep: 'first' } },
       () => CREATED,
@@ -299,7 +299,7 @@ describe('debounce', () => {
     expect(second).toMatchObject({ state: 'skipped', effectRef: first?.id })
   })
 
-  test('[DB2] the eldest waits no longer than maxWait', async () => {
+  test('[DB2] the oldest waits no longer than maxWait', async () => {
     const { world, node } = await worldOf({ ...quiet, debounce }, () => CREATED)
     for (let n = 0; n < 25; n += 1) {
       await accept(world, node, paid('o1'))
@@ -310,7 +310,7 @@ describe('debounce', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[DB3] a flood gives way in several commits, and a crash between them changes nothing', async () => {
+  test('[DB3] a burst is skipped in several commits, and a crash between them changes nothing', async () => {
     let settles = 0
     const crashing = { node: null as Node | null }
     const faults: NodeOptions['faults'] = {
@@ -345,7 +345,7 @@ describe('debounce', () => {
     }
   })
 
-  test('[DB4] a replay of a dead letter is neither passed over nor put off', async () => {
+  test('[DB4] a replay of a dead letter is neither skipped nor delayed', async () => {
     const { world, node } = await worldOf({ ...quiet, debounce }, (_request, call) =>
       call === 1 ? answered(400) : CREATED,
     )

@@ -5,7 +5,7 @@ import { makeStrays } from './lost-claims.ts'
 const OWNER = 1 as Incarnation
 const row = { id: 'wrk_1', owner: OWNER, eventId: 'evt_1', epoch: 1 }
 
-/** A store that gives one item to the node, when the test says so. */
+/** A store that leases one job to the node when the test says so. */
 function makeWorld() {
   let now = 0
   let isGiven = false
@@ -37,13 +37,13 @@ function makeWorld() {
   }
 }
 
-test('nobody looks before an answer got lost', async () => {
+test('does not look before a response was lost', async () => {
   const { strays, looks } = makeWorld()
   expect(await strays.collect(OWNER)).toEqual([])
   expect(looks()).toBe(0)
 })
 
-test('[N12] what a server gave after the first look is found by a later one', async () => {
+test('[N12] a job that the server leased after the first look is found by a later one', async () => {
   const { strays, give, pass } = makeWorld()
   strays.suspect()
   expect(await strays.collect(OWNER)).toEqual([])
@@ -53,7 +53,7 @@ test('[N12] what a server gave after the first look is found by a later one', as
   expect(await strays.collect(OWNER)).toHaveLength(1)
 })
 
-test('the looks come to an end', async () => {
+test('stops looking after the last check', async () => {
   const { strays, looks, pass } = makeWorld()
   strays.suspect()
   for (let second = 0; second < 600; second += 1) {

@@ -1,8 +1,8 @@
-// Strays: items that are ours by the store and that nobody here runs, because the answer that gave them to us got lost
-// (a claim, or a commit that bore them). They would stay leased for as long as this node lives.
+// Finds lost claims: jobs that the store leased to this node but that the node does not run, because the response to a
+// claim or to a commit with jobs leased on insert was lost. They would stay leased for as long as the node lives.
 //
-// Looking is dear, so that it is done only after an answer got lost. A server whose connection broke may apply what it was asked for
-// after the first look: a few more follow.
+// Looking is expensive, so it happens only after a lost response. A server whose connection broke may apply the request
+// after the first look, so a few more follow.
 
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
@@ -10,14 +10,14 @@ import type { EngineDeps } from '../config.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
 
 export interface Strays {
-  /** An answer got lost that may have put work into our hands. */
+  /** A response was lost that may have leased jobs to this node. */
   suspect(): void
-  /** Finds what it put there, if there was reason to look. */
+  /** Returns the lost claims, if there was reason to look. */
   collect(owner: Incarnation): Promise<readonly Item[]>
 }
 
 const PAGE = 200
-/** After the first look; the last one is later than any statement that a server still works on. */
+/** After the first look; the last one comes later than any statement that a server may still execute. */
 const AGAIN_MS = [2_000, 10_000, 60_000]
 
 export function makeStrays(
@@ -50,7 +50,7 @@ export function makeStrays(
       const now = clock.monotonic()
       if (!looks.some((at) => at <= now)) return []
       looks = looks.filter((at) => at > now)
-      // What begins and ends while we look is seen leased, and is no stray.
+      // Jobs that start and end during the look are listed as leased, and are not lost claims.
       const watch = pool.watch()
       try {
         const found: Item[] = []

@@ -23,7 +23,7 @@ function nodeOf(world: World, roles: readonly Role[], documents: readonly Defini
 const callers = (world: World) => world.calls.map(({ node, request }) => [node, new URL(request.url).host])
 
 describe('roles', () => {
-  test('[ND6] what one node takes in, those do who have the role, and nobody else', async () => {
+  test('[ND6] events that one node receives are processed only by nodes with the role', async () => {
     const world = makeWorld(() => CREATED, [SECRET])
     const documents = [SOURCE, ROUTE, HOOK]
     const ingest = await nodeOf(world, ['ingest'], documents)
@@ -45,7 +45,7 @@ describe('roles', () => {
     expect(settled.map(({ state }) => state)).toEqual(['done', 'done'])
   })
 
-  test('[ND6] work is born in the hands of its taker only where that may run it', async () => {
+  test('[ND6] jobs are leased on insert only where the accepting node may run them', async () => {
     const world = makeWorld(() => null, [SECRET])
     const node = await nodeOf(world, ['ingest', 'deliver'], [SOURCE, ROUTE, HOOK])
     const id = await accept(world, node)
@@ -56,7 +56,7 @@ describe('roles', () => {
     ])
   })
 
-  test('[ND6] steps of a workflow are run by nodes that work', async () => {
+  test('[ND6] workflow steps run on worker nodes', async () => {
     const world = makeWorld(() => CREATED)
     const documents = [SOURCE, TRIAGE]
     const ingest = await nodeOf(world, ['ingest', 'api', 'schedule', 'deliver'], documents)
@@ -68,7 +68,7 @@ describe('roles', () => {
     expect(new Set(world.calls.map(({ node }) => node))).toEqual(new Set(['work']))
   })
 
-  test('[ND6] work of a consumer that nobody defines any more is left to those who have its role', async () => {
+  test('[ND6] jobs of a removed consumer are left to nodes with its role', async () => {
     const world = makeWorld(() => CREATED)
     const ingest = await nodeOf(world, ['ingest'], [SOURCE, ROUTE])
     const id = await accept(world, ingest)
@@ -81,7 +81,7 @@ describe('roles', () => {
     expect(new Set(world.calls.map(({ node }) => node))).toEqual(new Set(['work']))
   })
 
-  test('[ND7] schedules fire where the role is', async () => {
+  test('[ND7] schedules fire on nodes with the role', async () => {
     const world = makeWorld(() => CREATED)
     const count = async () => (await world.reads.events({ cursor: null, limit: 50 })).items.length
     await nodeOf(world, ['ingest', 'api', 'work', 'deliver'], [TICK])

@@ -1,4 +1,4 @@
-// What crashes, full slots, shutting down and changed definitions do to work.
+// What crashes, full slots, shutdowns and changed definitions do to jobs.
 import { describe, expect, test } from 'vitest'
 import type {
   DefinitionDocument,
@@ -47,7 +47,7 @@ const statesOf = async (world: World, events: readonly EventId[]) =>
 const deadLetters = async (world: World) => (await world.reads.deadLetters({ cursor: null, limit: 50 })).items
 
 describe('slots', () => {
-  test('[O1] [O3] births beyond the slots are ready, and are claimed as slots get free', async () => {
+  test('[O1] [O3] jobs beyond the slots are inserted as ready, and claimed as slots become free', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 2 } })
     const events = await sendMany(world, node, 5)
@@ -66,14 +66,14 @@ describe('slots', () => {
     expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
   })
 
-  test('[O4] large events wait in the store while those that run fill the memory', async () => {
+  test('[O4] large events wait in the store while running jobs fill the memory limit', async () => {
     const world = makeWorld()
     const large = 'x'.repeat(60_000)
     const config = { runningBytesMax: 150_000, concurrency: 50 }
     const node = await world.node({ config })
     const events = []
     for (let id = 0; id < 8; id += 1) events.push(await accept(world, node, { ...order(id), large }))
-    // Two are below the bound, and the third goes over it.
+    // Two are below the limit, and the third exceeds it.
     expect(world.calls).toHaveLength(3)
     expect((await statesOf(world, events)).filter((state) => state === 'ready')).toHaveLength(5)
     for (let index = 0; index < 8; index += 1) {
@@ -84,7 +84,7 @@ describe('slots', () => {
     expect(await statesOf(world, events)).toEqual(Array(8).fill('done'))
   })
 
-  test('[O3] a duplicate and a refused commit give their slots back', async () => {
+  test('[O3] a duplicate and a refused commit release their slots', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 1 } })
     const gate = await Promise.all([node.send(PAID), node.send(PAID), world.pass()])
@@ -96,8 +96,8 @@ describe('slots', () => {
   })
 })
 
-describe('what a crash left', () => {
-  test('[O2] is looked up in the ledger, beside fresh work', async () => {
+describe('a job that a crash interrupted', () => {
+  test('[O2] is checked in the ledger, in parallel with new jobs', async () => {
     const world = makeWorld()
     const first = await world.node()
     const events = await sendMany(world, first, 3)
@@ -105,7 +105,7 @@ describe('what a crash left', () => {
     const second = await world.node({ documents: [SOURCE, { ...ROUTE, do: { ...HTTP, idempotent: true } }] })
     const before = world.calls.length
     expect(await statesOf(world, events)).not.toContain('done')
-    // Doubt is declared item by item; then each is parked, for the definition that it began with cannot repeat.
+    // Each outcome is declared unknown; then each job is parked, because the definition it began with cannot repeat.
     await world.pass(10_000)
     expect(await statesOf(world, events)).toEqual(['parked', 'parked', 'parked'])
     expect(world.calls).toHaveLength(before)
@@ -113,7 +113,7 @@ describe('what a crash left', () => {
     expect(world.calls).toHaveLength(before + 1)
   })
 
-  test('[O2] runs in parallel after one crash', async () => {
+  test('[O2] runs in parallel with others after one crash', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const started: string[] = []
@@ -130,12 +130,12 @@ describe('what a crash left', () => {
     first.crash()
     await world.node({ documents, functions, config })
     await world.pass(1_000)
-    // No call of the interrupted jobs has ended: all of them are under way again, at once.
+    // No call of the interrupted jobs has ended: all of them run again at the same time.
     expect(started).toHaveLength(400)
     expect(new Set(await statesOf(world, events))).toEqual(new Set(['leased']))
   })
 
-  test('[O2] waits for the isolated job, however long it takes, after two crashes', async () => {
+  test('[O2] waits for the isolated job, however long that takes, after two crashes', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const started: string[] = []
@@ -168,7 +168,7 @@ describe('what a crash left', () => {
     expect(await statesOf(world, events)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[R10] the call of a crashed node is doubt: it counts as an attempt and is not made again', async () => {
+  test("[R10] the outcome of a crashed node's call is unknown: it counts as an attempt and is not repeated", async () => {
     const world = makeWorld()
     const first = await world.node()
     const eventId = await accept(world, first)
@@ -181,7 +181,7 @@ describe('what a crash left', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R10] the call of a crashed node is made again where that is harmless', async () => {
+  test("[R10] a crashed node's call is repeated where that is safe", async () => {
     const world = makeWorld((_request, call) => (call === 1 ? null : CREATED))
     const documents = [SOURCE, { ...ROUTE, do: { ...HTTP, idempotent: true } }]
     const first = await world.node({ documents })
@@ -192,7 +192,7 @@ describe('what a crash left', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
   })
 
-  test('[R11] three losses beyond the first: dead as a crash loop', async () => {
+  test('[R11] three crashes beyond the first: dead as a crash loop', async () => {
     const world = makeWorld()
     const documents = [SOURCE, { ...ROUTE, do: COUNT }]
     const functions = { count: () => new Promise<null>(() => {}) }
@@ -214,10 +214,10 @@ describe('what a crash left', () => {
   test.each([
     [true, 'parked'],
     [false, 'dead'],
-  ])('[R11] three losses with a reserve of its own open (%s): %s', async (wasSent, state) => {
+  ])('[R11] three crashes with an open reserve of its own (%s): %s', async (wasSent, state) => {
     const world = makeWorld()
     let node = await world.node()
-    // Crashing before the reserve, or after it.
+    // The node crashes before the reserve, or after it.
     if (!wasSent) node.faults.commit = (commit, pass) => (commit.guards[0]?.g === 'lease' ? hang() : pass())
     const eventId = await accept(world, node)
     for (const losses of [0, 1, 2]) {
@@ -226,7 +226,7 @@ describe('what a crash left', () => {
       await world.pass()
       expect(await workOf(world, eventId)).toMatchObject({ state: 'leased', alone: true, losses })
     }
-    // Only the last life gets to look at the ledger.
+    // Only the last incarnation reads the ledger.
     node.crash()
     node = await world.node()
     await world.pass()
@@ -239,7 +239,7 @@ describe('what a crash left', () => {
     )
   })
 
-  test('[R11] [W9] a job that an operator puts back after a crash loop begins to count again, and repeats nothing unproved', async () => {
+  test('[R11] [W9] a job that an operator puts back after a crash loop counts from zero, and repeats nothing unproven', async () => {
     const world = makeWorld()
     let node = await world.node()
     const eventId = await accept(world, node)
@@ -256,7 +256,7 @@ describe('what a crash left', () => {
     const put = node.engine.retry(DEFAULT_TENANT, work.id, { actor: 'ann' })
     await world.pass(1_000)
     await put
-    // Nothing is known of its effect, so that it is parked again: as in doubt, not as a crash loop.
+    // Its effect is still unknown, so it is parked again: as an unknown outcome, not as a crash loop.
     const back = await workOf(world, eventId)
     expect(back).toMatchObject({ state: 'parked', losses: 0 })
     expect(isUntried(back)).toBe(false)
@@ -269,7 +269,7 @@ const hang = () => new Promise<never>(() => {})
 describe('a route', () => {
   const withStatus = (status: RouteDocument['status']) => [SOURCE, { ...ROUTE, status }]
 
-  test('[R12] that is paused keeps its items; resumed, it runs them', async () => {
+  test('[R12] that is paused holds its jobs and runs them when resumed', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: withStatus('paused') })
     const eventId = await accept(world, node)
@@ -280,7 +280,7 @@ describe('a route', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
   })
 
-  test('[R12] that is disabled keeps what is queued and skips what arrives', async () => {
+  test('[R12] that is disabled holds queued jobs and skips new ones', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
     const node = await world.node()
     const queued = await accept(world, node)
@@ -298,7 +298,7 @@ describe('a route', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[R13] that changed leaves work on the definition it began with', async () => {
+  test('[R13] that changed leaves jobs on the definition they began with', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -314,7 +314,7 @@ describe('a route', () => {
     ])
   })
 
-  test('[R13] that changed is still found by a process that never knew the old one', async () => {
+  test('[R13] that changed: its old definition is found by a process that never loaded it', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
     const first = await world.node()
     const eventId = await accept(world, first)
@@ -326,7 +326,7 @@ describe('a route', () => {
     expect(world.calls[1]?.request.url).toContain('vendor.example')
   })
 
-  test('[R14] that is gone: what it left is still worked off', async () => {
+  test('[R14] that was removed: its remaining jobs still run', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : CREATED))
     const first = await world.node()
     const eventId = await accept(world, first)
@@ -339,7 +339,7 @@ describe('a route', () => {
 })
 
 describe('draining', () => {
-  test('[R16] finishes what runs, refuses what comes, and leaves the rest ready', async () => {
+  test('[R16] finishes running jobs, refuses new events, and leaves the rest ready', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 1 } })
     const [running, waiting] = await sendMany(world, node, 2)
@@ -355,7 +355,7 @@ describe('draining', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[R16] keeps its life while it waits for a call', async () => {
+  test('[R16] renews its lease while it waits for a call', async () => {
     const world = makeWorld()
     const node = await world.node()
     const eventId = await accept(world, node)
@@ -369,7 +369,7 @@ describe('draining', () => {
     expect(other.log.messages.map(({ name }) => name)).not.toContain('work.reclaimed')
   })
 
-  test('[R16] gives up after its time and says what is left', async () => {
+  test('[R16] gives up after its timeout and reports what is left', async () => {
     const world = makeWorld()
     const node = await world.node()
     const eventId = await accept(world, node)

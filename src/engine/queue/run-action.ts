@@ -1,4 +1,4 @@
-// What an item's action is carried out by: a call outward, a function, an emitted event.
+// Carries out a job's action: an outbound call, a function, or an emitted event.
 
 import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
@@ -24,9 +24,9 @@ import type { Item } from '../leases/index.ts'
 import type { RunStart } from '../workflows/index.ts'
 
 export interface Actions {
-  /** Throws ExpressionError where the item's event does not give what the action needs. */
+  /** Throws ExpressionError if the job's event lacks what the action needs. */
   perform(call: InternalCall): Promise<void>
-  /** What a batch does, as one call; null: it is settled. */
+  /** The call for a whole batch; null: the job is settled. */
   callOfBatch(item: Item, route: Route): Promise<InternalCall | null>
 }
 
@@ -51,7 +51,7 @@ export function makeActions(deps: {
     return call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
   }
 
-  /** Why an item may not run again. */
+  /** Why a job may not run again. */
   const findEnd = ({
     work,
   }: Item): { class: FailureClass; reason: DeadLetterReason; error: string } | null => {
@@ -63,7 +63,7 @@ export function makeActions(deps: {
     return { class: work.class ?? 'transient', reason: 'expired', error: 'it waited longer than it may' }
   }
 
-  /** True: the item may not run again, and is settled. */
+  /** True: the job may not run again, and is settled. */
   const isOver = async (call: InternalCall, isFunction: boolean): Promise<boolean> => {
     const { item, route, key } = call
     const end = findEnd(item)

@@ -1,4 +1,4 @@
-// Runs one work item: finds its definition, makes its key, does its action, and settles every way that can fail.
+// Runs one job: finds its definition, computes its key, performs its action, and settles every kind of failure.
 
 import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
@@ -30,17 +30,17 @@ export interface Runner {
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
   readonly buryRoute: BuryRoute
-  /** Before an item runs: its time, and the letter that it replays. */
+  /** Before a job runs: starts its time limit and loads the dead letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
-  /** Of an intake item. */
+  /** For an intake job. */
   readonly bury: Bury
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
 const INTERRUPTED_LAST_MS = 60_000
-/** Behind an entry that somebody is about to settle. */
+/** Retry delay while another job is about to settle the ledger entry. */
 const HELD_MS = 1_000
-/** What is run so soon after its birth has lain nowhere. */
+/** A job that starts this soon after its insert did not wait. */
 const AT_ONCE_MS = 1_000
 
 export function makeRunner(
@@ -83,7 +83,7 @@ export function makeRunner(
 
   const toldCode = new Set<string>()
 
-  /** All its items wait for the same: once is enough to know. */
+  /** All its jobs wait for the same reason, so one log line is enough. */
   const tellRefused = (
     { tenant, consumer }: Pick<WorkRow, 'tenant' | 'consumer'>,
     error: CodeRefusedError,
@@ -96,7 +96,7 @@ export function makeRunner(
 
   const toldKinds = new Set<string>()
 
-  /** Another version made it, and runs it: once is enough to know. */
+  /** Another version created the job, and runs it. One log line is enough. */
   const tellUnknown = ({
     kind,
     tenant,
@@ -108,8 +108,9 @@ export function makeRunner(
   }
 
   /**
-   * The store or the vault failed in a read, or we have a bug: the item goes back, for a while that grows. Kept, it would stay in the
-   * hands of a node that does nothing about it for as long as that node lives. What it may have sent, the ledger knows.
+   * A read from the store or the vault failed, or the engine has a bug: the job goes back with a growing
+   * delay. Otherwise it would stay leased to a node that does nothing about it for as long as that node
+   * lives. The ledger knows what it may have sent.
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
@@ -128,12 +129,12 @@ export function makeRunner(
         }),
       )
     } catch (again) {
-      // A store that is closed: the item comes back when this incarnation ends.
+      // The store is closed: the job comes back when this incarnation ends.
       log.warn('work.kept', { work: work.id, error: messageOf(again) })
     }
   }
 
-  /** A replay keeps the key that its dead letter or its event had, whatever the formula in force says: it is the same effect. */
+  /** A replay uses the key of its dead letter or its event, whatever the deployed formula says: it is the same effect. */
   const keyOfReplayed = async ({ work, letter }: Item, scope: Scope): Promise<string | null> => {
     if (work.replayOf === null) return null
     if (letterOf(work) !== null) return letter?.key ?? null
@@ -144,18 +145,18 @@ export function makeRunner(
     return findEarlierKey(registry, scope, before)
   }
 
-  /** What it replays is read once: its key says what the effect is, its end is the letter's. */
+  /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
   const withLetter = async (item: Item): Promise<Item> => {
     const id = letterOf(item.work)
     const letter = id === null ? null : await deps.store.forTenant(item.work.tenant).deadLetter(id)
     return letter === null ? item : { ...item, letter }
   }
 
-  /** Its time begins with its first try. What runs at its birth has all of it anyway. */
+  /** The time limit starts with the first attempt. A job that runs on insert has all of it anyway. */
   const begin = (item: Item, route: Route): Item => {
     const { work } = item
     const now = time.now()
-    // A person's word takes the counters back to nothing and leaves the key: its time has begun long since.
+    // An operator's decision resets the counters but not the key: the time limit started long ago.
     if (now - work.createdAt < AT_ONCE_MS || work.key !== null || !isUntried(work)) return item
     return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
   }
@@ -222,7 +223,7 @@ export function makeRunner(
     )
   }
 
-  /** An action inside the process failed: by its class, as everywhere. */
+  /** An internal action failed: handled by failure class, like every other. */
   const fail = async (call: InternalCall, failure: InternalFailure): Promise<void> => {
     const { item, route, key } = call
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
@@ -266,7 +267,7 @@ export function makeRunner(
     )
   }
 
-  /** Another item holds the key for a call outside: wait for it, without using up an attempt. */
+  /** Another job holds the key for an outbound call: wait for it without using up an attempt. */
   const hold = async (call: InternalCall, entry: LedgerEntry): Promise<void> => {
     const { item, route, key } = call
     const step = deps.decisions.decideEffect({

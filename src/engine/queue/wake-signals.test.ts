@@ -1,4 +1,4 @@
-// Nodes that share a store wake each other: one memory store, wake-ups by the bus in this process, time by hand.
+// Nodes that share a store wake each other: one memory store, wake-up signals over the in-process bus, manual time.
 
 import { describe, expect, test } from 'vitest'
 import { type LocalHubOptions, type Moment, makeLocalHub } from '../../adapters/bus-local/index.ts'
@@ -23,7 +23,7 @@ import { makeNodesFeed } from '../observe/feed-between-nodes.ts'
 import { endpointWorld, HOOK } from '../webhooks/deliveries/deliveries.fixture.ts'
 import { makeNodeWakes } from './wake-signals.ts'
 
-/** Wake-ups of one node, by hand. */
+/** The wake-up signals of one node, driven by the test. */
 function makeWire() {
   const told: Wake[] = []
   let hear: (wake: Wake) => void = () => {}
@@ -40,7 +40,7 @@ function makeWire() {
 const SHARED = { isShared: true, pollMs: 60_000 }
 const DOCUMENTS = [SOURCE, ROUTE]
 
-/** Every wake-up that was told, by whom. */
+/** Records every wake-up signal and its sender. */
 function makeCluster(world: World, fate: LocalHubOptions['fate'] = () => ({})) {
   const hub = makeLocalHub({ clock: world.clock, fate })
   const told: { readonly node: string; readonly wake: Wake }[] = []
@@ -70,8 +70,8 @@ const kinds = (told: readonly { readonly wake: Wake }[]) => told.map(({ wake }) 
 
 const pay = (order: string) => ({ kind: 'paid', id: order, order })
 
-describe('work', () => {
-  test('[WK10] a node that does no work wakes those that do: nothing waits for the poll', async () => {
+describe('jobs', () => {
+  test('[WK10] a node that runs no jobs wakes those that do: nothing waits for the poll', async () => {
     const world = makeWorld(() => CREATED)
     const { node, told } = makeCluster(world)
     const door = await node('door', { config: { roles: roles('ingest', 'api') } })
@@ -83,7 +83,7 @@ describe('work', () => {
     expect(kinds(told.filter((one) => one.node === 'door'))).toContain('work')
   })
 
-  test('[WK10] a node that has no free slot wakes the others; one that has says nothing', async () => {
+  test('[WK10] a node without a free slot wakes the others; one with a free slot does not', async () => {
     const world = makeWorld()
     const { node, told } = makeCluster(world)
     const small = await node('small', { config: { concurrency: 2 } })
@@ -97,7 +97,7 @@ describe('work', () => {
     expect(world.calls.map((call) => call.node)).toEqual(['small', 'small', 'large', 'large', 'large'])
   })
 
-  test('[WK10] what a dead node leaves is taken up by all who have room', async () => {
+  test('[WK10] jobs of a dead node are taken by all nodes with free slots', async () => {
     const world = makeWorld()
     const { node } = makeCluster(world)
     const first = await node('first')
@@ -115,7 +115,7 @@ describe('work', () => {
     expect(left.items).toEqual([])
   })
 
-  test('[WK11] a wake-up that is lost delays until the next look, and no longer', async () => {
+  test('[WK11] a lost wake-up signal delays jobs until the next poll, and no longer', async () => {
     const world = makeWorld(() => CREATED)
     const { node } = makeCluster(world, ({ what }: Moment) => ({ isLost: what === 'wake' }))
     const door = await node('door', { config: { roles: roles('ingest') } })
@@ -125,7 +125,7 @@ describe('work', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[WK12] a burst is told a few times, and costs each of the others a few claims', async () => {
+  test('[WK12] a burst sends a few signals, and costs each other node a few claims', async () => {
     const world = makeWorld()
     const { node, told } = makeCluster(world)
     const door = await node('door', { config: { roles: roles('ingest') } })
@@ -149,7 +149,7 @@ describe('work', () => {
     expect(world.calls.length).toBe(200)
   })
 
-  test('[WK10] a node that is alone tells nothing', async () => {
+  test('[WK10] a single node sends nothing', async () => {
     const world = makeWorld()
     const { node, told } = makeCluster(world)
     const alone = await node('alone', { config: { isShared: false, concurrency: 1 } })
@@ -158,10 +158,10 @@ describe('work', () => {
   })
 })
 
-describe('what nodes go by', () => {
+describe('shared state', () => {
   const paused: RouteDocument = { ...ROUTE, status: 'paused' }
 
-  test('[WK13] what one node applies is in force on the others at once', async () => {
+  test('[WK13] a definition that one node applies is active on the others at once', async () => {
     const world = makeWorld(() => CREATED)
     const { node } = makeCluster(world)
     const one = await node('one')
@@ -180,7 +180,7 @@ describe('what nodes go by', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[WK13] a host that one node was asked to leave alone is left alone by the others at once', async () => {
+  test('[WK13] a host blocked on one node is blocked on the others at once', async () => {
     const world = makeWorld(() => answered(429, { 'retry-after': '60' }))
     const fixed: RouteDocument = {
       ...ROUTE,
@@ -201,7 +201,7 @@ describe('what nodes go by', () => {
     expect(world.calls).toHaveLength(before)
   })
 
-  test('[WK13] what comes of hearing it ends there: two nodes do not wake each other for ever', async () => {
+  test('[WK13] handling a signal sends none: two nodes do not wake each other endlessly', async () => {
     const world = makeWorld(() => CREATED)
     const { node, told } = makeCluster(world)
     const one = await node('one')
@@ -215,7 +215,7 @@ describe('what nodes go by', () => {
     expect(told).toEqual([{ node: 'one', wake: { wake: 'definitions', tenant: DEFAULT_TENANT } }])
   })
 
-  test('[WK13] of a bucket that one node closed the others read that alone', async () => {
+  test('[WK13] for a bucket that one node closed, the others read only that record', async () => {
     const world = makeWorld(() => answered(429, { 'retry-after': '60' }))
     const { node, told } = makeCluster(world)
     const one = await node('one')
@@ -228,7 +228,7 @@ describe('what nodes go by', () => {
     expect(heard).toEqual([{ wake: 'definitions', tenant: DEFAULT_TENANT, kinds: ['bucket'] }])
   })
 
-  test('[WK13] what is told of several kinds is read together, and what names none means all', async () => {
+  test('[WK13] signals of several kinds are read together, and one without a kind means all', async () => {
     const world = makeWorld()
     const hub = makeLocalHub({ clock: world.clock, fate: () => ({}) })
     const learnt: (readonly Followed[] | null)[] = []
@@ -256,7 +256,7 @@ describe('what nodes go by', () => {
     hearer.stop()
   })
 
-  test('[WK14] what a newer version tells is passed over', async () => {
+  test('[WK14] signals of a newer version are ignored', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
@@ -268,7 +268,7 @@ describe('what nodes go by', () => {
   })
 })
 
-describe('the stream over nodes', () => {
+describe('the change feed across nodes', () => {
   function makeWatcher() {
     const seen: { readonly tenant: TenantId; readonly change: Change }[] = []
     const gaps: (TenantId | undefined)[] = []
@@ -279,7 +279,7 @@ describe('the stream over nodes', () => {
     return { seen, gaps, watcher }
   }
 
-  test('[FD14] whoever watches at one node sees what the others do, once', async () => {
+  test('[FD14] a watcher on one node sees the changes of the others once', async () => {
     const world = makeWorld(() => CREATED)
     const { node } = makeCluster(world)
     const one = await node('one')
@@ -303,7 +303,7 @@ describe('the stream over nodes', () => {
     expect(seen).toHaveLength(before)
   })
 
-  test('[FD16] while nobody watches nothing is told, and a watcher that goes is forgotten', async () => {
+  test('[FD16] without watchers nothing is sent, and a watcher that leaves is forgotten', async () => {
     const world = makeWorld(() => CREATED)
     const { node, told } = makeCluster(world)
     const one = await node('one')
@@ -314,7 +314,7 @@ describe('the stream over nodes', () => {
     await world.pass(1_000)
     expect(told).toEqual([])
     const unwatch = one.engine.watch(makeWatcher().watcher)
-    // It is told again in time, for as long as somebody is there.
+    // It is announced again in time, for as long as there is a watcher.
     await world.pass(60_000)
     await accept(world, two, pay('o2'))
     await world.pass(500)
@@ -327,7 +327,7 @@ describe('the stream over nodes', () => {
     expect(told).toEqual([])
   })
 
-  test('[FD15] a burst is gathered into a few messages of bounded size, or told as a gap', async () => {
+  test('[FD15] a burst is collected into a few messages of bounded size, or reported as a gap', async () => {
     const world = makeWorld(() => CREATED)
     const { node, told } = makeCluster(world)
     const one = await node('one')
@@ -347,7 +347,7 @@ describe('the stream over nodes', () => {
     expect(gaps).toEqual([DEFAULT_TENANT])
   })
 
-  test('[FD17] after wake-ups were away, watchers are told of a gap once the others know of them', async () => {
+  test('[FD17] after the signals were down, watchers get a gap once the other nodes know of them', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
@@ -356,14 +356,14 @@ describe('the stream over nodes', () => {
     one.engine.watch(watcher)
     await world.pass(50)
     hub.setReachable(false)
-    // Longer than another node believes that somebody watches.
+    // Longer than another node assumes that a watcher is there.
     await world.pass(20_000)
     await accept(world, two, pay('o1'))
     await world.pass(100)
     expect([seen, gaps]).toEqual([[], []])
     hub.setReachable(true)
     await world.pass(400)
-    // What two did meanwhile: it heard at once that somebody watches.
+    // What node two did meanwhile: it learned at once that there is a watcher.
     expect(gaps).toEqual([DEFAULT_TENANT])
     await world.pass(200)
     expect(gaps).toEqual([DEFAULT_TENANT, undefined])
@@ -373,7 +373,7 @@ describe('the stream over nodes', () => {
     expect(gaps).toHaveLength(2)
   })
 
-  test('[FD17] a tenant without definitions has its gap like any other', async () => {
+  test('[FD17] a tenant without definitions gets its gap like any other', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const tenant = 'acme' as TenantId
@@ -394,7 +394,7 @@ describe('the stream over nodes', () => {
     expect([...gaps].sort()).toEqual([tenant, DEFAULT_TENANT])
   })
 
-  test('[FD17] a store that does not name its tenants is asked again, so that no gap is lost', async () => {
+  test('[FD17] a store that fails to list its tenants is asked again, so that no gap is lost', async () => {
     const world = makeWorld()
     const { wakes, hear, told } = makeWire()
     let isAway = true
@@ -419,7 +419,7 @@ describe('the stream over nodes', () => {
     feed.stop()
   })
 
-  test('[FD17] a short while without them is a gap too', async () => {
+  test('[FD17] a short outage is a gap too', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
@@ -439,7 +439,7 @@ describe('the stream over nodes', () => {
     expect(gaps).toHaveLength(before)
   })
 
-  test('[FD14] [WK14] what cannot be read is a gap, what is not known is passed over, and another tenant sees nothing', async () => {
+  test('[FD14] [WK14] an unreadable message is a gap, an unknown one is ignored, and another tenant sees nothing', async () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
@@ -469,7 +469,7 @@ test('[WK13] a subscription that one node pauses is paused on the others at once
   expect(world.calls).toEqual([])
 })
 
-test('[WK14] a kind of record that this version does not know may be anything', () => {
+test('[WK14] a record kind unknown to this version may stand for any change', () => {
   const wake = { wake: 'definitions', tenant: DEFAULT_TENANT }
   for (const kinds of [undefined, [], 'circuit', ['circuit', 'tide'], [1], null])
     expect(readWake({ ...wake, kinds })).toEqual(wake)

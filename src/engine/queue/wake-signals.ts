@@ -1,7 +1,8 @@
-// Wake-ups between nodes that share a store: this one tells of work that it leaves to others and of what it changed that they go by, and
-// looks at once when it hears the same. Whatever goes missing is found by the next look that everybody takes anyway.
+// Wake-up signals between nodes that share a store: this node announces jobs that it leaves to others and shared state
+// that it changed, and looks at once when it receives such a signal. The regular polling of every node finds whatever a
+// lost signal announced.
 //
-// Invariant: WK12 what is told costs the store nothing, and comes no more often than every few milliseconds.
+// Invariant: WK12 signals cost the store nothing, and are sent at most every few milliseconds.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -11,29 +12,29 @@ import type { EngineDeps } from '../config.ts'
 import { makePaced } from '../flow-control/index.ts'
 
 export interface NodeWakes {
-  /** Reads from a commit what others should hear. */
+  /** Derives the signals for other nodes from a commit. */
   applied(commit: Commit, result: Extract<CommitResult, { ok: true }>): void
-  /** Work is due for which this node has no slot. */
+  /** Jobs are due for which this node has no slot. */
   leaveWork(): void
-  /** What others go by is another: records of the kind; null: definitions, controls, anything. */
+  /** Shared state changed: records of the kind; null: definitions, controls, anything. */
   changed(tenant: TenantId, kind: Followed | null): void
   start(): void
   stop(): void
 }
 
-/** No more than one of a kind within this. */
+/** At most one signal of a kind within this time. */
 const WORK_EVERY_MS = 20
 const CHANGED_EVERY_MS = 100
-/** So that many nodes do not all ask at once. */
+/** Jitter, so that many nodes do not all ask at once. */
 const SPREAD_MS = 15
 
 export function makeNodeWakes(
   deps: Pick<EngineDeps, 'clock' | 'random' | 'log' | 'wakes'> & {
-    /** Whether this node takes the work of a consumer at once. */
+    /** Whether this node takes jobs of the consumer at once. */
     takes(consumer: string): boolean
-    /** The claim loop looks after so long. */
+    /** The claim loop looks after this delay. */
     wake(delayMs: number): void
-    /** Reads what others may have changed; null: anything. */
+    /** Reads what other nodes may have changed; null: anything. */
     learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   },
 ): NodeWakes {
@@ -65,7 +66,7 @@ export function makeNodeWakes(
 
   const spreadMs = () => Math.round(SPREAD_MS * random.unit())
 
-  /** One look at a time per tenant; one that is asked for meanwhile follows it. */
+  /** One read at a time per tenant; a request made meanwhile follows it. */
   const learn = (tenant: TenantId, kinds: Kinds) => {
     const known = learning.get(tenant)
     if (known !== undefined) {
@@ -131,7 +132,7 @@ function together(one: Kinds | undefined, other: Kinds): Kinds {
   return one === null || other === null ? null : new Set([...one, ...other])
 }
 
-/** Draws change the records of rates all the time: only a refusal is told, by who heard it. */
+/** Rate permits change the rate records all the time: only a refusal is announced, by the node that received it. */
 function isTold(kind: string): kind is Exclude<Followed, 'rate'> {
   return kind !== 'rate' && FOLLOWED.some((followed) => followed === kind)
 }

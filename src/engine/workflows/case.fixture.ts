@@ -1,4 +1,5 @@
-// Cases for tests of triggers: a workflow about orders of the shop of src/engine/engine.fixture.ts, changed as a test needs it.
+// Workflows for tests of triggers: about orders of the shop of src/engine/engine.fixture.ts, changed as a test needs
+// it.
 
 import type {
   PlaceDocument,
@@ -78,7 +79,7 @@ export const CASE: WorkflowDocument = {
   deadLetter: { severity: 'high', runbook: null },
 }
 
-/** Each event has an id of its own: what comes twice is a duplicate. */
+/** Each event has its own id: a repeated id is a duplicate. */
 export function sender(world: World, node: Node) {
   let sent = 0
   return (kind: string, order: string, more: object = {}): Promise<EventId> => {
@@ -98,7 +99,7 @@ export async function instanceOf(world: World, id: string | null): Promise<Insta
   return decodeInstance(row)
 }
 
-/** The items of an event, by birth. */
+/** The jobs of an event, in order of creation. */
 export async function itemsOf(world: World, eventId: EventId): Promise<readonly WorkRow[]> {
   return world.reads.workOfEvent(eventId)
 }
@@ -107,7 +108,7 @@ export async function orphansOf(world: World): Promise<readonly Orphan[]> {
   return [...(await world.reads.orphans({ cursor: null, limit: 100 })).items].reverse()
 }
 
-/** Lets happen what can happen at once, and answers what was asked. */
+/** Runs everything that is due at once, and returns the result. */
 export async function heard<Value>(world: World, promise: Promise<Value>): Promise<Value> {
   const settled = promise.then(
     (value) => ({ value }),

@@ -58,7 +58,7 @@ const CHILD: WorkflowDocument = {
 const documents = [SOURCE, PARENT, CHILD]
 
 describe('a step that waits for an instance', () => {
-  test('[SG10] goes on with what that gave when it ends', async () => {
+  test('[SG10] goes on with the child’s result when it ends', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'make' ? null : made(request)))
     const node = await world.node({ documents })
     const { instance } = await begin(world, node)
@@ -76,7 +76,7 @@ describe('a step that waits for an instance', () => {
     expect(called(world)).toEqual(['a', 'make', 'c'])
   })
 
-  test('[SG10] has failed if that failed; its letter, replayed, starts another one', async () => {
+  test('[SG10] fails if the child failed; its dead letter, replayed, starts another child', async () => {
     let isDown = true
     const world = makeWorld((request) =>
       nameOf(request) === 'make' && isDown ? answered(400) : made(request),
@@ -97,7 +97,7 @@ describe('a step that waits for an instance', () => {
     expect(children.map(({ state }) => state).sort()).toEqual(['completed', 'failed'])
   })
 
-  test('[SG10] is told also where that ends at once', async () => {
+  test('[SG10] also if the child ends at once', async () => {
     const world = makeWorld(made)
     const quick = { ...CHILD, transitions: [transition('make', 'begun', 'ready')] }
     const node = await world.node({ documents: [SOURCE, PARENT, quick] })
@@ -141,7 +141,7 @@ describe('other actions of steps', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed', ...expected })
   })
 
-  test('[FI11] a function, with what it gives', async () => {
+  test('[FI11] a function, with its result', async () => {
     const world = makeWorld(made)
     const functions = { double: (input: unknown) => ({ twice: (input as { n: number }).n * 2 }) }
     const { makeStaticCode } = await import('../../adapters/code-static/index.ts')
@@ -161,14 +161,14 @@ describe('other actions of steps', () => {
   })
 })
 
-describe('what an instance waits for', () => {
+describe('jobs of an instance’s own waits', () => {
   const waiting: WorkflowDocument = {
     ...SETUP,
     places: [place('begun', { timeout: { afterMs: 60_000, fire: 'go' } }), place('ready', { type: 'final' })],
     transitions: [transition('go', 'begun', 'ready', { on: 'timer' })],
   }
 
-  test('[FI10] is not to be retried or cancelled by hand, and comes at its time', async () => {
+  test('[FI10] cannot be retried or cancelled by an operator, and run at their time', async () => {
     const world = makeWorld(made)
     const node = await world.node({ documents: [SOURCE, waiting] })
     const { eventId, instance } = await begin(world, node)
@@ -196,7 +196,7 @@ describe('a lock', () => {
   const run = (world: World, node: Node, id: string, to: string) =>
     begin(world, node, { kind: 'paid', id, order: id, to })
 
-  test('[SG7] of one name is shared by workflows, and is held over a crash of its node', async () => {
+  test('[SG7] of one name is shared by workflows, and survives a crash of its node', async () => {
     const nets = [SOURCE, locked('left', 'left'), locked('right', 'right')]
     const world = makeWorld((request, call) => (call === 1 ? null : made(request)))
     const node = await world.node({ documents: nets })

@@ -1,8 +1,8 @@
-// The rows by which events find their instance, as part of a commit: what is read is guarded, what changes is written, and updates
-// that waited for a key are made due in the commit that gives it to an instance.
+// The correlation rows by which events find their instance, as part of a commit: rows that were read are guarded,
+// changes are written, and updates that wait for a key become due in the commit that gives it to an instance.
 //
-// Invariants: CR4 whoever decides by a row guards its version. CR5 an update that waits is woken by the commit that makes its turn
-// come, or finds out by itself because its own commit is refused.
+// Invariants: CR4 a decision by a row guards its version. CR5 a waiting update is woken by the commit that makes it
+// next, or its own commit is refused and it decides again.
 
 import type { Ids, InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
@@ -29,21 +29,21 @@ export interface KnownRow {
   /** 0: there is none. */
   readonly version: number
   readonly row: Correlation
-  /** What the caller makes of it, before keys are learned and freed; left out: nothing. */
+  /** The caller's change, before keys are learned and freed; omitted: none. */
   readonly after?: Correlation
 }
 
 export interface RowChange {
   readonly known: KnownRow
   readonly after: Correlation
-  /** Those that wait may have their turn. */
+  /** Waiting updates may be next. */
   readonly wakes: boolean
 }
 
 export interface CorrelationPlan {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
-  /** Items that are due by it: the claim loop must hear of it. */
+  /** Jobs became due: the claim loop must be woken. */
   readonly wakes: boolean
 }
 
@@ -68,7 +68,7 @@ export async function loadRows(
   )
 }
 
-/** As if nobody had ever named them: whoever counts on it guards it. */
+/** As if no event had ever named them: the caller guards that. */
 export function freeRows(workflow: string, keys: Keys): readonly KnownRow[] {
   return keys.map(({ name, value }) => ({
     key: correlationKey(workflow, name, value),
@@ -85,8 +85,8 @@ function isForEver({ triggers }: Pick<Workflow, 'triggers'>, name: string): bool
 }
 
 /**
- * What an instance that learns keys, or gives its keys back, means for the index. `known`: rows that were looked at already, and
- * by which something was decided. `error`: it cannot have one of them.
+ * The changes of the index when an instance learns or frees keys. `known`: rows that were already read and
+ * decided by. `error`: it cannot have one of the keys.
  */
 export async function planCorrelation(
   deps: Deps,
@@ -131,7 +131,7 @@ export async function planCorrelation(
   const changes = [...rows.values()].map((row) => ({
     known: row,
     after: after.get(row.key) ?? changedRow(row),
-    // One that waited has had its turn: the next has his.
+    // A waiting update was applied: the next one follows.
     wakes: woken.has(row.key) || row.after !== undefined,
   }))
   return { ok: true, ...(await planRows(deps, tenant, changes, null)) }
@@ -141,7 +141,7 @@ function changedRow({ row, after }: KnownRow): Correlation {
   return after ?? row
 }
 
-/** `self`: the item whose end it is; it needs nobody to wake it. */
+/** `self`: the job that ends in this commit; it needs no wake-up. */
 export async function planRows(
   deps: Deps,
   tenant: TenantId,
@@ -174,12 +174,12 @@ function writeRow(ids: Deps['ids'], { key, version, row }: KnownRow, after: Corr
   return { w: 'correlation.put', key, version: version === 0 ? firstVersion(ids) : version + 1, body }
 }
 
-/** A row that is removed and comes back must not have a number that somebody still guards. */
+/** A row that is removed and created again must not get a version that another node still guards. */
 function firstVersion(ids: Deps['ids']): number {
   return Number.parseInt(ids.uuid().slice(-6), 16) + 1
 }
 
-/** Those that nobody will run any more are dropped from the row on the way. */
+/** Jobs that will not run any more are dropped from the row. */
 async function wakeBuffered(
   reads: Pick<TenantReads, 'work'>,
   row: Correlation,
@@ -200,7 +200,7 @@ async function wakeBuffered(
     }
     const waiting = items.flatMap((item) => (item === null ? [] : [item]))
     return {
-      // One that runs right now decides by the row, and is refused by what is written there.
+      // A running job decides by the row, and is refused by what is written there.
       guards: waiting.map(({ id, state, epoch }) => ({ g: 'work', work: id, state, epoch })),
       writes: waiting.filter(({ state }) => state === 'ready').map(makeDue),
       row: left,
@@ -208,12 +208,12 @@ async function wakeBuffered(
   }
 }
 
-/** Whether nobody will run it any more by himself. */
+/** Whether it will not run again by itself. */
 export function isOver(item: WorkRow | null): boolean {
   return item === null || !(item.state === 'ready' || item.state === 'leased' || item.state === 'waiting')
 }
 
-/** As it is, and due now. */
+/** Unchanged, and due now. */
 function makeDue(item: WorkRow): Write {
   const { attempts, waits, losses, key, class: failureClass, lastError, effectRef } = item
   const { httpStatus, durationMs } = item

@@ -1,8 +1,9 @@
-// A new instance as part of a commit: who has its keys already, what its trigger maps, and its first step, whatever brings it
-// about (an event, the clock, a person, another instance).
+// A new instance as part of a commit: who holds its keys already, what its trigger maps, and its first step, whatever
+// starts it (an event, the clock, a user, another instance).
 //
-// Invariants: TG1 of two that would begin the same case one does: the rows of the keys are guarded. TG2 the id is made of the item
-// that creates it, so that a repeated run makes no second one. TG3 a mapping that fails leaves nothing behind.
+// Invariants: TG1 of two that would start the same instance one does: the rows of the keys are guarded. TG2 the id
+// derives from the job that creates it, so that a repeated run creates no second one. TG3 a mapping that fails leaves
+// nothing behind.
 
 import type { Scope } from '../../core/expression/index.ts'
 import type { InstanceId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
@@ -29,22 +30,22 @@ export interface CreateRequest {
   readonly origin: Origin
   /** Of the event. */
   readonly scope: Scope
-  /** The item that creates it. */
+  /** The job that creates it. */
   readonly work: WorkId
   readonly metadata?: Data
   readonly parent?: Instance['parent']
   readonly actor?: string
-  /** Rows of its keys that were looked at already. `free`: nobody has looked, and the guards say that there are none. */
+  /** Rows of its keys that were already read. `free`: they were not read, and the guards require that there are none. */
   readonly rows?: readonly KnownRow[] | 'free'
 }
 
 export type Creation =
   | { readonly is: 'planned'; readonly id: InstanceId; readonly plan: InstancePlan }
-  /** One has its key, or had it. */
+  /** Another instance has its key, or had it. */
   | { readonly is: 'exists'; readonly instance: InstanceId }
   /** Its lock is held, and it does not wait for it. */
   | { readonly is: 'held' }
-  /** The caller's doing: nothing was made. */
+  /** The caller's error: nothing was created. */
   | { readonly is: 'refused'; readonly class: 'validation' | 'config'; readonly error: string }
 
 export interface CreateDeps {
@@ -56,7 +57,7 @@ function instanceIdOf(work: WorkId): InstanceId {
   return `ins_${work.slice(work.indexOf('_') + 1)}` as InstanceId
 }
 
-/** Throws ExpressionError where a key or a mapping fails. */
+/** Throws ExpressionError if a key or a mapping fails. */
 export async function planCreate(deps: CreateDeps, request: CreateRequest): Promise<Creation> {
   const { tenant, workflow, trigger, origin, scope, work } = request
   const { name } = workflow.document
@@ -91,7 +92,7 @@ export async function planCreate(deps: CreateDeps, request: CreateRequest): Prom
   )
   if (!stepped.ok) return { is: 'refused', class: 'validation', error: stepped.refused.message }
   if (await isHeld(deps, request, stepped)) return { is: 'held' }
-  // Those that it begins with are learned too: the same rows, the same way.
+  // The keys it starts with are learned too: the same rows, the same way.
   const learned = keys.map((key): InstanceEffect => ({ type: 'correlate', ...key }))
   const complete = { ...stepped, effects: [...learned, ...stepped.effects] }
   try {

@@ -1,8 +1,8 @@
-// What a workflow says of its fields that nobody may read at rest: in the row of an instance and in its history they are sealed,
-// and whoever works with an instance has it in clear. Results of steps and inputs of people may hold the same values under other
-// names: a workflow that seals anything seals these as a whole.
+// Encrypts the fields that a workflow declares: they are encrypted in the row of an instance and in its history, and
+// decrypted for the code that works with it. Results of steps and inputs of users may hold the same values under other
+// names: a workflow that encrypts anything encrypts these as a whole.
 //
-// Invariant: FI14 nothing of a field that is to be encrypted reaches the store in clear.
+// Invariant: FI14 nothing of a field to be encrypted reaches the store in clear text.
 
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { isSealed } from '../../core/events/sensitive/index.ts'
@@ -51,7 +51,7 @@ export function sealHistory(
   return changedEntry(entry, close, ({ path }) => paths.some((one) => touches(one, path)))
 }
 
-/** As it was; what does not open stays sealed, for it may be of a time when other fields were. */
+/** Decrypted; what cannot be decrypted stays as it is, because other fields may have been encrypted then. */
 export function openHistory(seal: Seal, tenant: TenantId, id: InstanceId, entry: HistoryEntry): HistoryEntry {
   const open = opening(seal, tenant, id)
   const leniently: Change = (value, path) => {

@@ -1,5 +1,5 @@
-// A firing whose step failed for good: which one is meant, which items and which letter belong to it, and how it goes on when the
-// letter is gone.
+// A firing whose step failed permanently: which one is meant, which jobs and which dead letter belong to it, and how it
+// goes on without the dead letter.
 
 import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -18,7 +18,7 @@ import {
 import type { Guard, TenantReads } from '../../ports/store.ts'
 import type { Loaded, SteppedOk } from './instance-types.ts'
 
-/** Letters of one event: a case has a handful, whatever was replayed of it. */
+/** Dead letters of one event: an instance has a handful, whatever was replayed. */
 const LETTERS_MAX = 500
 
 /** `number` null: there is exactly one. */
@@ -48,7 +48,7 @@ function notFailed({ number, name, state }: Firing): AppError {
   return new AppError('firing_gone', `firing ${number} (${name}) is ${state}, it has not failed`)
 }
 
-/** All items of the firing, by birth. */
+/** All jobs of the firing, in order of creation. */
 export async function itemsOfFiring(
   reads: Pick<TenantReads, 'workOfInstance'>,
   { id }: Instance,
@@ -56,7 +56,7 @@ export async function itemsOfFiring(
 ): Promise<readonly WorkRow[]> {
   const items = await reads.workOfInstance(id, { all: true })
   return items.filter(
-    // A child that ended badly left its letter with the signal that told of it.
+    // A failed child left its dead letter with the signal that reported it.
     ({ kind, step }) =>
       (kind === 'step' || kind === 'signal') && step !== null && parseStepName(step)?.number === number,
   )
@@ -72,8 +72,8 @@ async function lettersOf(
 }
 
 /**
- * That nobody replays a firing that failed while the instance goes on without it: whoever does changes its letter. What was replayed before is
- * among the items that are looked at after this.
+ * Guards that a failed firing is not replayed while the instance goes on without it: a replay changes its
+ * dead letter. Earlier replays are among the jobs that are read after this.
  */
 export async function guardLetters(
   reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
@@ -89,7 +89,7 @@ export async function guardLetters(
     .map(({ id, version }) => ({ g: 'version', of: 'deadLetter', key: id, version }))
 }
 
-/** The letter by which a replay goes on; null: there is none that could be replayed. Throws AppError where one is being replayed. */
+/** The dead letter by which a replay continues; null: none can be replayed. Throws AppError if one is being replayed. */
 export async function letterOfItems(
   reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
   consumer: string,
@@ -97,18 +97,18 @@ export async function letterOfItems(
   items: readonly WorkRow[],
 ): Promise<DeadLetter | null> {
   const letters = await lettersOf(reads, consumer, instance)
-  // A letter names the item that replays it, which may be younger than the items that were looked at.
+  // A dead letter names the job that replays it, which may be newer than the jobs that were read.
   const number = parseStepName(items[0]?.step ?? '')?.number
   const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })
   const own = new Set<string>(all.map(({ id }) => id))
   const kept = letters.filter((letter) => own.has(letter.workId))
-  // A second item would do the same beside it.
+  // A second job would do the same in parallel.
   if (kept.some(({ state }) => state === 'replaying'))
     throw new AppError('conflict', 'its dead letter is being replayed: it goes on already')
   return kept.find(({ state }) => state === 'open' || state === 'ready_to_replay') ?? null
 }
 
-/** The firing is under way again, because somebody wants it so. */
+/** The firing runs again, on an operator's request. */
 export function resumeFiring(
   { workflow, instance }: Loaded,
   { number }: Firing,
@@ -123,7 +123,7 @@ export function resumeFiring(
   return { ...stepped, history }
 }
 
-/** With an item of its own, where no letter brings one. */
+/** With its own job, if no dead letter brings one. */
 export function withItem(stepped: SteppedOk, { type, number, name }: Firing, work: WorkId): SteppedOk {
   const effect: InstanceEffect = {
     type: 'work',

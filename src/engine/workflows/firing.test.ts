@@ -18,7 +18,7 @@ const documents = [SOURCE, SETUP]
 const BY = { by: 'ann', reason: 'mended' }
 
 describe('a chain of steps', () => {
-  test('[FI1] [FI2] is done one after another, each with the data that those before it left', async () => {
+  test('[FI1] [FI2] runs in order, each with the data that the previous steps left', async () => {
     const world = makeWorld(made)
     const node = await world.node({ documents })
     const { instance } = await begin(world, node)
@@ -37,7 +37,7 @@ describe('a chain of steps', () => {
     ])
   })
 
-  test('[FI11] has a key in the ledger per firing, and costs no claim', async () => {
+  test('[FI11] has a ledger key per firing, and costs no claim', async () => {
     const world = makeWorld(made)
     let claimed = 0
     const claim = async (pass: () => ReturnType<typeof world.store.claim>) => {
@@ -54,7 +54,7 @@ describe('a chain of steps', () => {
     expect(claimed).toBe(0)
   })
 
-  test('[FI1] two that end at once both count: the second is decided on what the first left', async () => {
+  test('[FI1] two that end at once both count: the second is decided on the result of the first', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'last' ? made(request) : null))
     const net = {
       ...SETUP,
@@ -80,7 +80,7 @@ describe('a chain of steps', () => {
 })
 
 describe('a step that fails', () => {
-  test('[FI11] is tried again by its own profile, and nothing before it is', async () => {
+  test('[FI11] is retried by its own profile, and nothing before it is', async () => {
     let isDown = true
     const world = makeWorld((request) => (nameOf(request) === 'b' && isDown ? answered(503) : made(request)))
     const node = await world.node({ documents })
@@ -92,7 +92,7 @@ describe('a step that fails', () => {
     expect(called(world)).toEqual(['a', 'b', 'b', 'c'])
   })
 
-  test('[FI4] for good has a letter that says where, and whose replay resumes exactly there', async () => {
+  test('[FI4] permanently has a dead letter that says where, and whose replay resumes exactly there', async () => {
     let isDown = true
     const world = makeWorld((request) => (nameOf(request) === 'b' && isDown ? answered(400) : made(request)))
     const node = await world.node({ documents })
@@ -113,7 +113,7 @@ describe('a step that fails', () => {
     expect(await historyOf(world, instance)).toContain('retried b')
   })
 
-  test('[FI4] and whose letter is discarded stays failed; a letter whose firing is gone is not replayed', async () => {
+  test('[FI4] and whose dead letter is discarded stays failed; a dead letter without a firing is not replayed', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? answered(400) : made(request)))
     const net = {
       ...SETUP,
@@ -154,11 +154,11 @@ describe('a step that fails', () => {
   })
 })
 
-describe('a step whose outcome nobody knows', () => {
+describe('a step with an unknown outcome', () => {
   const lost = () =>
     makeWorld((request, call) => (nameOf(request) === 'b' && call === 2 ? LOST : made(request)))
 
-  test('[FI13] is parked, and a person who says that it took effect moves the instance on', async () => {
+  test('[FI13] is parked, and an operator who resolves it as done moves the instance on', async () => {
     const world = lost()
     const node = await world.node({ documents })
     const { eventId, instance } = await begin(world, node)
@@ -171,7 +171,7 @@ describe('a step whose outcome nobody knows', () => {
     expect(called(world)).toEqual(['a', 'b', 'c'])
   })
 
-  test('[FI13] is done once more where a person says that it did not', async () => {
+  test('[FI13] is repeated if an operator resolves it as not done', async () => {
     const world = lost()
     const node = await world.node({ documents })
     const { eventId, instance } = await begin(world, node)
@@ -183,7 +183,7 @@ describe('a step whose outcome nobody knows', () => {
     expect(called(world)).toEqual(['a', 'b', 'b', 'c'])
   })
 
-  test('[FI13] [FI4] because its node died in mid-call is found by the next, which repeats nothing', async () => {
+  test('[FI13] [FI4] because its node died during the call is found by the next node, which repeats nothing', async () => {
     const world = makeWorld((request, call) => (call === 2 ? null : made(request)))
     const node = await world.node({ documents })
     const { eventId, instance } = await begin(world, node)
@@ -199,7 +199,7 @@ describe('a step whose outcome nobody knows', () => {
     expect(called(world)).toEqual(['a', 'b', 'c'])
   })
 
-  test('[FI13] is asked for where the vendor can be asked', async () => {
+  test('[FI13] is probed if the vendor supports it', async () => {
     const probe = {
       method: 'GET',
       url: 'https://vendor.example/probe?order={{ data.order }}',

@@ -1,4 +1,4 @@
-// A triage that a person decides about, for tests of hands: a call first, then a review.
+// A triage that a user decides about, for tests of operator actions: a call first, then a review.
 
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
@@ -82,7 +82,7 @@ export async function heard<Value>(world: World, promise: Promise<Value>): Promi
   return promise
 }
 
-/** What it is refused with. */
+/** The code of its refusal. */
 export async function refusal(
   world: World,
   promise: Promise<unknown>,

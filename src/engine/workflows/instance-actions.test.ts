@@ -31,8 +31,8 @@ async function entries(world: World, { id }: Pick<Instance, 'id'>): Promise<read
 const last = async (world: World, instance: Instance) => (await entries(world, instance)).at(-1)
 const NOTE = { note: 'fine' }
 
-describe('firing by hand', () => {
-  test('[HD3] [HD4] needs the permission, fires, and says who did it and why', async () => {
+describe('firing manually', () => {
+  test('[HD3] [HD4] needs the permission, fires, and records who did it and why', async () => {
     const { world, node, hands } = await start()
     const instance = await open(world, node)
     const asked = { transition: 'approve', input: NOTE, comment: 'looks good' }
@@ -60,7 +60,7 @@ describe('firing by hand', () => {
     )
   })
 
-  test('[HD3] [HD5] what cannot be is refused with the reason, and changes nothing', async () => {
+  test('[HD3] [HD5] an impossible firing is refused with the reason, and changes nothing', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node, 'd1', { by: 'ann' })
     const before = await world.reads.instance(id)
@@ -82,7 +82,7 @@ describe('firing by hand', () => {
     expect(await world.reads.instance(id)).toEqual(before)
   })
 
-  test('[HD5] input that does not fit, and an instance that has ended, are refused', async () => {
+  test('[HD5] invalid input, and an instance that has ended, are refused', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const wrong = { transition: 'approve', input: { note: 7 }, comment: null }
@@ -92,7 +92,7 @@ describe('firing by hand', () => {
     expect(await refusal(world, again)).toMatchObject({ code: 'instance_ended' })
   })
 
-  test('[HD11] why tells each rule, with the caller’s permission among them', async () => {
+  test('[HD11] why lists each rule, including the caller’s permission', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const whyOf = async (hand: typeof ANN) => heard(world, hands.why(hand, id, 'approve'))
@@ -152,7 +152,7 @@ describe('who may see', () => {
     expect(people.list(ADA)).toHaveLength(1)
   })
 
-  test('[HD3] starting by hand needs the permission of its trigger', async () => {
+  test('[HD3] a manual start needs the permission of its trigger', async () => {
     const { world, people } = await start()
     const request = { input: { order: 'o9' } }
     expect(await refusal(world, people.start(ANN, 'triage', request))).toMatchObject({
@@ -168,7 +168,7 @@ describe('who may see', () => {
     expect(await refusal(world, people.start(starter, 'triag', request))).toMatchObject({ code: 'not_found' })
   })
 
-  test('[HD7] what is encrypted is hidden from viewers, in data, history, results and the past', async () => {
+  test('[HD7] encrypted values are hidden from viewers, in data, history, results and the past', async () => {
     const { world, node, hands, reading } = await start(SEALED)
     const { id } = await open(world, node)
     await heard(
@@ -213,7 +213,7 @@ describe('moving and editing', () => {
     )
   })
 
-  test('[HD3] [HD5] a place that is not there is refused with the one that was meant', async () => {
+  test('[HD3] [HD5] an unknown place is refused with a suggestion', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const before = await world.reads.instance(id)
@@ -227,7 +227,7 @@ describe('moving and editing', () => {
     expect(await world.reads.instance(id)).toEqual(before)
   })
 
-  test('[HD5] what an edit would change is told first, and nothing is changed by asking', async () => {
+  test('[HD5] a preview of an edit shows the changes, and changes nothing', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const before = await world.reads.instance(id)
@@ -255,7 +255,7 @@ describe('moving and editing', () => {
     expect(JSON.stringify(node.log.messages)).not.toContain(SECRET)
   })
 
-  test('[HD5] an edit of what is no data is refused', async () => {
+  test('[HD5] an edit outside the data is refused', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const edit = hands.edit(ANN, id, { changes: [{ path: 'marking.review', value: 2 }], reason: null })
@@ -263,7 +263,7 @@ describe('moving and editing', () => {
   })
 })
 
-describe('ending', () => {
+describe('cancelling', () => {
   test('[HD4] an instance is cancelled, with who and why', async () => {
     const { world, node, hands } = await start()
     const instance = await open(world, node)
@@ -276,7 +276,7 @@ describe('ending', () => {
     })
   })
 
-  test('[HD6] not while the outcome of an effect is not known', async () => {
+  test('[HD6] not while the outcome of an effect is unknown', async () => {
     const { world, node, hands } = await start(TRIAGE, () => LOST)
     const { id } = await open(world, node)
     const [item] = await world.reads.workOfInstance(id, { all: true })
@@ -288,7 +288,7 @@ describe('ending', () => {
     expect((await look(world, { id })).state).toBe('active')
   })
 
-  test('[HD6] nor while a call is under way', async () => {
+  test('[HD6] nor while a call is in progress', async () => {
     const { world, node, hands } = await start(TRIAGE, () => null)
     const { id } = await open(world, node)
     expect(called(world)).toEqual(['prioritise'])
@@ -299,11 +299,11 @@ describe('ending', () => {
   })
 })
 
-describe('trying again', () => {
+describe('retrying', () => {
   const failing = (from: number) => (request: Parameters<typeof made>[0], call: number) =>
     call < from ? answered(422) : made(request)
 
-  test('[HD8] a failed step goes on by its letter', async () => {
+  test('[HD8] a failed step continues by its dead letter', async () => {
     const { world, node, hands } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     expect((await look(world, instance)).attention).toBe('step_failed')
@@ -322,7 +322,7 @@ describe('trying again', () => {
     expect(node.log.messages).toContainEqual(expect.objectContaining({ name: 'instance.retried' }))
   })
 
-  test('[HD8] and by a new item where the letter was discarded', async () => {
+  test('[HD8] and by a new job if the dead letter was discarded', async () => {
     const { world, node, hands } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
@@ -334,7 +334,7 @@ describe('trying again', () => {
     expect(called(world)).toEqual(['prioritise', 'prioritise'])
   })
 
-  test('[HD8] one that somebody replays at the same moment goes on by one item', async () => {
+  test('[HD8] one that is replayed at the same moment continues by one job', async () => {
     const { world, node, hands } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
@@ -353,7 +353,7 @@ describe('trying again', () => {
     expect(await look(world, instance)).toMatchObject({ marking: { review: 1 }, attention: null })
   })
 
-  test('[HD8] what did not fail is not tried again', async () => {
+  test('[HD8] a step that did not fail is not retried', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     const retry = (firing: number | null) => refusal(world, hands.retry(ANN, id, { firing, reason: null }))

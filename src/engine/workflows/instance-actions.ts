@@ -1,9 +1,9 @@
-// What people do with an instance: fire a transition, move tokens, edit data, try a failed step again, end it. Whoever asks is checked
-// here; what follows is decided by the pure machine, like everything else that happens to an instance.
+// Operator actions on an instance: fire a transition, move tokens, edit data, retry a failed step, cancel it.
+// Permissions are checked here; the pure machine decides what follows, as for every other change of an instance.
 //
-// Invariants: HD3 permission and input are checked before the machine hears of it. HD4 each act is one commit with a row of
-// history that names who did it and why, and one line of the log. HD5 a refused act changes nothing. HD6 nothing whose outcome
-// is in doubt is given up by cancelling.
+// Invariants: HD3 permission and input are checked before the machine runs. HD4 each action is one commit with a
+// history row that names who did it and why, and one log line. HD5 a refused action changes nothing. HD6 cancelling
+// never abandons an unknown outcome.
 
 import { hasPermission } from '../../core/access/callers/index.ts'
 import { redact, redactHeader } from '../../core/events/sensitive/index.ts'
@@ -39,7 +39,7 @@ import { refusalError, unknownName } from './machine-refusals.ts'
 import { firingItem } from './replayed-step.ts'
 import { assertPermitted, assertSees } from './workflow-permissions.ts'
 
-/** Who acts. */
+/** The acting user. */
 export type Hand = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
 
 interface Why {
@@ -58,14 +58,14 @@ export interface MoveRequest extends Why {
 }
 
 export interface EditRequest extends Why {
-  /** Without a value: the field goes. */
+  /** Without a value: the field is removed. */
   readonly changes: readonly { readonly path: string; readonly value?: JsonValue }[]
 }
 
-/** What an act would do; nothing was done. */
+/** What an action would do; nothing was done. */
 export interface Preview {
   readonly changes: readonly DataChange[]
-  /** Transitions that would begin or fire by it. */
+  /** Transitions that would start or fire because of it. */
   readonly fires: readonly string[]
   readonly marking: Marking
 }
@@ -75,7 +75,7 @@ export interface Hands {
   move(hand: Hand, id: InstanceId, request: MoveRequest): Promise<Instance>
   edit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Instance>
   previewEdit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Preview>
-  /** `firing` null: the one that failed. Answers the item by which it goes on. */
+  /** `firing` null: the one that failed. Returns the job by which it continues. */
   retry(
     hand: Hand,
     id: InstanceId,
@@ -93,7 +93,7 @@ export interface HandDeps {
   readonly unitOfWork: Pick<UnitOfWork, 'once'>
   readonly instances: Instances
   readonly ids: Pick<Ids, 'work'>
-  /** Whoever replays dead letters: what belongs to the commit of one. */
+  /** Replays dead letters: what belongs to the commit of one. */
   readonly letters: {
     prepare(
       tenant: TenantId,
@@ -153,7 +153,10 @@ export function makeHands(deps: HandDeps): Hands {
     reason: reason ?? NO_REASON,
   })
 
-  /** A failed firing goes on: by its letter, or by a new item where that is gone; in the commit that says who wanted it. */
+  /**
+   * A failed firing continues: by its dead letter, or by a new job if that is gone; in the commit that
+   * records who requested it.
+   */
   const resume = (
     hand: Hand,
     id: InstanceId,
@@ -174,10 +177,10 @@ export function makeHands(deps: HandDeps): Hands {
       if (!stepped.ok) throw refusalError(stepped.refused)
       const items = await itemsOfFiring(reads, instance, firing)
       const letter = await letterOfItems(reads, workflow.consumer, instance, items)
-      // A person asks for this very step: that it was in vain before is known.
+      // The operator requests this very step: earlier failures are known.
       const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
       const anew = { store, ids: deps.ids, instances: () => instances }
-      // Its letter is gone, and the ledger knows its key: another child needs an item that says so.
+      // Its dead letter is gone, and the ledger knows its key: another child needs a job that says so.
       const item =
         replayed === null && firing.child !== undefined
           ? await firingItem(anew, tenant, loaded, firing)
@@ -232,7 +235,7 @@ export function makeHands(deps: HandDeps): Hands {
     async edit(hand, id, request) {
       await find(hand, id)
       const edited = await apply(hand, id, editOf(hand, request))
-      // Paths alone: values may be what nobody should read in a log.
+      // Only paths: the values may be confidential.
       tell('instance.edited', hand, edited, request.reason, {
         paths: request.changes.map(({ path }) => path),
       })
@@ -300,7 +303,7 @@ function previewOf(history: readonly HistoryEntry[], { marking }: Instance): Pre
   }
 }
 
-/** Viewers are told of conditions without what is sensitive in the event. */
+/** Viewers see conditions without the sensitive parts of the event. */
 function shownScope({ role }: Hand, { event }: Origin, scope: Scope): Scope {
   const { sensitive } = event
   if (role !== 'viewer' || sensitive.length === 0) return scope
@@ -323,7 +326,10 @@ function withPermission(hand: Hand, { document }: Transition, explained: Explain
   }
 }
 
-/** What is reserved or unknown in the ledger may be there: nobody could undo or repeat it any more. */
+/**
+ * An effect that is reserved or unknown in the ledger may exist: after a cancellation it could no longer be
+ * undone or repeated.
+ */
 async function refuseDoubt(reads: TenantReads, { id }: Instance): Promise<void> {
   const items = await reads.workOfInstance(id, { all: true })
   for (const item of items) {

@@ -45,7 +45,7 @@ const RUN = { dryRun: false, reason: 'new board' }
 const DRY = { dryRun: true, reason: null }
 
 describe('one instance', () => {
-  test('[MG1] stays on its version until somebody migrates it', async () => {
+  test('[MG1] stays on its version until it is migrated', async () => {
     const { world, node, hands } = await start()
     const { id } = await open(world, node)
     await apply(world, node, NEXT)
@@ -58,7 +58,7 @@ describe('one instance', () => {
     expect((await open(world, node, 'd2')).version).toBe('2.0.0')
   })
 
-  test('[MG5] [MG7] is told what would change, and migrated with who and why', async () => {
+  test('[MG5] [MG7] previews what would change, and is migrated with who and why', async () => {
     const { world, node, migrations, hands } = await start()
     const { id } = await open(world, node)
     await apply(world, node, NEXT)
@@ -104,7 +104,7 @@ describe('one instance', () => {
     expect(closed.state).toBe('completed')
   })
 
-  test('[MG6] is refused where a place is not mapped, or where it could never end', async () => {
+  test('[MG6] is refused if a place is not mapped, or if it could never end', async () => {
     const { world, node, migrations } = await start()
     const { id } = await open(world, node)
     const [rule] = NEXT.migrations ?? []
@@ -126,7 +126,7 @@ describe('one instance', () => {
 })
 
 describe('many', () => {
-  test('[MG7] go in pages, each of which says what became of whom and how many are left', async () => {
+  test('[MG7] go in pages, each with its results and the number left', async () => {
     const { world, node, migrations } = await start()
     const ids = []
     for (const name of ['d1', 'd2', 'd3', 'd4']) ids.push((await open(world, node, name)).id)
@@ -147,7 +147,7 @@ describe('many', () => {
     expect(rest.left).toBe(0)
   })
 
-  test('[MG6] one that cannot go does not hold up the others', async () => {
+  test('[MG6] one that cannot be migrated does not stop the others', async () => {
     const { world, node, migrations } = await start()
     const stays = await open(world, node, 'd1')
     const goes = await open(world, node, 'd2')
@@ -161,7 +161,7 @@ describe('many', () => {
     expect((await look(world, goes)).version).toBe('2.0.0')
   })
 
-  test('[MG5] of a workflow that is not there are refused, and so is a cursor of somebody else’s', async () => {
+  test('[MG5] of an unknown workflow are refused, and so is a foreign cursor', async () => {
     const { world, migrations } = await start()
     const request = { from: null, reason: null, cursor: null, limit: 10, dryRun: true }
     expect(await refusal(world, migrations.many(ADA, 'nobody', request))).toMatchObject({ code: 'not_found' })

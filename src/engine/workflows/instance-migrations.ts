@@ -1,8 +1,9 @@
-// Bringing instances to the version of their workflow that is in force: one, or all of a version in pages. What would change is computed
-// by the same function that does it, and proved for the very marking that the instance has.
+// Migrates instances to the deployed version of their workflow: one, or all of a version in pages. The same function
+// computes the preview and the migration, and proves it for the actual marking of the instance.
 //
-// Invariants: MG5 a dry run changes nothing and says what a run would do. MG6 an instance whose tokens could never reach an end
-// of the new version is refused. MG7 each instance is a commit of its own, with who did it and why in its history.
+// Invariants: MG5 a dry run changes nothing and shows what a run would do. MG6 an instance whose tokens could never
+// reach an end of the new version is refused. MG7 each instance is a separate commit, with who did it and why in its
+// history.
 
 import { makeCache } from '../../core/foundation/cache/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -31,7 +32,7 @@ export interface MigrationResult {
   readonly id: InstanceId
   readonly from: string
   readonly to: string
-  /** It can be done; of a run: it was done. */
+  /** It is possible; for a run: it was done. */
   readonly ok: boolean
   readonly message: string
   readonly before: Marking
@@ -44,7 +45,7 @@ export interface MigratedPage {
   /** Of this page. */
   readonly migrated: number
   readonly refused: number
-  /** Those of the versions asked for that are not on the new one, counted as far as counts go; also those that were refused. */
+  /** Instances of the requested versions that are not on the new one, counted up to the limit; includes refused ones. */
   readonly left: number
   readonly nextCursor: string | null
 }
@@ -55,7 +56,7 @@ export interface MigrateRequest {
 }
 
 export interface MigrateManyRequest extends MigrateRequest {
-  /** A version; null: all but the one in force. */
+  /** A version; null: all but the deployed one. */
   readonly from: string | null
   readonly cursor: string | null
   readonly limit: number
@@ -82,7 +83,7 @@ export function makeMigrations(deps: {
     return workflow
   }
 
-  /** Instances of one workflow are in a few markings, and a search takes its time. */
+  /** Instances of one workflow are in a few markings, and the search is expensive. */
   const ends = makeCache<boolean>({ entriesMax: ENDS_MAX, ageMsMax: Number.POSITIVE_INFINITY })
   const mayEnd = ({ hash, document }: Workflow, marking: Marking): boolean => {
     const name = `${hash} ${markingText(marking)}`
@@ -151,7 +152,7 @@ export function makeMigrations(deps: {
     log.info('instance.migrated', { ...about, actor: hand.actor, reason })
   }
 
-  /** Definitions to look through, in a fixed order, so that a cursor means the same in every page. */
+  /** The definitions to go through, in a fixed order, so that a cursor means the same in every page. */
   const stages = async (hand: Hand, to: Workflow, from: string | null) => {
     const { definitions } = await store.forTenant(hand.tenant).instanceCounts(to.document.name)
     return definitions
@@ -204,7 +205,7 @@ export function makeMigrations(deps: {
     },
   }
 
-  /** One that ends, moves on or cannot be read meanwhile is told as refused, and the others go on. */
+  /** An instance that ends, changes or becomes unreadable meanwhile is reported as refused, and the others continue. */
   async function runRow(
     hand: Hand,
     row: InstanceRow,

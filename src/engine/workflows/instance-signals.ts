@@ -1,8 +1,8 @@
-// Items that carry no action, but tell an instance something: a stay is over, a lock is there, a child has ended. Their end and
-// what the instance makes of it are one commit.
+// Runs jobs without an action that signal something to an instance: a stay is over, a lock is acquired, a child has
+// ended. Their end and the instance's change are one commit.
 //
-// Invariants: FI1 guarded by the instance's revision. FI9 who comes too late (the token left, the instance ended) changes nothing.
-// FI10 a lock and a place among those that run are held from admission until the instance ends.
+// Invariants: FI1 guarded by the instance's revision. FI9 a late signal (the token left, the instance ended) changes
+// nothing. FI10 a lock and a concurrency slot are held from admission until the instance ends.
 
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
@@ -56,7 +56,7 @@ export function makeSignals(deps: {
     }
   }
 
-  /** What it tells; null: nobody waits for it. */
+  /** Its input to the machine; null: no firing waits for it. */
   const inputOf = async (item: Item, { instance }: Loaded): Promise<InstanceInput | null> => {
     const { kind, step, tenant, id } = item.work
     if (kind === 'admit' && (step === 'lock' || step === 'slot'))
@@ -69,7 +69,7 @@ export function makeSignals(deps: {
     const child = await instances.load(tenant, firing.child)
     if (child === null || child.instance.state === 'active') return null
     const { state, data } = child.instance
-    // One that was interrupted waits too. One that went on only to take the result once more has a child that is complete.
+    // An interrupted firing waits too. One that continued only to take the result again has a completed child.
     const isAwaited = firing.state === 'waiting' || firing.state === 'interrupted' || state === 'completed'
     return isAwaited ? { type: 'childEnded', firing: firing.number, state, data } : null
   }
@@ -123,7 +123,7 @@ function decisionOf(item: Item, before: Instance, stepped: SteppedOk, plan: Inst
   }
   const failed = item.work.kind === 'signal' ? firingOf(plan.instance, item.work.step) : null
   if (failed?.state !== 'failed') return done(base)
-  // What it waited for failed: a replay of this letter begins it once more.
+  // The awaited child failed: a replay of this dead letter starts another one.
   const error = plan.instance.failure?.error ?? 'the instance that it waited for failed'
   const why = { class: 'validation', reason: 'rejected', error, step: stepText(before, failed) } as const
   return dead(why, { ...base, note: { ...EMPTY_NOTE, class: 'validation', lastError: error } })

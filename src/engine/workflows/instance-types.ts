@@ -1,4 +1,4 @@
-// What the parts that handle instances pass to each other.
+// The types that the parts for instances share.
 
 import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
 import type { WorkId } from '../../core/foundation/ids/index.ts'
@@ -19,10 +19,10 @@ export interface Loaded {
   readonly instance: Instance
 }
 
-/** The event in whose name an instance runs. */
+/** The event on whose behalf an instance runs. */
 export interface Origin {
   readonly event: NewEvent
-  /** null: it is kept in the same commit. */
+  /** null: it is stored in the same commit. */
   readonly stored: StoredEvent | null
   payload(): JsonValue
   header(): JsonValue
@@ -39,9 +39,9 @@ export interface InstancePlan extends PlanGroup {
 
 /** What else belongs to the commit. */
 export interface Beside {
-  /** The item that ends in it. */
+  /** The job that ends in it. */
   readonly own?: WorkId
-  /** Rows of keys by which it was decided: they are guarded and changed with it. */
+  /** Rows of keys that it was decided by: they are guarded and changed with it. */
   readonly rows?: readonly KnownRow[]
 }
 
@@ -53,7 +53,7 @@ export interface InstanceDeps {
   readonly planning: PlanDeps
   readonly plan: PlanEvent
   readonly planEnd: PlanEnd
-  /** What happens is told to the bus. */
+  /** Changes are published to the bus. */
   readonly isMirrored: boolean
   readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
 }

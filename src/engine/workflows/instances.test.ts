@@ -41,7 +41,7 @@ test('[FI1] two nodes that work on one instance both count', async () => {
   expect(called(world)).toHaveLength(2)
 })
 
-test('[FI1] what a commit whose answer was lost did is found, and nothing is done twice', async () => {
+test('[FI1] a commit whose response was lost is recognised, and nothing is done twice', async () => {
   const world = makeWorld(made)
   let lost = 0
   const { StoreError } = await import('../../ports/store.ts')
@@ -66,7 +66,7 @@ test('[FI1] what a commit whose answer was lost did is found, and nothing is don
   expect(called(world)).toEqual(['a', 'b', 'c'])
 })
 
-test('[FI3] an item whose firing is not there calls nobody and changes nothing', async () => {
+test('[FI3] a job whose firing is gone calls nothing and changes nothing', async () => {
   const world = makeWorld((request) => (nameOf(request) === 'b' ? answered(400) : made(request)))
   const node = await world.node({ documents: [SOURCE, SETUP] })
   const { eventId, instance } = await begin(world, node)
@@ -103,7 +103,7 @@ test('[FI3] an item whose firing is not there calls nobody and changes nothing',
   expect(called(world)).toEqual(['a', 'b'])
 })
 
-test('[FI12] what happens to an instance is an event where somebody wants it, and only there', async () => {
+test('[FI12] a change of an instance is an event only if something selects it', async () => {
   const world = makeWorld(made)
   const told = {
     ...ROUTE,
@@ -141,7 +141,7 @@ const SEALED = {
   ],
 } as const
 
-test('[FI14] fields that are to be encrypted are sealed in the row and in the history, and clear to steps', async () => {
+test('[FI14] fields to be encrypted are encrypted in the row and in the history, and clear to steps', async () => {
   const world = makeWorld((request) =>
     nameOf(request) === 'c'
       ? null
@@ -159,7 +159,7 @@ test('[FI14] fields that are to be encrypted are sealed in the row and in the hi
   expect(await look(world, instance)).toMatchObject({ state: 'completed', data: { c: 'v-c' } })
 })
 
-test('[FI14] sealing and opening give back what there was', async () => {
+test('[FI14] encryption and decryption round-trip', async () => {
   const world = makeWorld(made)
   const node = await world.node({ documents: [SOURCE, SETUP] })
   const { instance: begun } = await begin(world, node)

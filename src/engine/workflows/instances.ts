@@ -1,8 +1,9 @@
-// Instances as the engine handles them: loaded, stepped by the pure machine (core/workflows/machine), and turned into the guards and
-// writes of one commit. Whoever commits them adds what else belongs to it, and on a refused guard loads and decides again.
+// Loads instances, steps them with the pure machine (core/workflows/machine), and turns the result into the guards and
+// writes of one commit. The caller adds what else belongs to the commit, and on a refused guard loads and decides
+// again.
 //
-// Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 what its change brings about (work,
-// timers, keys, escalations, events) is in the same commit.
+// Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 everything a change causes
+// (jobs, timers, keys, escalations, events) is in the same commit.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -29,16 +30,16 @@ import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } fr
 import { InDoubt, KeyRefused, planEffects } from './plan-instance-change.ts'
 
 export interface Instances {
-  /** null: there is none. Throws AppError where its definition is gone. */
+  /** null: there is none. Throws AppError if its definition is gone. */
   load(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
-  /** As this node left it last, where it is likely to be so still: a guard finds out. Otherwise as `load`. */
+  /** As this node last wrote it, if it is likely still current: a guard verifies that. Otherwise like `load`. */
   recall(tenant: TenantId, id: InstanceId): Promise<Loaded | null>
-  /** What this node remembers of it is not so any more. False: it remembered nothing. */
+  /** The cached instance is outdated. False: none was cached. */
   forget(tenant: TenantId, id: InstanceId): boolean
   originOf(tenant: TenantId, instance: Instance): Promise<Origin>
-  /** In the name of that event. */
+  /** On behalf of that event. */
   envOf(origin: Origin): StepEnv
-  /** `before`: null for one that is new. Throws KeyRefused. */
+  /** `before`: null for a new one. Throws KeyRefused. */
   plan(
     tenant: TenantId,
     origin: Origin,
@@ -47,7 +48,7 @@ export interface Instances {
     stepped: SteppedOk,
     beside?: Beside,
   ): Promise<InstancePlan>
-  /** Load, step, commit; again where somebody else was first. Throws AppError where there is no such instance. */
+  /** Load, step, commit; again if another change was first. Throws AppError if there is no such instance. */
   apply(tenant: TenantId, id: InstanceId, input: InstanceInput): Promise<Stepped>
 }
 
@@ -132,7 +133,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
       ended(isStored) {
         const name = `${tenant}/${instance.id}`
         remembered.delete(name)
-        // Only who will work on it again at once: it saves that one a look.
+        // Cached only if this node works on it again at once: that saves a read.
         const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
         if (isStored && isBorn && instance.state === 'active') remember(name, tenant, instance)
       },
@@ -190,7 +191,7 @@ export function originOfEvent(event: StoredEvent): Origin {
   }
 }
 
-/** A key that it cannot have is a mapping that failed; what is under way cannot be cancelled. */
+/** A key that it cannot have is a failed mapping; an instance with a call in progress cannot be cancelled. */
 export async function orRefused<Value>(
   plan: () => Promise<Value>,
 ): Promise<Value | { readonly refused: Refused }> {
@@ -203,7 +204,7 @@ export async function orRefused<Value>(
   }
 }
 
-/** An event that cannot be read here must not keep its instance from moving on. */
+/** An unreadable event must not keep its instance from moving on. */
 function orNull(read: () => JsonValue): JsonValue {
   try {
     return read()

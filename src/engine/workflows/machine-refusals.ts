@@ -1,4 +1,4 @@
-// What the machine refuses, as the caller is told it.
+// Turns a refusal of the machine into the error for the caller.
 
 import { AppError, type ErrorCode } from '../../core/foundation/errors/index.ts'
 import { closest } from '../../core/foundation/text/index.ts'
@@ -22,7 +22,7 @@ export function refusalError({ code, message, rules }: Refused): AppError {
   return new AppError(CODES[code], message, rules === undefined ? {} : { details: { rules } })
 }
 
-/** Names nobody knows are told with the one that was probably meant. */
+/** An unknown name is reported with the most similar one. */
 export function unknownName(
   code: 'unknown_transition' | 'unknown_place',
   workflow: string,

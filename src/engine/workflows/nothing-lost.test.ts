@@ -1,4 +1,4 @@
-// Ways in which a step could end without its instance hearing of it, or an effect could be made twice or stay behind.
+// Ways in which a step could end without its instance learning of it, or an effect could be made twice or left behind.
 
 import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
@@ -58,7 +58,7 @@ const PARENT: WorkflowDocument = {
 }
 
 describe('a step that waits for an instance', () => {
-  test('[SG11] and is interrupted is over when that ends, and is undone where that went well', async () => {
+  test('[SG11] and is interrupted ends when the child ends, and is undone if the child succeeded', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'make' ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, PARENT, CHILD] })
     const { instance } = await begin(world, node)
@@ -75,7 +75,7 @@ describe('a step that waits for an instance', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed', firings: [] })
   })
 
-  test('[SG10] and that failed begins another one when a person tries it again', async () => {
+  test('[SG10] and that failed starts another child when an operator retries it', async () => {
     let isDown = true
     const world = makeWorld((request) => (isDown ? answered(400) : made(request)))
     const node = await world.node({ documents: [SOURCE, PARENT, CHILD] })
@@ -93,7 +93,7 @@ describe('a step that waits for an instance', () => {
     expect(letter).toMatchObject({ state: 'resolved' })
   })
 
-  test('[SG10] and that failed begins another one also where the letter was discarded', async () => {
+  test('[SG10] and that failed starts another child also if the dead letter was discarded', async () => {
     let isDown = true
     const world = makeWorld((request) => (isDown ? answered(400) : made(request)))
     const node = await world.node({ documents: [SOURCE, PARENT, CHILD] })
@@ -109,7 +109,7 @@ describe('a step that waits for an instance', () => {
     expect((await rows(world)).filter(({ workflow }) => workflow === 'child')).toHaveLength(2)
   })
 
-  test('[SG14] and could not take what that gave takes it from the same one when its letter is replayed', async () => {
+  test('[SG14] and could not map the child’s result maps the same one again when its dead letter is replayed', async () => {
     const world = makeWorld(made)
     const [sub, giveUp] = PARENT.transitions
     const parent = {
@@ -136,7 +136,7 @@ describe('a step that waits for an instance', () => {
   })
 })
 
-test('[FI15] a step that another node brought about is heard of, whatever this node remembers of its instance', async () => {
+test('[FI15] a step that another node caused is noticed, whatever this node has cached of its instance', async () => {
   const net: WorkflowDocument = {
     ...SETUP,
     places: [...'begun x y p q'.split(' ').map((name) => place(name)), place('ready', { type: 'final' })],
@@ -166,7 +166,7 @@ test('[FI15] a step that another node brought about is heard of, whatever this n
   await world.node({ documents, name: 'two', config: { concurrency: 1 }, faults: ofTwo })
   const one = await world.node({ documents, name: 'one', config: { concurrency: 2 }, faults: ofOne })
   const { instance } = await begin(world, one)
-  // Its own place is still taken when it ends: the other hand of its node gets one of the two that follow.
+  // Its own slot is still taken when it ends: its node gets one of the two jobs that follow.
   await answer('split')
   expect([find('left').node, find('right').node]).toEqual(['one', 'two'])
   isTwoFull = true
@@ -185,7 +185,7 @@ describe('the key of a step', () => {
     triggers: [{ ...CREATE, map: { ...CREATE.map, 'data.note': "'first'" } }],
   }
 
-  test('[FI16] is that of its first call, whatever becomes of the data meanwhile', async () => {
+  test('[FI16] is that of its first call, whatever happens to the data meanwhile', async () => {
     const world = makeWorld()
     const documents = [SOURCE, net]
     const next = await world.node({ documents, name: 'two' })
@@ -200,7 +200,7 @@ describe('the key of a step', () => {
     expect(await look(world, instance)).toMatchObject({ attention: 'step_parked' })
   })
 
-  test('[FI16] also where it is tried again after a failure', async () => {
+  test('[FI16] also if it is retried after a failure', async () => {
     const world = makeWorld((request, call) => (call === 1 ? answered(503) : made(request)))
     const node = await world.node({ documents: [SOURCE, net] })
     const { instance } = await begin(world, node)
@@ -213,7 +213,7 @@ describe('the key of a step', () => {
   })
 })
 
-describe('what a step did although its result could not be taken', () => {
+describe('the effect of a step whose result could not be mapped', () => {
   test('[SG12] is undone with the rest', async () => {
     const world = makeWorld(made)
     const transitions = [
@@ -227,7 +227,7 @@ describe('what a step did although its result could not be taken', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'failed', marking: { broken: 1 } })
   })
 
-  test('[SG12] is undone where its token goes elsewhere', async () => {
+  test('[SG12] is undone if its token goes elsewhere', async () => {
     const world = makeWorld(made)
     const transitions = [
       step('a', 'begun', 'ready', { out: { 'data.order.b': 'result.body.id' }, onFailure: { to: 'ready' } }),
@@ -241,7 +241,7 @@ describe('what a step did although its result could not be taken', () => {
     expect(history).toEqual(['created', 'began a', 'failed a', 'late a', 'began a', 'undone a'])
   })
 
-  test('[SG12] is undone where its firing waits for a person and is interrupted', async () => {
+  test('[SG12] is undone if its firing waits for an operator and is interrupted', async () => {
     const world = makeWorld(made)
     const net: WorkflowDocument = {
       ...SETUP,
@@ -263,7 +263,7 @@ describe('what a step did although its result could not be taken', () => {
   })
 })
 
-test('[SG13] what another instance did is not undone by one that only found it done', async () => {
+test('[SG13] an effect of another instance is not undone by one that only found it done', async () => {
   let isDown = false
   const world = makeWorld((request) => (nameOf(request) === 'b' && isDown ? answered(400) : made(request)))
   const transitions = [step('a', 'begun', 'one', { key: "'customer'" }), step('b', 'one', 'ready')]
@@ -277,7 +277,7 @@ test('[SG13] what another instance did is not undone by one that only found it d
   expect(called(world)).toEqual(['a', 'b', 'b'])
 })
 
-test('[TG1] two triggers that want the same event begin one case of one key', async () => {
+test('[TG1] two triggers on the same event start one instance per key', async () => {
   const world = makeWorld()
   const net: WorkflowDocument = { ...SETUP, triggers: [CREATE, { ...CREATE, id: '1' }] }
   const node = await world.node({ documents: [SOURCE, net] })

@@ -1,5 +1,5 @@
-// An event that found no instance, or more than one, as rows of a commit: kept where people see it, escalated, and told to whoever
-// listens.
+// An event that found no instance, or more than one, as rows of a commit: stored for operators, escalated, and emitted
+// as an event.
 
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
@@ -17,7 +17,7 @@ export interface OrphanAbout {
   readonly workflow: Workflow
   readonly trigger: Trigger
   readonly event: StoredEvent
-  /** The item that it is about from now on. */
+  /** The job that it is about from now on. */
   readonly work: WorkId
   readonly keys: Keys
 }
@@ -47,13 +47,13 @@ export function newOrphan(
   }
 }
 
-/** The row as it is by now, to be put again. */
+/** The current row with the change, to be written. */
 export function changeOrphan(orphan: Orphan, change: Partial<NewOrphan>): NewOrphan {
   const { tenant: _tenant, createdAt: _created, updatedAt: _updated, expiresAt: _expires, ...row } = orphan
   return { ...row, version: row.version + 1, expiresInMs: null, ...change }
 }
 
-/** Of a sensitive event only the names: a value may be what nobody is to read. */
+/** For a sensitive event only the names: a value may be confidential. */
 function keysText({ sensitive }: StoredEvent, keys: Keys): string {
   const text = keys.map(({ name, value }) => (sensitive.length > 0 ? name : `${name}=${value}`)).join(' ')
   return text.slice(0, KEYS_LENGTH_MAX)
@@ -64,7 +64,7 @@ const WHY: Readonly<Record<OrphanReason, string>> = {
   several: 'an event fits several instances; say which one it is for, or discard it',
 }
 
-/** What tells people of it. The births of the plan must be settled. */
+/** The escalation and the event about it. The caller settles the plan's leases on insert. */
 export function tellOrphan(
   deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Registry },
   { workflow, trigger, event, work }: OrphanAbout,

@@ -7,7 +7,7 @@ import { CASE, CLOSE, CREATE, heard, instancesOf, orphansOf, sender, UPDATE } fr
 
 const T = DEFAULT_TENANT
 const BY = { actor: 'ann', reason: 'the number was mistyped' }
-/** Updates wait for nobody. */
+/** Updates do not wait. */
 const STRICT = { ...CASE, triggers: [CREATE, { ...UPDATE, bufferMs: 0 }, CLOSE] }
 
 async function begin(workflow: WorkflowDocument = STRICT) {
@@ -17,7 +17,7 @@ async function begin(workflow: WorkflowDocument = STRICT) {
 }
 
 describe('an orphan', () => {
-  test('[CR10] that a person correlates changes that instance, and is kept with who said so', async () => {
+  test('[CR10] that an operator correlates changes that instance, and is stored with who did it', async () => {
     const { world, orphans, send } = await begin()
     await send('ordered', 'o1')
     await send('changed', 'oops', { id: 'x' })
@@ -32,7 +32,7 @@ describe('an orphan', () => {
     ])
   })
 
-  test('[CR11] is decided about once, and only for an active instance of its workflow', async () => {
+  test('[CR11] is decided once, and only for an active instance of its workflow', async () => {
     const { world, orphans, send } = await begin()
     await send('ordered', 'o1')
     await send('changed', 'oops')
@@ -49,7 +49,7 @@ describe('an orphan', () => {
     await expect(nobody).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('[CR15] that waits can be correlated and discarded too: its item ends, and those behind it go on', async () => {
+  test('[CR15] that waits can be correlated and discarded too: its job ends, and those behind it go on', async () => {
     const { world, orphans, send } = await begin(CASE)
     await send('ordered', 'o1')
     const [instance] = await instancesOf(world)
@@ -69,7 +69,7 @@ describe('an orphan', () => {
     ])
   })
 
-  test('[CR15] that waits is ended by its own name: its item alone cannot be called off', async () => {
+  test('[CR15] that waits is ended only as an orphan: its job alone cannot be cancelled', async () => {
     const { world, node, orphans, send } = await begin(CASE)
     await send('changed', 'o2')
     const [orphan] = await orphansOf(world)
@@ -84,7 +84,7 @@ describe('an orphan', () => {
     expect(await world.reads.work(orphan!.workId)).toMatchObject({ state: 'skipped' })
   })
 
-  test('[CR16] whose instance ends before it is reached is an orphan again', async () => {
+  test('[CR16] whose instance ends before it is applied is an orphan again', async () => {
     const { world, node, orphans, send } = await begin()
     await send('ordered', 'o1')
     await send('changed', 'oops')
@@ -115,7 +115,7 @@ describe('an orphan', () => {
     ])
   })
 
-  test('[CR12] is tried again when its workflow changes, and stays if nobody has its key still', async () => {
+  test('[CR12] is tried again when its workflow changes, and stays if still no instance has its key', async () => {
     const { world, node, send } = await begin()
     await send('ordered', 'o1')
     await send('changed', 'x', { ref: 'o1', id: 'found' })
@@ -135,7 +135,7 @@ describe('an orphan', () => {
   })
 })
 
-/** As if it had ended while nobody looked. */
+/** As if it had ended unnoticed. */
 function ended(row: InstanceRow): NewInstance {
   const { tenant: _tenant, createdAt: _created, updatedAt: _updated, endedAt: _ended, ...kept } = row
   return { ...kept, state: 'cancelled', revision: row.revision + 1 }

@@ -1,9 +1,9 @@
-// What becomes of orphans: a person says which instance one is for, or that nobody wants it; and a definition that changed may want it
-// by itself. Each is one commit, guarded by the orphan's version.
+// Resolves orphans: an operator names the instance of one, or discards it; and a changed definition may match it. Each
+// is one commit, guarded by the orphan's version.
 //
-// Invariants: CR10 an orphan that is correlated becomes an item of its trigger, and goes the way of any update. CR11 whoever comes
-// second changes nothing. CR12 after a workflow has changed, its open orphans are tried again, as many as there is a bound for, and only
-// those that found their instance leave the inbox.
+// Invariants: CR10 a correlated orphan becomes a job of its trigger, and is handled like any update. CR11 the second of
+// two decisions changes nothing. CR12 after a workflow has changed, its open orphans are tried again, up to a bound,
+// and only those that found their instance leave the inbox.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -27,7 +27,7 @@ import { loadRows, planRows } from './correlation-rows.ts'
 import { changeOrphan } from './orphan-rows.ts'
 
 export interface OrphanActions {
-  /** Throws AppError. Answers the item by which it reaches the instance. */
+  /** Throws AppError. Returns the job by which it reaches the instance. */
   correlate(
     tenant: TenantId,
     id: OrphanId,
@@ -35,19 +35,19 @@ export interface OrphanActions {
     decided: Decided,
   ): Promise<{ readonly workId: WorkId }>
   discard(tenant: TenantId, id: OrphanId, decided: Decided): Promise<void>
-  /** By what is in force now. `found`: so many found where they belong. */
+  /** By the deployed definition. `found`: how many found their instance. */
   retry(tenant: TenantId, workflow: string): Promise<{ readonly tried: number; readonly found: number }>
 }
 
 export interface Orphans extends OrphanActions {
   start(): void
-  /** Definitions changed, or came into force at a start. */
+  /** Definitions changed, or were loaded at a start. */
   changed(tenant: TenantId): void
-  /** Settles when what is under way is over. */
+  /** Resolves when the current work has ended. */
   stop(): Promise<void>
 }
 
-/** In one go; the next change, or a person, goes on with the rest. */
+/** At once; the next change, or an operator, continues with the rest. */
 const RETRIED_MAX = 1_000
 const PAGE = 100
 
@@ -85,7 +85,7 @@ export function makeOrphans(
   const scopeOf = (event: StoredEvent): Scope =>
     routeScope(event, parsePayload(event.data), parsePayload(event.headers), deps.vars)
 
-  /** The trigger that it is about: of the version that its item began with, or of the one in force. */
+  /** The trigger that it is about: of the version that its job began with, or of the deployed one. */
   const triggerOf = async (
     tenant: TenantId,
     orphan: Orphan,
@@ -99,7 +99,7 @@ export function makeOrphans(
     throw new AppError('definition_missing', `the trigger of orphan ${orphan.id} is not defined any more`)
   }
 
-  /** One that still waits leaves the row of its key, and its item ends. */
+  /** A waiting orphan leaves the row of its key, and its job ends. */
   const release = async (
     tenant: TenantId,
     orphan: Orphan,
@@ -146,7 +146,7 @@ export function makeOrphans(
     row: changeOrphan(orphan, change),
   })
 
-  /** By what is in force; null: it would be an orphan again. */
+  /** By the deployed definition; null: it would be an orphan again. */
   const findTrigger = async (
     tenant: TenantId,
     workflow: Workflow,
@@ -207,14 +207,14 @@ export function makeOrphans(
     do {
       const query = { state: 'open', workflow: name, cursor, limit: PAGE } as const
       const page = await store.forTenant(tenant).orphans(query)
-      // Those that came first are to be applied first.
+      // The oldest are applied first.
       for (const orphan of [...page.items].reverse()) {
         if (isStopped) return { tried: count, found }
         count += 1
         try {
           if (await retryOne(tenant, workflow, orphan)) found += 1
         } catch (error) {
-          // It stays where it is, and where people see it.
+          // It stays where it is, visible to operators.
           const isItsOwn =
             error instanceof ExpressionError || error instanceof JsonError || error instanceof AppError
           if (!isItsOwn) throw error
@@ -237,7 +237,7 @@ export function makeOrphans(
           await retry(tenant, document.name)
         } catch (error) {
           if (!(error instanceof StoreError) && !(error instanceof AppError)) throw error
-          // The next change, or a person, tries them again.
+          // The next change, or an operator, tries them again.
           tried.delete(id)
           log.warn('orphan.retry-failed', { tenant, workflow: document.name, error: messageOf(error) })
         }

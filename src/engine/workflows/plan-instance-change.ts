@@ -1,7 +1,8 @@
-// What a change of an instance brings about, as guards and writes: items to do, timers, keys, escalations, events, a free lock.
+// Turns a change of an instance into guards and writes: jobs, timers, keys, escalations, events, a released lock.
 //
-// Invariants: FI17 nobody replays what the change gives up. FI2 all of it is in the commit of the change. FI5 a firing that was interrupted is called off in that very commit,
-// where nothing of its item is in doubt or under way; otherwise the item's own end tells.
+// Invariants: FI17 a step that the change abandons is not replayed. FI2 all of it is in the commit of the change. FI5
+// an interrupted firing is cancelled in that very commit, if its job has no unknown outcome and no call in progress;
+// otherwise the job's own end reports it.
 
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
@@ -28,12 +29,12 @@ import { type KnownRow, planCorrelation } from './correlation-rows.ts'
 import { guardLetters } from './failed-firings.ts'
 import type { InstanceDeps, InstancePlan, Origin, SteppedOk } from './instance-types.ts'
 
-/** A key cannot be the instance's: it is as if a mapping had failed. */
+/** The instance cannot have a key: treated like a failed mapping. */
 export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
 }
 
-/** Something of the instance may be happening right now: it cannot be given up. */
+/** A call of the instance may be in progress: it cannot be abandoned. */
 export class InDoubt extends Error {
   override readonly name = 'InDoubt'
 }
@@ -45,13 +46,13 @@ export interface Change {
   readonly env: StepEnv
   /** As it was before; null: it is new. */
   readonly before: Instance | null
-  /** The item that ends in the same commit. */
+  /** The job that ends in the same commit. */
   readonly own: WorkId | null
-  /** Rows of keys by which it was decided. */
+  /** Rows of keys that it was decided by. */
   readonly rows: readonly KnownRow[]
 }
 
-/** Timers, admissions and signals end by what happens, not by a time of their own. */
+/** Timers, admissions and signals end by events, not by their own time limit. */
 export const FOREVER_MS = 3_650 * DAY
 
 type Effect<Type extends InstanceEffect['type']> = Extract<InstanceEffect, { readonly type: Type }>
@@ -83,7 +84,7 @@ export async function planEffects(
       )),
     )
     for (const { work } of ofType(stepped.effects, 'leave')) {
-      // The item that ends now gives its place up by that.
+      // The job that ends now leaves its lane by that.
       if (work !== own) writes.push({ w: 'lane.leave', work })
     }
     const keys = await planKeys(deps, change, stepped)
@@ -99,7 +100,7 @@ export async function planEffects(
       plans.push(plan)
       writes.push(...plan.writes)
     }
-    // Last: they take slots, which the unit of work gives back or uses.
+    // Last: they take slots, which the unit of work releases or uses.
     const steps = addWork(deps, change, instance, adding)
     writes.push(...steps.writes)
     plans.push(steps)
@@ -122,11 +123,11 @@ interface CalledOff {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
   readonly plans: readonly EventPlan[]
-  /** Items that would have been added and called off at once. */
+  /** Jobs that would have been added and cancelled at once. */
   readonly unborn: ReadonlySet<WorkId>
 }
 
-/** The items of firings that were interrupted; what cannot be called off now tells by its own end. */
+/** The jobs of interrupted firings; one that cannot be cancelled now reports by its own end. */
 async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Promise<CalledOff> {
   const guards: Guard[] = []
   const writes: Write[] = []
@@ -146,7 +147,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     if (before !== null && isFailed) {
       const { consumer } = change.workflow
       guards.push(...(await deps.commits.stubbornly(() => guardLetters(reads, consumer, before, firing))))
-      // What is replayed from now on is refused: what was before is there to be seen.
+      // Replays from now on are refused: earlier ones are visible.
       items = null
     }
     items ??= await deps.commits.stubbornly(() => reads.workOfInstance(stepped.instance.id, { all: false }))
@@ -162,14 +163,14 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
       (one) => one.kind === 'step' && isOf(one.step) && one.id !== change.own,
     )) {
       if (!(await isFree(deps, reads, item, isFailed))) {
-        // Its lock would pass on while it is at work.
+        // Its lock would be passed on while it runs.
         if (stepped.instance.state !== 'cancelled') continue
         deps.unitOfWork.release(plans)
         throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
       }
       const { id, state, epoch, attempts, waits, losses, key } = item
       guards.push({ g: 'work', work: id, state, epoch })
-      // Its failure and the letter that it replays end with it.
+      // Its failure and the dead letter that it replays end with it.
       const event = change.origin.stored
       if (event === null) throw new Error('assertion failed: an instance that has items was kept before')
       const ending = await deps.planEnd(
@@ -199,8 +200,8 @@ function partOf({ workflow }: Change, { step }: WorkRow): Route | null {
 }
 
 /**
- * Nobody has it in hand, and nothing of it may have happened. `isFailed`: its firing has failed, and who has it in hand does nothing before
- * the firing is resumed, which the revision of the instance guards.
+ * Not leased, and without a possible effect. `isFailed`: its firing has failed, and a node that leases the
+ * job does nothing before the firing is resumed, which the revision of the instance guards.
  */
 async function isFree(
   deps: InstanceDeps,
@@ -226,7 +227,8 @@ async function dropTimers(
   const writes: Write[] = []
   for (const id of timers) {
     const item = await deps.commits.stubbornly(() => reads.work(id))
-    // One that runs right now loses its hold, and with it its word: nothing ends it but a change of the instance, whose revision is guarded.
+    // A running job loses its claim, and with it its right to settle: only a change of the instance, whose revision is
+    // guarded, ends it.
     if (item === null || !['ready', 'waiting', 'leased'].includes(item.state)) continue
     const { attempts, waits, losses } = item
     writes.push({
@@ -251,7 +253,7 @@ async function planKeys(
   const { store, planning, commits } = deps
   const change = { learned, freed }
   const reads = store.forTenant(tenant)
-  // What the step did is known only here: a store that fails for a moment must not cost it.
+  // The effect of the step is known only here: a temporary store failure must not lose it.
   const stubborn: Pick<TenantReads, 'correlation' | 'work'> = {
     correlation: (key) => commits.stubbornly(() => reads.correlation(key)),
     work: (id) => commits.stubbornly(() => reads.work(id)),
@@ -268,7 +270,7 @@ async function planKeys(
   return planned
 }
 
-/** A failure that the workflow handles has no dead letter: where it leads to the end, that end is what people are told of. */
+/** A failure that the workflow handles has no dead letter: if it leads to an end, that end is reported. */
 function endedBadly(
   { before }: Change,
   { state, failure }: Instance,
@@ -285,7 +287,7 @@ function raise(
   { reason, error }: Pick<Effect<'escalate'>, 'reason' | 'error'>,
 ): Write {
   const { severity, runbook } = document.deadLetter
-  // What others say of a sensitive event may quote it.
+  // Error texts about a sensitive event may quote it.
   const told = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
   return {
     w: 'escalation.raise',
@@ -303,7 +305,7 @@ function raise(
   }
 }
 
-/** Only where somebody wants it: the history has it in any case. */
+/** Only if something selects it: the history has it in any case. */
 function announce(
   deps: InstanceDeps,
   { tenant, origin }: Change,
@@ -312,7 +314,7 @@ function announce(
   index: number,
 ): EventPlan | null {
   if (!deps.planning.registry.isWanted(tenant, subject)) return null
-  // Instances that begin each other around a circle come to an end as events do.
+  // Instances that start each other in a cycle are stopped as events are.
   if (findHopsFault(origin.header()) !== null) return null
   return canonicalEvent(
     { ids: deps.planning.ids, plan: deps.plan },
@@ -327,7 +329,7 @@ function announce(
   )
 }
 
-/** Its parent may have ended, or may not wait any more: then the signal finds nobody, and ends. */
+/** Its parent may have ended, or may not wait any more: then the signal finds no firing, and ends. */
 async function tellParent(
   deps: InstanceDeps,
   tenant: TenantId,
@@ -351,7 +353,7 @@ async function tellParent(
   return [{ w: 'work.add', work, lease: null, delayMs: 0 }]
 }
 
-/** Steps are born in this node's hands where they may run at once, as work of routes is. */
+/** Steps are leased on insert if they may run at once, like the jobs of routes. */
 function addWork(
   deps: InstanceDeps,
   { tenant, origin, workflow }: Change,
@@ -412,7 +414,7 @@ function newItem(
   }
 }
 
-/** What follows from one input after another, as one change. */
+/** The results of two inputs as one change. */
 function mergeStepped(first: SteppedOk, second: SteppedOk): SteppedOk {
   return {
     ok: true,

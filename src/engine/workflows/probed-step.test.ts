@@ -10,7 +10,7 @@ const probe = {
   afterMs: 1_000,
 }
 
-test('[FI13] what a probe finds is the result of its step: the case goes on with it', async () => {
+test('[FI13] the result of a probe is the result of its step: the instance goes on with it', async () => {
   const world = makeWorld((request) => {
     if (nameOf(request) === 'b') return LOST
     return nameOf(request) === 'probe' ? { ...answered(200), body: '{"id":"found"}' } : made(request)

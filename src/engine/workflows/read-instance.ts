@@ -1,8 +1,8 @@
-// Instances as people read them: as they are, their history, and as they were at any moment or step. What a workflow encrypts is
-// opened for those who may see it; for others nothing is opened, and what is sealed shows as hidden.
+// Reads instances for users: the current state, the history, and the state at any moment or step. Encrypted fields are
+// decrypted for users who may see them; for others they stay encrypted and show as hidden.
 //
-// Invariants: HD2 whoever may not see a workflow reads none of its instances. HD7 a value that is sealed at rest reaches no viewer,
-// neither in data nor in history nor in results of steps.
+// Invariants: HD2 a user who may not see a workflow reads none of its instances. HD7 an encrypted value reaches no
+// viewer, neither in data nor in history nor in results of steps.
 
 import { HIDDEN, isSealed } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -42,30 +42,30 @@ export interface ReadPast {
   readonly row: InstanceRow
   readonly workflow: Workflow
   readonly past: PastInstance
-  /** From the first, as far as it is part of it. */
+  /** From the first, as far as it is included. */
   readonly entries: readonly ReadEntry[]
 }
 
 export interface InstanceReading {
   /** Throws AppError: there is none, or the caller may not see it. */
   one(hand: Hand, id: InstanceId): Promise<ReadInstance>
-  /** Oldest first, those behind `after`. */
+  /** Oldest first, those after `after`. */
   history(
     hand: Hand,
     id: InstanceId,
     query: { readonly after: number; readonly limit: number },
   ): Promise<readonly ReadEntry[]>
-  /** As it was then. Throws AppError also where it was not there yet. */
+  /** As it was then. Throws AppError also if it did not exist yet. */
   at(hand: Hand, id: InstanceId, until: Until): Promise<ReadPast>
   /** As viewers may see it. */
   hide(tenant: TenantId, workflow: Workflow, instance: Instance): Instance
   list(hand: Hand, query: Parameters<TenantReads['instances']>[0]): Promise<Page<InstanceRow>>
-  /** Whether the caller may see instances of the workflow of this name, as it is in force. */
+  /** Whether the caller may see instances of the deployed workflow of this name. */
   maySee(hand: Hand, workflow: string): boolean
 }
 
 const HISTORY_PAGE = 500
-/** A longer past is read by its pages. */
+/** A longer history is read by its pages. */
 const REBUILT_MAX = 20_000
 
 export function makeInstanceReading(deps: {
@@ -91,7 +91,7 @@ export function makeInstanceReading(deps: {
     return { row, workflow }
   }
 
-  /** Rebuilt of what is in clear, for what is hidden cannot be built upon; and hidden then. */
+  /** Rebuilt from clear values, because hidden ones cannot be applied; then hidden. */
   const hideData = (
     tenant: TenantId,
     id: InstanceId,
@@ -179,7 +179,7 @@ export function makeInstanceReading(deps: {
     },
   }
 
-  /** One whose definition is lost is shown to those who may see everything. */
+  /** An instance whose definition is lost is shown to users who may see everything. */
   async function seesRow(hand: Hand, { definition }: InstanceRow): Promise<boolean> {
     const workflow = await registry.pinnedWorkflow(hand.tenant, definition)
     return workflow === null ? hand.role === 'admin' : maySee(hand, workflow.document)
@@ -233,7 +233,7 @@ function maskInstance(instance: Instance): Instance {
   }
 }
 
-/** A copy in which whatever is sealed is hidden. */
+/** A copy with all encrypted values hidden. */
 function mask(value: JsonValue): JsonValue {
   if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
   if (typeof value !== 'object' || value === null || isNumeral(value)) return value

@@ -1,8 +1,8 @@
-// The item that goes on where one of a workflow died: about the very firing, timer or admission, on the version that the instance is
-// on by now. What it goes on with must still be there.
+// The job that resumes a dead job of a workflow: for the same firing, timer or admission, on the current version of the
+// instance. What it resumes must still exist.
 //
-// Invariants: FI4 a replayed step resumes exactly its firing, and nothing before it is done again. FI17 it is added only to the instance by which
-// that was decided.
+// Invariants: FI4 a replayed step resumes exactly its firing, and nothing before it is repeated. FI17 it is added only
+// to the instance revision by which that was decided.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
@@ -34,11 +34,11 @@ const WENT_ON = 'its instance went on without it, or has ended; discard the lett
 
 export interface ReplayedItem {
   readonly work: NewWork
-  /** The instance that it was decided by; null: it begins one. */
+  /** The instance that it was decided by; null: it starts one. */
   readonly guard: Guard | null
 }
 
-/** Throws AppError where there is nothing to go on with. */
+/** Throws AppError if there is nothing to resume. */
 export async function replayedItem(
   deps: Deps,
   letter: DeadLetter,
@@ -85,7 +85,7 @@ function baseOf(
   }
 }
 
-/** Whether the firing waits for somebody to go on with it: it failed, or its item died without its instance hearing of it. */
+/** Whether the firing waits to be resumed: it failed, or its job died without its instance learning of it. */
 async function isLeft(
   { store }: Deps,
   tenant: TenantId,
@@ -104,8 +104,8 @@ async function isLeft(
 }
 
 /**
- * The item by which a firing goes on. Where its child went well and only what came of it could not be taken, that is told once more.
- * Throws AppError.
+ * The job by which a firing continues. If its child succeeded and only its result could not be mapped, that
+ * is reported again. Throws AppError.
  */
 export async function firingItem(
   deps: Pick<Deps, 'store' | 'instances'> & { readonly ids: Pick<Ids, 'work'> },
@@ -134,7 +134,7 @@ function stepOf(
   return { kind: 'step', step: stepName(type, number, name), codeHash, expiresInMs }
 }
 
-/** The child of a step that waited for it failed: going on means another child, although the key has one. */
+/** The awaited child failed: continuing means another child, although the key has one. */
 async function generationOf(
   { store, instances }: Pick<Deps, 'store' | 'instances'>,
   tenant: TenantId,
@@ -149,7 +149,7 @@ async function generationOf(
     const entry = await store.forTenant(tenant).ledger(key)
     return entry === null ? {} : { generation: entry.generation + 1 }
   } catch (error) {
-    // It fails of that when it runs, and is seen.
+    // It fails with that error when it runs, and the failure is visible.
     if (error instanceof ExpressionError || error instanceof JsonError) return {}
     throw error
   }

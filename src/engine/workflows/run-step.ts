@@ -1,8 +1,8 @@
-// Runs the item of a firing: what it sees, under which key, through the same machinery as the action of a route. What its end means
-// for the instance is added to the commit of that end (step-ends.ts).
+// Runs the job of a firing: its scope, its key, and its action through the same path as that of a route. The commit
+// that ends the job adds what that means for the instance (step-ends.ts).
 //
-// Invariants: FI3 an item whose firing is gone changes nothing and calls nobody. FI4 a replay goes on with the very firing, under
-// the key that its effect had.
+// Invariants: FI3 a job whose firing is gone changes nothing and calls nothing. FI4 a replay continues the very firing,
+// under the key of its effect.
 
 import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
@@ -24,11 +24,11 @@ import { type Instances, originOfEvent } from './instances.ts'
 
 export interface Steps {
   run(item: Item): Promise<void>
-  /** What the action of an item of a firing sees; null: its firing is gone. Throws ExpressionError and JsonError. */
+  /** The scope of a firing's action; null: its firing is gone. Throws ExpressionError and JsonError. */
   scopeOf(work: WorkRow, event: StoredEvent): Promise<Scope | null>
 }
 
-/** Nobody waits for its end any more. */
+/** No firing waits for its end any more. */
 export const STALE = 'STALE: the instance went on without it'
 
 const UNDO_WAIT_MS = 1_000
@@ -58,7 +58,7 @@ export function makeSteps(deps: {
     route,
   }: Item): Promise<{ readonly loaded: Loaded; readonly firing: Firing } | null> => {
     if (work.instance === null) return null
-    // Born in our hands a moment ago: what this node wrote then is what it sees. That a firing is gone is believed of the store alone.
+    // Leased on insert a moment ago: this node's cache is current. Only the store can say that a firing is gone.
     const isBorn = route !== null && work.epoch === 1
     for (const find of isBorn ? [instances.recall, instances.load] : [instances.load]) {
       const loaded = await find(work.tenant, work.instance)
@@ -85,7 +85,7 @@ export function makeSteps(deps: {
     await perform(item, route, loaded, firing)
   }
 
-  /** What it did before is looked for; a call of its own it makes no more. */
+  /** Its earlier effect is checked; it makes no further call. */
   const giveUp = (item: Item, route: Route) => async (): Promise<'finished'> => {
     await settle(item, route, 'cancelled', 'another transition took its token')
     return 'finished'
@@ -97,7 +97,7 @@ export function makeSteps(deps: {
     return open.length > 0
   }
 
-  /** A firing that failed or was parked is under way again by the item that goes on with it. */
+  /** A firing that failed or was parked runs again by the job that continues it. */
   const isUnderWay = async ({ work }: Item, { number, state }: Firing): Promise<boolean> => {
     if (work.instance === null || (state !== 'failed' && state !== 'parked')) return true
     const stepped = await instances.apply(work.tenant, work.instance, { type: 'resumed', firing: number })
@@ -105,8 +105,8 @@ export function makeSteps(deps: {
   }
 
   /**
-   * Which time the effect of its key is made. One that was undone is not there any more: under a key that several instances
-   * share, the next one makes it once more, as the next generation. null: it is being undone right now.
+   * The generation of the effect under its key. An undone effect no longer exists: under a key that several
+   * instances share, the next one makes it again, as the next generation. null: it is being undone right now.
    */
   const generationOf = async (
     { work }: Item,
@@ -115,7 +115,7 @@ export function makeSteps(deps: {
     firing: Firing,
     key: string,
   ): Promise<number | null> => {
-    // A key of its own is of one firing, whose effect is made and undone once.
+    // A derived key belongs to one firing, whose effect is made and undone once.
     if (route.document.key === null || !canBeUndone(workflow, firing)) return work.generation
     const reads = deps.store.forTenant(work.tenant)
     const entry = await reads.ledger(key)

@@ -25,7 +25,7 @@ async function begin(workflow: WorkflowDocument = CASE, more: Parameters<World['
   return { world, node, send: sender(world, node) }
 }
 
-/** What a node writes from now on, commit by commit. */
+/** The writes of a node from now on, commit by commit. */
 function commitsOf(node: Node): string[][] {
   const commits: string[][] = []
   node.faults.commit = (commit, pass) => {
@@ -35,8 +35,8 @@ function commitsOf(node: Node): string[][] {
   return commits
 }
 
-describe('an event that begins a case', () => {
-  test('[TG1] makes one instance, with what its trigger maps and the keys that it has', async () => {
+describe('an event that starts an instance', () => {
+  test('[TG1] creates one instance, with the data and keys that its trigger maps', async () => {
     const { world, send } = await begin()
     const eventId = await send('ordered', 'o1')
     const [item, ...others] = await itemsOf(world, eventId)
@@ -53,7 +53,7 @@ describe('an event that begins a case', () => {
     })
   })
 
-  test('[TG10] costs one commit, its first step among them, as one that nobody wants does', async () => {
+  test('[TG10] costs one commit, including its first step, like an event without routes', async () => {
     const emitting: WorkflowDocument = {
       ...CASE,
       transitions: [
@@ -73,7 +73,7 @@ describe('an event that begins a case', () => {
     expect(commits).toEqual([['event.append']])
   })
 
-  test('[TG2] is named by its item: a run whose answer was lost makes no second one', async () => {
+  test('[TG2] is named by its job: a run whose response was lost creates no second one', async () => {
     const { world, node, send } = await begin()
     let isLost = false
     node.faults.commit = async (commit, pass) => {
@@ -91,7 +91,7 @@ describe('an event that begins a case', () => {
     expect(await instancesOf(world)).toHaveLength(1)
   })
 
-  test('[TG1] [TG6] two at once with one key begin one case: the other is skipped and points to it', async () => {
+  test('[TG1] [TG6] two at once with one key start one instance: the other is skipped and points to it', async () => {
     const world = makeWorld()
     const [one, two] = [
       await world.node({ name: 'one', documents: [SOURCE, CASE] }),
@@ -113,7 +113,7 @@ describe('an event that begins a case', () => {
     })
   })
 
-  test('[TG11] without `unique` begins one more each time; a duplicate of an event begins none', async () => {
+  test('[TG11] without `unique` starts another each time; a duplicate event starts none', async () => {
     const { unique: _unique, ...free } = CREATE
     const { world, node, send } = await begin({ ...CASE, triggers: [free] })
     await send('ordered', 'o1')
@@ -123,7 +123,7 @@ describe('an event that begins a case', () => {
     expect(await instancesOf(world)).toHaveLength(2)
   })
 
-  test('[TG12] `live`: its key is free again when it is over; `ever`: never', async () => {
+  test('[TG12] `live`: its key is free again when it ends; `ever`: never', async () => {
     const live = await begin()
     await live.send('ordered', 'o1')
     await live.send('closed', 'o1')
@@ -155,7 +155,7 @@ describe('an event that begins a case', () => {
     ])
   })
 
-  test('[TG13] replayed as a letter it goes the same way; replayed as an event it begins no second case', async () => {
+  test('[TG13] a replayed dead letter is handled the same way; a replayed event starts no second instance', async () => {
     const where = { ...CREATE, map: { 'data.sum': 'payload.lines.size()' } }
     const { world, node, send } = await begin({ ...CASE, triggers: [where] })
     await send('ordered', 'o1', { lines: 7 })
@@ -176,8 +176,8 @@ describe('an event that begins a case', () => {
   })
 })
 
-describe('an event that changes a case', () => {
-  test('[TG5] and the end of its item are one commit', async () => {
+describe('an event that updates an instance', () => {
+  test('[TG5] and the end of its job are one commit', async () => {
     const { node, send } = await begin()
     await send('ordered', 'o1')
     const commits = commitsOf(node)
@@ -186,7 +186,7 @@ describe('an event that changes a case', () => {
     expect(changing).toEqual([expect.arrayContaining(['work.settle', 'instance.put', 'history.append'])])
   })
 
-  test('[CR4] a key that comes back has a row with another number', async () => {
+  test('[CR4] a key that comes back has a row with another version', async () => {
     const { world, send } = await begin()
     const versionOf = async () =>
       (await world.store.system('verification').dump()).correlations.map(({ version }) => version)
@@ -198,7 +198,7 @@ describe('an event that changes a case', () => {
     expect(await versionOf()).not.toEqual(before)
   })
 
-  test('[TG4] those of one key are applied in the order in which they came', async () => {
+  test('[TG4] updates of one key are applied in order of arrival', async () => {
     const { world, node, send } = await begin()
     await send('ordered', 'o1')
     const sent = ['a', 'b', 'c', 'd'].map((id) => node.send({ kind: 'changed', order: 'o1', id }))
@@ -207,7 +207,7 @@ describe('an event that changes a case', () => {
     expect(await instancesOf(world)).toMatchObject([{ data: { seen: 'abcd' } }])
   })
 
-  test('[CR3] those that came before their case wait for it, and are applied in order behind it', async () => {
+  test('[CR3] updates that arrive before their instance wait for it, and are applied in order after it', async () => {
     const { world, send } = await begin()
     const early = [await send('changed', 'o1', { id: 'a' }), await send('changed', 'o1', { id: 'b' })]
     expect((await itemsOf(world, early[0]!)).map(({ state, lastError }) => [state, lastError])).toEqual([
@@ -229,7 +229,7 @@ describe('an event that changes a case', () => {
     expect((await itemsOf(world, early[1]!)).at(-1)).toMatchObject({ state: 'done', effectRef: instance?.id })
   })
 
-  test('[CR5] a case and its update at the same moment: the update is applied, whoever is first', async () => {
+  test('[CR5] an instance and its update at the same moment: the update is applied, whichever is first', async () => {
     const world = makeWorld()
     const nodes = [
       await world.node({ name: 'one', documents: [SOURCE, CASE] }),
@@ -246,7 +246,7 @@ describe('an event that changes a case', () => {
     expect((await orphansOf(world)).every(({ state }) => state === 'correlated')).toBe(true)
   })
 
-  test('[TG14] creates or updates: the first begins the case, early ones behind it, later ones change it', async () => {
+  test('[TG14] creates or updates: the first starts the instance, early ones follow, later ones update it', async () => {
     const both = { ...UPDATE, id: '0', on: ['shop.events.seen'], action: 'createOrUpdate' as const }
     const { world, send } = await begin({ ...CASE, triggers: [both, UPDATE] })
     await send('changed', 'o1', { id: 'early' })
@@ -257,7 +257,7 @@ describe('an event that changes a case', () => {
     expect((await instancesOf(world)).map(({ data }) => data.seen)).toEqual(['-1early-2'])
   })
 
-  test('[CR9] that fits several is an orphan at once, and people are told', async () => {
+  test('[CR9] that matches several is an orphan at once, and escalated', async () => {
     const { unique: _unique, ...free } = CREATE
     const { world, send } = await begin({ ...CASE, triggers: [free, UPDATE] })
     await send('ordered', 'o1')
@@ -269,7 +269,7 @@ describe('an event that changes a case', () => {
     expect(escalations).toMatchObject([{ reason: 'orphaned', consumer: 'workflow:order', severity: 'high' }])
   })
 
-  test('[CR13] that nobody came for in time is an open orphan, escalated, and told to whoever listens', async () => {
+  test('[CR13] without an instance in time is an open orphan, escalated, and emitted as an event', async () => {
     const route = { ...ROUTE, name: 'heard', on: ['workflow.order.orphaned'], key: null }
     const { world, send } = await begin(CASE, { documents: [SOURCE, CASE, route] })
     const eventId = await send('changed', 'o1')
@@ -287,13 +287,13 @@ describe('an event that changes a case', () => {
     const told = events.find(({ subject }) => subject === 'workflow.order.orphaned')
     expect(JSON.parse(told?.data ?? '{}')).toMatchObject({ orphan: orphan?.id, workflow: 'order', eventId })
     expect(correlations).toEqual([])
-    // Too late: it stays where people see it.
+    // Too late: it stays visible to operators.
     await send('ordered', 'o1')
     await world.pass(2_000)
     expect((await instancesOf(world))[0]?.data.seen).toBeUndefined()
   })
 
-  test('[TG15] a case that is over has given its key back: later updates are orphans', async () => {
+  test('[TG15] an ended instance has freed its key: later updates are orphans', async () => {
     const { world, send } = await begin({ ...CASE, triggers: [CREATE, { ...UPDATE, bufferMs: 0 }, CLOSE] })
     await send('ordered', 'o1')
     await send('closed', 'o1')
@@ -302,7 +302,7 @@ describe('an event that changes a case', () => {
     expect(await orphansOf(world)).toMatchObject([{ state: 'open', reason: 'nobody' }])
   })
 
-  test('[CR14] a key that is learned later leads to the case, also for what waited for it', async () => {
+  test('[CR14] a key that is learned later leads to the instance, also for updates that waited for it', async () => {
     const learning: WorkflowDocument = {
       ...CASE,
       places: [place('open', 'waiting'), place('known', 'waiting'), place('closed', 'final')],
@@ -331,7 +331,7 @@ describe('an event that changes a case', () => {
     expect(await instancesOf(world)).toMatchObject([{ data: { seen: 'abc' }, marking: { known: 1 } }])
   })
 
-  test('[CR8] that names several keys is for the one case that has them all', async () => {
+  test('[CR8] that names several keys is for the one instance that has them all', async () => {
     const two = { ...CREATE, correlate: { order: 'payload.order', shop: 'payload.shop' } }
     const { unique: _unique, ...free } = two
     const update = { ...UPDATE, correlate: two.correlate }
@@ -343,7 +343,7 @@ describe('an event that changes a case', () => {
     expect((await instancesOf(world)).map(({ data }) => data.seen)).toEqual([undefined, 'x'])
   })
 
-  test('[TG16] one that waited and cannot be mapped is a dead letter, and holds nobody up', async () => {
+  test('[TG16] a waiting update that cannot be mapped is a dead letter, and blocks no other', async () => {
     const strict = { ...UPDATE, map: { 'data.seen': 'payload.text.size()' } }
     const { world, send } = await begin({ ...CASE, triggers: [CREATE, strict] })
     await send('changed', 'o1', { text: 7 })
@@ -358,7 +358,7 @@ describe('an event that changes a case', () => {
 })
 
 describe('a trigger', () => {
-  test('[TG17] over its rate events wait, and none is dropped', async () => {
+  test('[TG17] beyond its rate events wait, and none is dropped', async () => {
     const slow = { ...CREATE, rateLimit: { profile: null, perMinute: 60, burst: 1 } }
     const { world, send } = await begin({ ...CASE, triggers: [slow] })
     for (const order of ['a', 'b', 'c']) await send('ordered', order)
@@ -369,7 +369,7 @@ describe('a trigger', () => {
     expect((await instancesOf(world)).map(({ data }) => data.order)).toEqual(['a', 'b', 'c'])
   })
 
-  test('[TG18] of a paused workflow keeps what comes, of a disabled one passes it over', async () => {
+  test('[TG18] of a paused workflow holds events, of a disabled one skips them', async () => {
     const { world, node, send } = await begin({ ...CASE, status: 'paused' })
     const kept = await send('ordered', 'o1')
     await world.pass(5_000)
@@ -382,7 +382,7 @@ describe('a trigger', () => {
     expect(await itemsOf(world, skipped)).toMatchObject([{ state: 'skipped', lastError: 'DISABLED' }])
   })
 
-  test('[TG19] takes no part in `fanOut` of routes', async () => {
+  test('[TG19] does not count for `fanOut` of routes', async () => {
     const only = { ...ROUTE, on: ['shop.events.ordered'], fanOut: 'one' as const }
     const { world, send } = await begin(CASE, { documents: [SOURCE, CASE, only] })
     const eventId = await send('ordered', 'o1')
@@ -390,7 +390,7 @@ describe('a trigger', () => {
     expect(await instanceOf(world, (await instancesOf(world))[0]!.id)).toMatchObject({ state: 'active' })
   })
 
-  test('[TG27] is shown beside routes where an event is explained, with why', async () => {
+  test('[TG27] is listed beside routes when an event is explained, with the reason', async () => {
     const { world, node, send } = await begin({
       ...CASE,
       triggers: [{ ...CREATE, where: "payload.order == 'o2'" }, UPDATE],
@@ -407,7 +407,7 @@ describe('a trigger', () => {
     expect(await explain(await send('stranger', 'o2'))).toMatchObject([{ verdict: 'subject' }])
   })
 
-  test('[TG20] wants only what its condition says', async () => {
+  test('[TG20] selects only what its condition says', async () => {
     const { world, send } = await begin({
       ...CASE,
       triggers: [{ ...CREATE, where: "payload.order == 'o2'" }],

@@ -1,9 +1,9 @@
-// Runs a trigger's item: what an event means to a workflow. It begins an instance, changes the one that its keys lead to, waits for
-// one that has not come yet, or is an orphan that people are told of.
+// Runs a trigger's job: applies an event to a workflow. It starts an instance, updates the one that its keys lead to,
+// waits for one that does not exist yet, or becomes an orphan.
 //
-// Invariants: TG1 of two that would begin the same case one does. TG4 updates of one key are applied in the order in which they
-// came, also those that came before their instance. TG5 whatever happens to an event ends its item in the same commit. TG6 what is
-// decided by a row or an instance that changed meanwhile is decided again.
+// Invariants: TG1 of two that would start the same instance one does. TG4 updates of one key are applied in order of
+// arrival, also those that arrived before their instance. TG5 whatever happens to an event ends its job in the same
+// commit. TG6 a decision by a row or an instance that changed meanwhile is made again.
 
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
@@ -46,11 +46,11 @@ import { KeyRefused } from './plan-instance-change.ts'
 import type { TriggerRates } from './trigger-rates.ts'
 
 export interface Triggers {
-  /** Throws StoreError; whoever calls puts the item back. */
+  /** Throws StoreError; the caller puts the job back. */
   run(item: Item): Promise<void>
 }
 
-/** `ended`: the instance that was chosen for it is over. */
+/** `ended`: the instance that was chosen for it has ended. */
 type Done = true | 'ended'
 
 interface About {
@@ -63,9 +63,9 @@ interface About {
   retry(): Promise<Done>
 }
 
-/** Each is another commit about the same key or instance. After so many the job steps aside and lets the others go first. */
+/** Each is another commit about the same key or instance. After this many the job is put back and lets the others go first. */
 const RACES_MAX = 10
-/** A turn that nobody announced is looked for so often. */
+/** How often a waiting update checks whether it is next. */
 const TURN_MS = 1_000
 
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
@@ -129,7 +129,7 @@ export function makeTriggers(
     )
   }
 
-  /** An event does what a trigger says once, however often it is replayed; a deliberate repetition says so. */
+  /** An event triggers once, however often it is replayed; a deliberate repetition says so. */
   const findDone = async ({ work }: Item, { document }: Trigger): Promise<WorkRow | null> => {
     if (work.replayOf === null || work.generation > 1) return null
     for (const one of await store.forTenant(work.tenant).workOfEvent(work.eventId)) {
@@ -137,7 +137,7 @@ export function makeTriggers(
       if (!isEarlier || one.state !== 'done' || one.effectRef === null) continue
       if (one.definition === work.definition && one.step === work.step) return one
       if (one.definition === work.definition) continue
-      // Triggers are counted in the order written, which may have changed: what they do tells.
+      // Triggers are numbered in the order written, which may have changed: compare what they do.
       const other = await registry.pinnedWorkflow(work.tenant, one.definition)
       const was = other?.triggers.find((trigger) => trigger.document.id === one.step)
       if (was === undefined || was.document.action === document.action) return one
@@ -145,7 +145,7 @@ export function makeTriggers(
     return null
   }
 
-  /** True: it waits for its token, which is booked. Who waited has it. */
+  /** True: it waits for its reserved permit. A job that has waited has it. */
   const isPaced = async (about: About): Promise<boolean> => {
     const { item, workflow, trigger } = about
     const { work } = item
@@ -189,7 +189,7 @@ export function makeTriggers(
     }
   }
 
-  /** Those ahead of it that nobody will run any more hold nobody up. */
+  /** Jobs ahead of it that will not run any more do not block it. */
   const withoutGone = async (work: WorkRow, rows: readonly KnownRow[]): Promise<readonly KnownRow[]> => {
     const [first, ...others] = rows
     if (first === undefined || first.row.buffered.length === 0) return rows
@@ -221,7 +221,7 @@ export function makeTriggers(
     }
   }
 
-  /** By the clock, no more than so many at once. */
+  /** By the clock, with a limit of concurrent instances. */
   const isFull = async ({ item, workflow, trigger }: About): Promise<boolean> => {
     const max = trigger.document.schedule?.maxInstances
     if (max === undefined) return false
@@ -229,7 +229,7 @@ export function makeTriggers(
     return definitions.reduce((sum, { count }) => sum + count, 0) >= max
   }
 
-  /** `rows`: by which it was found; none where somebody chose it. */
+  /** `rows`: by which it was found; none if an operator chose it. */
   const update = async (about: About, id: InstanceId, rows: readonly KnownRow[]): Promise<Done> => {
     const { item, workflow, trigger, scope } = about
     const { work, event } = item
@@ -239,7 +239,7 @@ export function makeTriggers(
     const origin = await instances.originOf(work.tenant, loaded.instance)
     const input = {
       type: 'update',
-      // What it says may build on what the instance has.
+      // Its mapping may use the data of the instance.
       assignments: trigger.map(instanceScope(loaded.workflow, loaded.instance, scope)),
       fire: trigger.document.fire ?? null,
       trigger: trigger.document.id,
@@ -257,7 +257,7 @@ export function makeTriggers(
     return end(about, 'UPDATED', id, plan, await closeOrphan(about, rows, id))
   }
 
-  /** Somebody said which one it is for. */
+  /** An operator chose its instance. */
   const runChosen = async (about: About, id: InstanceId): Promise<void> => {
     const done = await retrying(
       RACES_MAX,
@@ -272,7 +272,7 @@ export function makeTriggers(
     return true
   }
 
-  /** The orphan of one that waited, which has found where it belongs. */
+  /** The orphan of a waiting update that has found its instance. */
   const closeOrphan = async (
     { item }: About,
     rows: readonly KnownRow[],
@@ -344,8 +344,8 @@ export function makeTriggers(
   }
 
   /**
-   * It leaves its lane, so that whoever comes behind it may bring the instance about; an item of its own waits in its place, in the
-   * row of its key, and keeps its turn there.
+   * The job leaves its lane, so that a later event can create the instance; a successor waits instead, in the
+   * row of its key, and keeps its position there.
    */
   const buffer = async (about: About, rows: readonly KnownRow[], waitsMs: number): Promise<Done> => {
     const { work } = about.item
@@ -371,7 +371,7 @@ export function makeTriggers(
     return isDone
   }
 
-  /** Nobody came in time, or it fits several: people are told, and may say where it belongs. */
+  /** No instance in time, or several: escalated to operators, who may correlate it. */
   const orphan = async (about: About, rows: readonly KnownRow[], reason: OrphanReason): Promise<Done> => {
     const { work } = about.item
     const [first] = rows
@@ -436,7 +436,7 @@ export function makeTriggers(
     )
   }
 
-  /** One that waited and is dead holds nobody up: its letter stands for its orphan. */
+  /** A waiting update that is dead does not block the others: its dead letter replaces its orphan. */
   const leaveRow = async (item: Item, workflow: Workflow, trigger: Trigger): Promise<typeof NO_CHANGE> => {
     const { work } = item
     if (trigger.route?.lane == null || work.lane !== null || work.instance !== null) return NO_CHANGE

@@ -1,4 +1,4 @@
-// Which part runs an item of a workflow, by its kind.
+// Runs a job of a workflow by its kind.
 
 import { unreachable } from '../../core/foundation/errors/index.ts'
 import type { Item } from '../leases/index.ts'

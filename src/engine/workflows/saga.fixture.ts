@@ -1,4 +1,4 @@
-// A set-up in three steps at a vendor, for tests: each makes an object, and each can be undone.
+// A setup in three steps at a vendor, for tests: each creates an object, and each can be undone.
 
 import type {
   HttpActionDocument,
@@ -43,7 +43,7 @@ export function post(name: string, more: Partial<HttpActionDocument> = {}): Http
   return { ...HTTP, url: `https://vendor.example/${name}`, body: { order: '{{ data.order }}' }, ...more }
 }
 
-/** A step that makes an object and can remove it. */
+/** A step that creates an object and can remove it. */
 export function step(
   name: string,
   from: string,
@@ -82,7 +82,7 @@ export const SETUP: WorkflowDocument = {
   deadLetter: { severity: 'high', runbook: null },
 }
 
-/** The same with a way back. */
+/** The same with a compensation. */
 export const SAGA: WorkflowDocument = {
   ...SETUP,
   places: [...SETUP.places, place('rolling_back'), place('broken', { type: 'error' })],

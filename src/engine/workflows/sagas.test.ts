@@ -50,7 +50,7 @@ describe('rolling back', () => {
     ])
   })
 
-  test('[SG15] what was undone is made once more by the next case under the same key, and undone once more', async () => {
+  test('[SG15] an undone effect is repeated by the next instance under the same key, and undone again', async () => {
     const shared = (name: string, from: string, to: string) =>
       step(name, from, to, { key: `'${name}:' + data.order` })
     const transitions = [shared('a', 'begun', 'one'), shared('b', 'one', 'two'), step('c', 'two', 'ready')]
@@ -71,7 +71,7 @@ describe('rolling back', () => {
     ])
   })
 
-  test('[SG3] [FI7] the failure that it handles has no letter; that the case failed is told once', async () => {
+  test('[SG3] [FI7] the failure that it handles has no dead letter; the failed instance is reported once', async () => {
     const world = refusing('b')
     const node = await world.node({ documents })
     await begin(world, node)
@@ -81,14 +81,14 @@ describe('rolling back', () => {
     expect(items[0]!.lastError).toContain('answered 400')
   })
 
-  test('[SG3] [FI1] a store that fails while the case ends does not cost what the vendor said', async () => {
+  test('[SG3] [FI1] a store failure while the instance ends does not lose the vendor’s response', async () => {
     const world = refusing('a')
     let failures = 0
     const node = await world.node({
       documents,
       faults: {
         correlation(pass) {
-          // Once the call was made: when the key is given back.
+          // Once the call was made: when the key is released.
           if (world.calls.length === 0 || failures > 0) return pass()
           failures += 1
           throw new StoreError('unavailable', 'away for a moment')
@@ -102,7 +102,7 @@ describe('rolling back', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'failed', marking: { broken: 1 } })
   })
 
-  test('[SG3] without a step that is done there is nothing to undo', async () => {
+  test('[SG3] without a completed step there is nothing to undo', async () => {
     const world = refusing('a')
     const node = await world.node({ documents })
     const { instance } = await begin(world, node)
@@ -110,7 +110,7 @@ describe('rolling back', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'failed' })
   })
 
-  test('[SG4] an undo that fails for good stops it where it is, and goes on when its letter is replayed', async () => {
+  test('[SG4] an undo that fails permanently stops the rollback there, and resumes when its dead letter is replayed', async () => {
     let isDown = true
     const world = makeWorld((request) => {
       const isRefused = nameOf(request) === 'c' || (nameOf(request) === 'undo-b' && isDown)
@@ -133,7 +133,7 @@ describe('rolling back', () => {
     expect(called(world)).toEqual(['a', 'b', 'c', 'undo-b', 'undo-b', 'undo-a'])
   })
 
-  test('[SG5] waits for what is under way, and undoes that too when it succeeds late', async () => {
+  test('[SG5] waits for steps in progress, and undoes those too when they succeed late', async () => {
     const world = makeWorld((request) =>
       nameOf(request) === 'right' ? null : nameOf(request) === 'left' ? answered(400) : made(request),
     )
@@ -160,7 +160,7 @@ describe('rolling back', () => {
     expect(await historyOf(world, instance)).toContain('late right')
   })
 
-  test('[SG6] without `undo` the token goes where `onFailure` says, and the case goes on there', async () => {
+  test('[SG6] without `undo` the token goes where `onFailure` says, and the instance continues there', async () => {
     const world = refusing('b')
     const net = {
       ...SETUP,
@@ -176,7 +176,7 @@ describe('rolling back', () => {
   })
 })
 
-describe('time-outs', () => {
+describe('timeouts', () => {
   const timed = (b = step('b', 'one', 'two')) => ({
     ...SETUP,
     places: [
@@ -203,7 +203,7 @@ describe('time-outs', () => {
     expect(timers).toMatchObject([{ state: 'cancelled', step: 'stay/1/one' }])
   })
 
-  test('[FI5] one that only waits for its next try is called off with the time-out', async () => {
+  test('[FI5] a step that only waits for its next attempt is cancelled with the timeout', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? answered(503) : made(request)))
     const slow = step('b', 'one', 'two', { retry: { profile: null, attempts: 2, delaysMs: [600_000] } })
     const node = await world.node({ documents: [SOURCE, timed(slow)] })
@@ -217,7 +217,7 @@ describe('time-outs', () => {
     expect(called(world)).toEqual(['a', 'b'])
   })
 
-  test('[FI8] the late success of one that was interrupted is recorded, and undone', async () => {
+  test('[FI8] the late success of an interrupted step is recorded, and undone', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, timed()] })
     const { instance } = await begin(world, node)
@@ -230,7 +230,7 @@ describe('time-outs', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { given_up: 1 } })
   })
 
-  test('[FI8] one that was interrupted is not tried again', async () => {
+  test('[FI8] an interrupted step is not retried', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, timed()] })
     const { instance } = await begin(world, node)
@@ -241,7 +241,7 @@ describe('time-outs', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed' })
   })
 
-  test('[FI8] one in doubt is asked for, and not done again where it did nothing', async () => {
+  test('[FI8] an unknown outcome is probed, and the call is not repeated if it did nothing', async () => {
     const world = makeWorld((request) => {
       if (nameOf(request) === 'b') return null
       return nameOf(request) === 'probe' ? { ...answered(200), body: '{"count":0}' } : made(request)
@@ -263,7 +263,7 @@ describe('time-outs', () => {
     expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { given_up: 1 } })
   })
 
-  test('[FI8] [FI13] one in doubt stays so until a person says what became of it', async () => {
+  test('[FI8] [FI13] an unknown outcome stays so until an operator resolves it', async () => {
     const world = makeWorld((request) => (nameOf(request) === 'b' ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, timed()] })
     const { eventId, instance } = await begin(world, node)
@@ -314,7 +314,7 @@ describe('locks and slots', () => {
     expect(orders).toEqual(['o1', 'o1', 'o1', 'o2', 'o2', 'o2', 'o3', 'o3', 'o3'])
   })
 
-  test('[SG9] a lock that is held for too long is told of, and stays', async () => {
+  test('[SG9] a lock that is held for too long is reported, and stays', async () => {
     const world = makeWorld((request, call) => (call === 1 ? null : made(request)))
     const node = await world.node({ documents: [SOURCE, locked] })
     const first = await begin(world, node, order('d1', 'o1'))

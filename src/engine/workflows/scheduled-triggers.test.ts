@@ -28,8 +28,8 @@ const EVERY_MINUTE: WorkflowDocument = {
 const eventsOf = async (world: World, subject: string) =>
   (await world.store.system('verification').dump()).events.filter((event) => event.subject === subject)
 
-describe('a trigger by the clock', () => {
-  test('[TG9] begins one instance per slot, over several nodes and a crash', async () => {
+describe('a scheduled trigger', () => {
+  test('[TG9] starts one instance per slot, over several nodes and a crash', async () => {
     const world = makeWorld()
     const documents = [SOURCE, EVERY_MINUTE]
     const one = await world.node({ name: 'one', documents })
@@ -44,7 +44,7 @@ describe('a trigger by the clock', () => {
     expect(await eventsOf(world, 'workflow.minutely.scheduled')).toHaveLength(slots.length)
   })
 
-  test('[TG23] over `maxInstances` a slot is passed over, listed and logged', async () => {
+  test('[TG23] beyond `maxInstances` a slot is skipped, listed and logged', async () => {
     const world = makeWorld()
     const schedule = { ...TIMED.schedule!, maxInstances: 1 }
     const workflow = { ...EVERY_MINUTE, triggers: [{ ...TIMED, schedule }] }
@@ -84,7 +84,7 @@ const PLANS = route('plans', 'planned', {
 const UNPLANS = route('unplans', 'unplanned', { type: 'unschedule', name: 'sync-{{ payload.order }}' })
 
 describe('a timetable', () => {
-  test('[TG24] is asked for by an action with its ledger entry, and fires until it is taken back', async () => {
+  test('[TG24] is created by an action with its ledger entry, and fires until it is removed', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, PLANS, UNPLANS] })
     const send = sender(world, node)
@@ -102,7 +102,7 @@ describe('a timetable', () => {
     expect(await world.reads.record('timetable', 'sync-o1')).toBeNull()
   })
 
-  test('[TG25] asked for again is replaced: one per name, with what was said last', async () => {
+  test('[TG25] created again is replaced: one per name, with the last content', async () => {
     const world = makeWorld()
     const other = { ...PLANS, name: 'plans2', on: ['shop.events.replanned'] }
     const documents = [
@@ -118,7 +118,7 @@ describe('a timetable', () => {
     expect(await eventsOf(world, 'sync.other')).toHaveLength(2)
   })
 
-  test('[TG26] loses no slot and doubles none when its node dies, and others look after it', async () => {
+  test('[TG26] loses no slot and duplicates none when its node dies and others take over', async () => {
     const world = makeWorld()
     const documents = [SOURCE, PLANS]
     const one = await world.node({ name: 'one', documents })
@@ -129,7 +129,7 @@ describe('a timetable', () => {
     await world.node({ name: 'three', documents })
     await world.pass(MINUTE)
     const slots = (await eventsOf(world, 'sync.due')).map(({ occurredAt }) => occurredAt)
-    // What passed meanwhile fires once, and then each slot.
+    // Slots that passed meanwhile fire once, and then each slot.
     expect(slots).toHaveLength(2)
     expect(new Set(slots).size).toBe(2)
   })

@@ -1,8 +1,8 @@
-// Triggers by the clock: each slot becomes an event `workflow.<name>.scheduled` with an item of its trigger, in one commit with the
-// record that the slot is over. Whether there are too many instances already is looked at when the item runs; they run one after
+// Scheduled triggers: each slot becomes an event `workflow.<name>.scheduled` with a job of its trigger, in one commit
+// with the record that the slot has fired. The limit of instances is checked when the job runs; such jobs run one after
 // another.
 //
-// Invariant: TG9 a slot of a trigger begins at most one instance, over all nodes and crashes.
+// Invariant: TG9 a slot of a trigger starts at most one instance, over all nodes and crashes.
 
 import { hashText } from '../../core/foundation/hash/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
@@ -20,7 +20,7 @@ export interface ScheduledTriggers {
   isGone(tenant: TenantId, name: string): boolean | null
 }
 
-/** It waits for its workflow to be resumed, should that be paused in the meantime. */
+/** Long enough to wait for its workflow to be resumed, if that is paused meanwhile. */
 const ITEM_MS = 30 * DAY
 const DEDUP_MS = 7 * DAY
 const NAME = /^workflow:([^/]+)\/(.+)$/

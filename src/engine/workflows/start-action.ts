@@ -1,5 +1,5 @@
-// `start` as an action of a route or a step: the instance is begun in the commit that ends the item. A step that waits for it ends
-// when it does; src/engine/workflows/step-ends.ts knows by `waitsFor`.
+// `start` as an action of a route or a step: the instance starts in the commit that ends the job. A step that waits for
+// it ends when it does; src/engine/workflows/step-ends.ts recognises that by `waitsFor`.
 
 import type { StartAction } from '../../core/effects/action/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -53,7 +53,7 @@ export function makeStartAction(deps: {
     const target = found(call, action)
     if (typeof target === 'string') return refuse(call, 'config', target)
     const { workflow, trigger } = target
-    // What is disabled begins nothing; what is paused does, and its steps wait.
+    // A disabled workflow starts nothing; a paused one does, and its steps wait.
     if (workflow.status === 'disabled')
       return refuse(call, 'config', `the workflow ${action.workflow} is disabled`)
     const input = action.input(scope)
@@ -69,7 +69,7 @@ export function makeStartAction(deps: {
         work: item.work.id,
         cause: { event: item.event, header: item.header() },
       })
-      // Its own key may be the one that stands in the way: then it was begun before.
+      // Its own key may be the obstacle: then it was started before.
       if (planned.is !== 'planned' && (await endKnown(call))) return
       switch (planned.is) {
         case 'exists':

@@ -4,7 +4,7 @@ import { StoreError } from '../../ports/store.ts'
 import { accept, makeWorld, type Node, SOURCE } from '../engine.fixture.ts'
 import { CASE, CLOSE, CREATE, instancesOf, itemsOf, sender, transition, UPDATE } from './case.fixture.ts'
 
-/** Its first step tells the world, and ends it. */
+/** Its first step calls the world, and ends it. */
 const TELLING: WorkflowDocument = {
   ...CASE,
   transitions: [
@@ -19,7 +19,7 @@ async function begin(workflow: WorkflowDocument = CASE) {
   return { world, node, send: sender(world, node) }
 }
 
-/** What a node tries to write from now on, and whether it did. */
+/** The commits that a node attempts from now on, and whether they succeeded. */
 function triesOf(node: Node): { readonly writes: readonly string[]; readonly ok: boolean }[] {
   const tries: { writes: string[]; ok: boolean }[] = []
   node.faults.commit = async (commit, pass) => {
@@ -30,8 +30,8 @@ function triesOf(node: Node): { readonly writes: readonly string[]; readonly ok:
   return tries
 }
 
-describe('a case that begins at the door', () => {
-  test('[TG28] is whole in the commit of its event, with its first step in the hands of the node', async () => {
+describe('an instance that starts inline', () => {
+  test('[TG28] is complete in the commit of its event, with its first step leased to the node', async () => {
     const { world, node, send } = await begin(TELLING)
     const tries = triesOf(node)
     const eventId = await send('ordered', 'o1')
@@ -53,7 +53,7 @@ describe('a case that begins at the door', () => {
     expect(node.engine.health().running).toBe(0)
   })
 
-  test('[TG28] is there once when the answer of the store is lost', async () => {
+  test('[TG28] exists once when the store’s response is lost', async () => {
     const { world, node } = await begin(TELLING)
     let isLost = false
     node.faults.commit = async (commit, pass) => {
@@ -69,7 +69,7 @@ describe('a case that begins at the door', () => {
     expect(node.engine.health().running).toBe(0)
   })
 
-  test('[TG28] leaves nothing where the store does not take it', async () => {
+  test('[TG28] leaves nothing if the store refuses the commit', async () => {
     const { world, node } = await begin(TELLING)
     node.faults.commit = async () => {
       throw new StoreError('unavailable', 'gone', { applied: 'no' })
@@ -82,7 +82,7 @@ describe('a case that begins at the door', () => {
     expect(node.engine.health().running).toBe(0)
   })
 
-  test('[TG29] is begun by nobody where its key is taken: the item says so, and nothing is half there', async () => {
+  test('[TG29] does not start if its key is taken: the job says so, and nothing is left half done', async () => {
     const { world, node, send } = await begin()
     await send('ordered', 'o1')
     const tries = triesOf(node)
@@ -97,7 +97,7 @@ describe('a case that begins at the door', () => {
     expect(node.engine.health().running).toBe(0)
   })
 
-  test('[TG29] a duplicate is told as one, also where its key is taken', async () => {
+  test('[TG29] a duplicate is reported as one, also if its key is taken', async () => {
     const { world, node } = await begin()
     const first = await accept(world, node, { kind: 'ordered', order: 'o1', id: 'd1' })
     const tries = triesOf(node)
@@ -106,7 +106,7 @@ describe('a case that begins at the door', () => {
     expect(await itemsOf(world, first)).toHaveLength(1)
   })
 
-  test('[TG29] updates that came before it are applied in their order', async () => {
+  test('[TG29] updates that arrived before it are applied in order', async () => {
     const { world, send } = await begin()
     await send('changed', 'o1')
     await send('changed', 'o1')
@@ -115,7 +115,7 @@ describe('a case that begins at the door', () => {
     expect(await instancesOf(world)).toMatchObject([{ data: { order: 'o1', seen: 'd1d2' } }])
   })
 
-  test('[TG29] a mapping that fails is a dead letter of the item', async () => {
+  test('[TG29] a mapping that fails is a dead letter of the job', async () => {
     const broken = { ...CREATE, map: { 'data.sum': 'payload.lines.size()' } }
     const { world, send } = await begin({ ...CASE, triggers: [broken] })
     const eventId = await send('ordered', 'o1', { lines: 7 })
@@ -123,7 +123,7 @@ describe('a case that begins at the door', () => {
     expect(await instancesOf(world)).toEqual([])
   })
 
-  test('[TG29] two triggers that want the same key for one event begin one case', async () => {
+  test('[TG29] two triggers with the same key for one event start one instance', async () => {
     const { world, send } = await begin({ ...CASE, triggers: [CREATE, { ...CREATE, id: '1' }] })
     const eventId = await send('ordered', 'o1')
     await world.pass(1_000)
@@ -139,7 +139,7 @@ describe('a case that begins at the door', () => {
     ['a greatest number of cases', { ...CASE, maxConcurrent: 1 }],
     ['a place in an order', { ...CASE, triggers: [{ ...CREATE, action: 'createOrUpdate' }, UPDATE, CLOSE] }],
     ['a workflow that is paused', { ...CASE, status: 'paused' }],
-  ] as const)('[TG29] does not begin there with %s', async (_name, workflow) => {
+  ] as const)('[TG29] does not start inline with %s', async (_name, workflow) => {
     const { node, send } = await begin(workflow as unknown as WorkflowDocument)
     const tries = triesOf(node)
     await send('ordered', 'o1')

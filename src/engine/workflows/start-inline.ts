@@ -1,9 +1,9 @@
-// Cases that begin with the commit that keeps their event. What a trigger that creates would do a moment later as an item of its
-// own is planned at once, as if nobody had its keys; the guards of the commit say whether that was so. Where it was not, or where
-// anything else stands in the way, nothing was written, and the trigger's item is added and runs as ever.
+// Starts instances in the commit that stores their event. What a creating trigger would do a moment later in its own
+// job is planned at once, as if its keys were free; the guards of the commit verify that. If they are not, or anything
+// else prevents it, nothing was written, and the trigger's job is added and runs as usual.
 //
-// Invariants: TG28 a case that begins at the door is whole in the commit that keeps its event. TG29 whatever cannot be begun so
-// takes the way of the item, which decides by the rows, fails and is seen as always.
+// Invariants: TG28 an instance that starts inline is complete in the commit that stores its event. TG29 whatever cannot
+// start inline is left to the job, which decides by the rows, and whose failure is visible as usual.
 
 import { ExpressionError } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -47,11 +47,11 @@ export function makeDoor(
     const { action, rateLimit } = trigger.document
     if (action !== 'create' || rateLimit !== undefined) return false
     if (workflow.document.lock !== undefined || workflow.document.maxConcurrent !== undefined) return false
-    // A node without a life, or a circuit that is open, leaves it to the claims.
+    // A node without a lease, or an open circuit, leaves it to the claims.
     return planning.owner() !== null && planning.bears(tenant, route)
   }
 
-  /** null: not here, not now; whatever keeps it away is found again by its item. */
+  /** null: not inline; its job finds the reason again. */
   const beginOne = async (plan: EventPlan, { work, route }: Beginning): Promise<InstancePlan | null> => {
     const { event, payload, header } = plan
     const found = find(event.tenant, route)
@@ -73,7 +73,7 @@ export function makeDoor(
     }
   }
 
-  /** Its line in the log, once its first jobs have started. */
+  /** Its log line, once its first jobs have started. */
   const created = (
     { event }: EventPlan,
     { work, route }: Beginning,
@@ -125,7 +125,7 @@ export function makeDoor(
   }
 }
 
-/** Its item is done with it: the one that would have begun the case, with the id of which the instance's is made. */
+/** Its job is done with it: the one that would have started the instance, from whose id the instance's derives. */
 function doneItem({ work }: Beginning, { instance }: InstancePlan): readonly Write[] {
   return [
     { w: 'work.add', work, lease: null, delayMs: 0 },

@@ -39,8 +39,8 @@ const ask = (world: World, node: Node, input: { readonly order?: string | number
     }),
   )
 
-describe('an instance that somebody asks for', () => {
-  test('[TG7] is one commit: the request as an event, its item, which is done, and the instance', async () => {
+describe('a requested instance', () => {
+  test('[TG7] is one commit: the request as an event, its job, which is done, and the instance', async () => {
     const { world, node } = await begin(ASKED)
     const commits: string[][] = []
     node.faults.commit = (commit, pass) => {
@@ -63,7 +63,7 @@ describe('an instance that somebody asks for', () => {
     ])
   })
 
-  test('[TG8] with input that does not fit changes nothing, and says what is wrong', async () => {
+  test('[TG8] with invalid input changes nothing, and says what is wrong', async () => {
     const { world, node } = await begin(ASKED)
     await expect(ask(world, node, { order: 7 })).rejects.toMatchObject({
       code: 'invalid_input',
@@ -74,7 +74,7 @@ describe('an instance that somebody asks for', () => {
     expect([dump.events, dump.instances, dump.work]).toEqual([[], [], []])
   })
 
-  test('[TG7] a key that is taken, a workflow that has no manual trigger, is paused or unknown: refused', async () => {
+  test('[TG7] a taken key, and a workflow that is unknown, paused or without a manual trigger, are refused', async () => {
     const { world, node } = await begin(ASKED)
     const { instanceId } = await ask(world, node, { order: 'o1' })
     await expect(ask(world, node, { order: 'o1' })).rejects.toMatchObject({
@@ -100,7 +100,7 @@ const START: RouteDocument = {
 }
 
 describe('`start`', () => {
-  test('[TG21] of a route begins an instance once per key, in the commit that ends its item', async () => {
+  test('[TG21] of a route starts an instance once per key, in the commit that ends its job', async () => {
     const { world, send } = await begin(ASKED, START)
     const eventId = await send('paid', 'o1')
     const again = await send('paid', 'o1')
@@ -115,7 +115,7 @@ describe('`start`', () => {
     expect(JSON.parse(entry?.result ?? '{}')).toEqual({ instance: instance!.id, eventId: asked!.id })
   })
 
-  test('[TG21] of what is not there, or takes other input, fails by its class and begins nothing', async () => {
+  test('[TG21] of an unknown workflow, or with invalid input, fails by its class and starts nothing', async () => {
     const { world, send } = await begin(ASKED, {
       ...START,
       do: { type: 'start', workflow: 'order', with: { order: 7 }, wait: false },
@@ -128,7 +128,7 @@ describe('`start`', () => {
     expect([...(await instancesOf(world)), ...(await instancesOf(none.world))]).toEqual([])
   })
 
-  test('[TG22] of a step that waits ends when its child does, with what became of it', async () => {
+  test('[TG22] of a step that waits ends when its child does, with the child’s result', async () => {
     const parent: WorkflowDocument = {
       ...CASE,
       name: 'parent',

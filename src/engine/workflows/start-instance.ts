@@ -1,9 +1,9 @@
-// Instances that somebody asks for: a person, a program, or an action of a route or a step. What was asked is an event like any
-// other, `workflow.<name>.requested` with the input as its payload, so that a trigger maps it and steps see it as they always do;
-// it is kept with the instance and the trigger's item, which is done, in one commit.
+// Starts instances on request: of a user, a program, or an action of a route or a step. The request is an event like
+// any other, `workflow.<name>.requested` with the input as its payload, so that a trigger maps it and steps see it as
+// usual. It is stored with the instance and the trigger's job, which is done, in one commit.
 //
-// Invariants: TG7 asking begins exactly one instance or none, and says why. TG8 input that does not fit the trigger's schema
-// changes nothing.
+// Invariants: TG7 a request starts exactly one instance or none, and says why. TG8 input that violates the trigger's
+// schema changes nothing.
 
 import type { NewEvent } from '../../core/events/event/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
@@ -40,7 +40,7 @@ export interface StartRequest {
   readonly input: JsonValue
   readonly actor: string
   readonly metadata?: Data
-  /** The id of one of its manual triggers; left out: the first. */
+  /** The id of one of its manual triggers; omitted: the first. */
   readonly trigger?: string
 }
 
@@ -50,9 +50,9 @@ export interface Started {
 }
 
 export interface Starter {
-  /** Throws AppError: nothing was begun then. Who may ask is for the caller to check, by `triggerOf`. */
+  /** Throws AppError: nothing was started then. The caller checks permissions, by `triggerOf`. */
   start(tenant: TenantId, workflow: string, request: StartRequest): Promise<Started>
-  /** The workflow in force and the trigger that would begin it. Throws AppError where there is none. */
+  /** The deployed workflow and the trigger that would start it. Throws AppError if there is none. */
   triggerOf(tenant: TenantId, workflow: string, trigger?: string): { workflow: Workflow; trigger: Trigger }
   /** As part of a unit of work, which ends its plans. */
   plan(request: PlanStartRequest): Promise<PlannedStart>
@@ -66,9 +66,9 @@ export interface PlanStartRequest {
   readonly metadata?: Data
   readonly actor?: string
   readonly parent?: Instance['parent']
-  /** The instance is named by it. */
+  /** The instance's id derives from it. */
   readonly work: WorkId
-  /** What it follows from; null: from nothing but somebody's word. */
+  /** What caused it; null: only the request. */
   readonly cause: { readonly event: NewEvent; readonly header: JsonValue } | null
 }
 
@@ -76,7 +76,7 @@ export type PlannedStart =
   | (Unit & { readonly is: 'planned'; readonly id: InstanceId; readonly event: NewEvent })
   | Exclude<Creation, { readonly is: 'planned' }>
 
-/** Its item is done at its birth. */
+/** Its job is done on insert. */
 const ITEM_MS = 1 * DAY
 
 export function makeStarter(
@@ -88,7 +88,7 @@ export function makeStarter(
     readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
     readonly instances: Instances
     readonly plan: PlanEvent
-    /** Looks whether another node changed the definitions. */
+    /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
   },
 ): Starter {
@@ -159,7 +159,7 @@ export function makeStarter(
     }
   }
 
-  /** True: it is there, also where the answer of the store was lost. */
+  /** True: it is stored, also if the store's response was lost. */
   const commit = async (
     tenant: TenantId,
     planned: Extract<PlannedStart, { is: 'planned' }>,
@@ -258,7 +258,7 @@ function doneItem(work: NewWork, instance: InstanceId): readonly Write[] {
   ]
 }
 
-/** Its source is the workflow itself, as with all that a consumer brings about: what fails of it is told like anything else. */
+/** Its source is the workflow itself, as for everything that a consumer causes: its failures are reported like any other. */
 function draftOf(
   ids: Ids,
   { tenant, workflow, input, cause, work }: PlanStartRequest,
@@ -288,7 +288,7 @@ function draftOf(
   }
 }
 
-/** What a workflow seals in its instances must not lie open in the event that began them. */
+/** What a workflow encrypts in its instances must not be in clear text in the event that started them. */
 function sealedInput({ document }: Workflow, input: JsonValue): readonly string[] {
   if ((document.security?.encrypt ?? []).length === 0) return []
   if (typeof input !== 'object' || input === null || Array.isArray(input) || isNumeral(input)) return []

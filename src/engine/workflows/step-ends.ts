@@ -1,9 +1,10 @@
-// The end of a step's item is the end of its firing: what it means for the instance goes into the commit that ends the item. This
-// stands around the settler, so that whoever ends an item (its call, a person, a late witness) moves the instance on.
+// Ends a firing with its job: what that means for the instance goes into the commit that ends the job. It wraps the
+// settler, so that every way to end a job (its call, an operator, a late acknowledgement) moves the instance on.
 //
-// Invariants: FI1 the commit is guarded by the instance's revision; on a refused one the instance is loaded and asked again. FI6 a
-// result that cannot be mapped makes the item dead, and its ledger entry stays done. FI7 a failure that the workflow handles has no
-// dead letter. FI8 whatever ends an interrupted firing is told to the instance, and its success is undone.
+// Invariants: FI1 the commit is guarded by the instance's revision; if that is refused, the instance is loaded and
+// decided again. FI6 a result that cannot be mapped makes the job dead, and its ledger entry stays done. FI7 a failure
+// that the workflow handles has no dead letter. FI8 whatever ends an interrupted firing reaches the instance, and its
+// success is undone.
 
 import { isLockKey } from '../../core/effects/action/index.ts'
 import { acknowledgedResult, keyOfGeneration } from '../../core/effects/ledger/index.ts'
@@ -39,7 +40,7 @@ interface Deps {
 
 interface Told {
   readonly decision: Decision
-  /** null: the instance has nothing to do with it. */
+  /** null: the instance is not affected. */
   readonly plan: InstancePlan | null
 }
 
@@ -55,7 +56,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     try {
       return await commits.stubbornly(() => deps.instances().recall(tenant, instance))
     } catch (error) {
-      // Its definition is gone: the item ends as it may, and the instance stays where it is.
+      // Its definition is gone: the job ends as it may, and the instance does not change.
       if (error instanceof AppError) return null
       throw error
     }
@@ -82,7 +83,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       case 'again': {
         if (firing.state === 'interrupted' && !(await isInDoubt(held, decision)))
           return calledOff(about, asCancelled(decision, 'another transition took its token'))
-        // A person's word about a parked one.
+        // An operator's decision about a parked job.
         if (firing.state === 'parked')
           return step(about, decision, { type: 'resumed', firing: firing.number })
         return { decision, plan: null }
@@ -119,19 +120,19 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     const moved = await move(about, input)
     if (!('refused' in moved)) return { decision, plan: moved }
     if (isGone(moved.refused)) return { decision, plan: null }
-    // What it did stays done; what was to become of it is for people to mend, or is undone.
+    // Its effect stays done; operators fix the mapping, or it is undone.
     const did = isOthers ? undefined : { key, result }
     return failed(about, asDead(decision, moved.refused.message), did)
   }
 
-  /** With its generation: by it, what is undone later is told from what was undone before. */
+  /** With its generation, which distinguishes it from effects that were undone before. */
   const keyMade = async ({ held, route, loaded, firing }: About, key: string): Promise<string> => {
     if (route === null || route.document.key === null || !canBeUndone(loaded.workflow, firing)) return key
     const entry = await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     return keyOfGeneration(key, Math.max(held.work.generation, entry?.generation ?? 1))
   }
 
-  /** Whether the effect that the ledger had under its key is not of this instance. */
+  /** Whether the effect in the ledger under its key belongs to another instance. */
   const isOfOthers = async ({ held, loaded, firing }: About, key: string | null): Promise<boolean> => {
     const { tenant, instance } = held.work
     if (key === null || !canBeUndone(loaded.workflow, firing)) return false
@@ -166,7 +167,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     return { decision: isLeft ? named : asCancelled(decision, decision.error), plan: moved }
   }
 
-  /** For what the instance cannot refuse by its data. */
+  /** For inputs that the instance cannot refuse because of its data. */
   const step = async (about: About, decision: Decision, input: InstanceInput): Promise<Told> => {
     const moved = await move(about, input)
     if (!('refused' in moved)) return { decision, plan: moved }
@@ -195,7 +196,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       message,
     })
 
-  /** What the action gave: as it says now, or as the ledger kept it. null: nobody kept it. */
+  /** The action's result: of this decision, or as the ledger stored it. null: it was not stored. */
   const resultOf = async ({ held, route }: About, decision: Decision): Promise<JsonValue> => {
     if (decision.said !== undefined) return saidOf(route, decision.said)
     const { tenant } = held.work
@@ -236,7 +237,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
       plan === null && instance !== null && deps.instances().forget(tenant, instance)
     const settleOnce = async (retry: () => Promise<Settlement>): Promise<Settlement> => {
       let told = await tell(held, route, decision, origin())
-      // No guard finds out that what was remembered is old where nothing of the instance is written: it is looked at.
+      // If nothing of the instance is written, no guard finds out that the cache is outdated: read it.
       if (isOld(told)) told = await tell(held, route, decision, origin())
       if (isOld(told)) return retry()
       const { plan } = told
@@ -261,7 +262,7 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
   }
 
   return {
-    // What is no step pays nothing for those that are.
+    // Jobs that are not steps skip this.
     settle: (item, route, decision) =>
       item.work.kind !== 'step'
         ? settler.settle(item, route, decision)
@@ -293,12 +294,12 @@ interface About {
   readonly origin: Origin
 }
 
-/** It changed meanwhile so that the item is nobody's any more. */
+/** The instance changed so that the job no longer belongs to it. */
 function isGone({ code }: Refused): boolean {
   return code === 'gone' || code === 'not_active'
 }
 
-/** Of an answer from outside the same is kept as the ledger keeps. */
+/** For an external response, the part that the ledger stores. */
 function saidOf(route: Route | null, said: unknown): JsonValue {
   const type = route?.action.type
   if (type !== 'http' && type !== 'upsert') return said as JsonValue

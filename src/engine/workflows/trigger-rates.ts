@@ -1,6 +1,6 @@
-// The rate limits of triggers. Over it an event waits for a token that is booked for it: the tokens go below nothing, and whoever comes
-// later waits behind. Nothing is dropped, and nobody asks twice. A node that is alone has the tokens in its memory; where nodes share a
-// store they are booked in a record that all of them share.
+// The rate limits of triggers. Beyond it an event waits for a permit reserved for it: the token count goes below zero,
+// and later events wait behind. Nothing is dropped, and no event asks twice. A single node has the tokens in memory;
+// nodes that share a store reserve them in a shared record.
 
 import type { RatePolicy } from '../../core/definitions/documents/index.ts'
 import { refill, type Tokens, take, whole } from '../../core/flow-control/rate/index.ts'
@@ -10,11 +10,11 @@ import type { StoreTime } from '../commit/index.ts'
 import type { Draws } from '../flow-control/index.ts'
 
 export interface TriggerRates {
-  /** Takes a token, or books one. 0: it is there; otherwise so long until it is. */
+  /** Takes a token, or reserves one. 0: it is available; otherwise the delay until it is. */
   book(tenant: TenantId, trigger: string, policy: RatePolicy): number | Promise<number>
 }
 
-/** `draws`: of all nodes; null: this one is alone. */
+/** `draws`: permits shared by all nodes; null: this is the only node. */
 export function makeTriggerRates(deps: {
   readonly time: StoreTime
   readonly draws: Draws | null
@@ -27,7 +27,7 @@ export function makeTriggerRates(deps: {
     book(tenant, trigger, policy) {
       const name = `${tenant}/${trigger}`
       const now = deps.time.now()
-      // A node that starts again and again must not have a whole burst each time.
+      // A node that restarts repeatedly must not get a whole burst each time.
       const tokens = refill(all.get(name) ?? { count: 1, at: now }, now, policy)
       all.set(name, take(tokens, 1))
       if (whole(tokens) >= 1) return 0

@@ -22,7 +22,7 @@ const FORK = {
   ],
 } as const
 
-test('[FI4] two letters of one instance are replayed in one go, and each resumes its own firing', async () => {
+test('[FI4] two dead letters of one instance are replayed together, and each resumes its own firing', async () => {
   let isDown = true
   const world = makeWorld((request) => (isDown ? answered(400) : made(request)))
   const node = await world.node({ documents: [SOURCE, FORK] })
@@ -45,7 +45,7 @@ const MANUAL = {
   transitions: [...SETUP.transitions, transition('skip', 'one', 'ready', { on: 'manual' })],
 } as const
 
-/** Its step b failed. What node `late` commits about it waits for `go`; nobody claims anything meanwhile, unless `late` does. */
+/** Its step b failed. Commits of node `late` about it wait for `go`; nothing is claimed meanwhile, unless by `late`. */
 async function startRace({ isLateClaiming = false } = {}) {
   const go = makeHand<void>()
   let isRace = false
@@ -85,7 +85,7 @@ async function startRace({ isLateClaiming = false } = {}) {
   }
 }
 
-test('[FI17] [FI5] a step that is replayed while somebody fires past it is called off with that', async () => {
+test('[FI17] [FI5] a step replayed while a user fires past it is cancelled with that', async () => {
   const { world, instance, letter, steps, go, fire, replay, node, late } = await startRace()
   const firing = fire(late)
   await world.pass()
@@ -98,7 +98,7 @@ test('[FI17] [FI5] a step that is replayed while somebody fires past it is calle
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open' })
 })
 
-test('[FI17] [FI5] a replayed step that a node holds and has not resumed is called off too', async () => {
+test('[FI17] [FI5] a replayed step that a node has leased and not resumed is cancelled too', async () => {
   const { world, instance, steps, go, waiting, fire, replay, node } = await startRace({
     isLateClaiming: true,
   })
@@ -114,7 +114,7 @@ test('[FI17] [FI5] a replayed step that a node holds and has not resumed is call
   expect(called(world).filter((name) => name === 'b')).toHaveLength(1)
 })
 
-test('[FI17] [FI4] a step is not replayed that somebody fired past meanwhile', async () => {
+test('[FI17] [FI4] a step is not replayed after a user fired past it', async () => {
   const { world, instance, letter, steps, go, fire, replay, node, late } = await startRace()
   const replaying = replay(late)
   replaying.catch(() => {})
@@ -128,7 +128,7 @@ test('[FI17] [FI4] a step is not replayed that somebody fired past meanwhile', a
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open', replays: 0 })
 })
 
-test('[FI17] a replay of many leaves out what an instance gave up meanwhile, and replays what only moved on', async () => {
+test('[FI17] a bulk replay leaves out what an instance abandoned meanwhile, and replays what only moved on', async () => {
   const { world, steps, go, waiting, fire, node, late, letter } = await startRace()
   const { instance: other } = await begin(world, node, { kind: 'paid', id: 'd2', order: 'o2' })
   const replays = late.engine.replays
@@ -153,7 +153,7 @@ test('[FI17] a replay of many leaves out what an instance gave up meanwhile, and
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open' })
 })
 
-test('[FI4] the event of a step is not the letter’s to edit', async () => {
+test('[FI4] the event of a step cannot be edited through its dead letter', async () => {
   const world = makeWorld(() => answered(400))
   const node = await world.node({ documents: [SOURCE, SETUP] })
   await begin(world, node)
@@ -162,7 +162,7 @@ test('[FI4] the event of a step is not the letter’s to edit', async () => {
   await expect(edit).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('[FI13] a parked step that a person cancels leaves its firing failed, for a person to go on', async () => {
+test('[FI13] a parked step that an operator cancels leaves its firing failed, to be retried by an operator', async () => {
   const world = makeWorld(() => LOST)
   const node = await world.node({ documents: [SOURCE, SETUP] })
   const { eventId, instance } = await begin(world, node)
@@ -172,7 +172,7 @@ test('[FI13] a parked step that a person cancels leaves its firing failed, for a
   expect((await look(world, instance)).firings).toMatchObject([{ name: 'a', state: 'failed' }])
 })
 
-test('[FI13] an answer that comes after its node was given up moves the instance on, with its result', async () => {
+test('[FI13] a response that arrives after its node was fenced moves the instance on, with its result', async () => {
   const world = makeWorld((request) => (nameOf(request) === 'a' ? null : made(request)))
   const documents = [SOURCE, SETUP]
   let isCut = false

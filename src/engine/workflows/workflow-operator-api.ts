@@ -1,4 +1,4 @@
-// Workflows as people meet them: those they may see, instances begun by hand, and everything done to one.
+// The operator API of workflows: those a user may see, manual starts, and every action on an instance.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
@@ -16,7 +16,7 @@ import { assertPermitted, assertSees, maySee } from './workflow-permissions.ts'
 export interface StartByHand {
   readonly input: JsonValue
   readonly metadata?: Data
-  /** The id of one of its manual triggers; left out: the first. */
+  /** The id of one of its manual triggers; omitted: the first. */
   readonly trigger?: string
 }
 
@@ -24,9 +24,9 @@ export interface WorkflowPeople {
   readonly hands: Hands
   readonly reading: InstanceReading
   readonly migrations: Migrations
-  /** In force, and not hidden from the caller. */
+  /** Deployed, and visible to the caller. */
   list(hand: Hand): readonly Workflow[]
-  /** Throws AppError: there is none in force, or the caller may not see it. */
+  /** Throws AppError: none is deployed, or the caller may not see it. */
   one(hand: Hand, name: string): Workflow
   start(hand: Hand, name: string, request: StartByHand): Promise<Started>
 }

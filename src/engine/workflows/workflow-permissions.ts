@@ -1,8 +1,8 @@
-// Whether somebody may see the instances of a workflow at all, and do what one of its transitions or triggers asks a permission
-// for. What events, timers and other workflows do is not asked here: the definition allowed it.
+// Whether a user may see the instances of a workflow at all, and do what one of its transitions or triggers requires a
+// permission for. Events, timers and other workflows are not checked here: the definition allowed them.
 //
-// Invariants: HD2 whoever lacks a permission that the workflow requires sees and changes none of its instances. HD3 a word of
-// a person is checked before the machine hears of it.
+// Invariants: HD2 a user without a permission that the workflow requires sees and changes none of its instances. HD3 a
+// user's action is checked before the machine runs.
 
 import { type Holder, hasPermission, missingPermission } from '../../core/access/callers/index.ts'
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
@@ -20,7 +20,7 @@ export function assertSees(holder: Holder, { name, security }: Secured): void {
     throw permissionNeeded(missing, `the instances of ${name} need the permission ${missing}`)
 }
 
-/** `what`: what is asked, as the begin of a sentence. */
+/** `what`: the requested action, as the beginning of a sentence. */
 export function assertPermitted(holder: Holder, permission: string | undefined, what: string): void {
   if (permission === undefined || hasPermission(holder, permission)) return
   throw permissionNeeded(permission, `${what} needs the permission ${permission}`)

@@ -1,4 +1,4 @@
-// Many dead letters at once: preview, progress, crashes, races.
+// Bulk replays of dead letters: preview, progress, crashes, races.
 
 import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
@@ -39,7 +39,7 @@ interface Scene {
   heal(): void
 }
 
-/** `count` letters of a vendor that refuses everything until it is healed. */
+/** `count` dead letters of a vendor that refuses everything until it is healed. */
 async function withLetters(count: number): Promise<Scene> {
   let isHealthy = false
   const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
@@ -69,7 +69,7 @@ const finished = async (world: World, node: Node, id: string): Promise<BulkRepla
   return replay
 }
 
-test('[RL17] a letter about a whole list becomes an item per element, or says why it does not', async () => {
+test('[RL17] a dead letter about a whole list becomes a job per element, or says why not', async () => {
   const world = makeWorld(() => CREATED)
   const each = (max: number) => ({
     ...ROUTE,
@@ -94,7 +94,7 @@ test('[RL17] a letter about a whole list becomes an item per element, or says wh
   expect(await told()).toEqual([['would-call', 'becomes 2 items, one per element']])
 })
 
-test('[RP1] a preview says what would happen, and does nothing', async () => {
+test('[RP1] a preview says what would happen, and changes nothing', async () => {
   const { world, node, letters } = await withLetters(4)
   const [differs, skipped, exhausted, called] = letters as readonly [
     DeadLetter,
@@ -165,12 +165,12 @@ test('[RP1] a preview says what would happen, and does nothing', async () => {
   expect(world.calls).toHaveLength(4)
 })
 
-test('[RP10] a replay that would have to wait is told so', async () => {
+test('[RP10] a preview shows a replay that would have to wait', async () => {
   const world = makeWorld((_request, call) => (call === 1 ? answered(422) : LOST))
   const node = await world.node()
   await accept(world, node)
   const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
-  // Another item of the same key is in doubt by now.
+  // The outcome of another job with the same key is unknown by now.
   await accept(world, node, { ...PAID, id: 'd2' })
   const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
   expect(preview.items).toEqual([
@@ -180,7 +180,7 @@ test('[RP10] a replay that would have to wait is told so', async () => {
   expect(preview.calls).toEqual({})
 })
 
-test('[RP1] a definition that changed since is told by the parts that differ', async () => {
+test('[RP1] a preview lists what changed in the definition', async () => {
   const { world, node } = await withLetters(1)
   const url = 'https://other.example/orders/{{ payload.order }}'
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, where: 'true', do: { ...HTTP, url } }]))
@@ -199,7 +199,7 @@ test('[RP1] a definition that changed since is told by the parts that differ', a
   expect(gone.items).toMatchObject([{ verdict: 'would-fail', reason: 'route:book is not defined any more' }])
 })
 
-test('[RP3] a replay works its letters off, a few at a time', async () => {
+test('[RP3] a replay works through its dead letters, a few at a time', async () => {
   const { world, node, heal } = await withLetters(35)
   heal()
   const seen: string[] = []
@@ -222,14 +222,14 @@ test('[RP3] a replay works its letters off, a few at a time', async () => {
   expect(done).toMatchObject({ state: 'done', total: 35, replayed: 35, refused: 0 })
   expect(done.finishedAt).toBeGreaterThanOrEqual(done.createdAt + 600)
   expect(new Set(await states(world))).toEqual(new Set(['resolved']))
-  // [RP8] the birth, and each piece.
+  // [RP8] the start, and each piece.
   expect(seen).toEqual(Array.from({ length: 5 }, () => begun.id))
   expect(node.log.controls.filter(({ action }) => action === 'REPLAYED')).toHaveLength(35)
   const marker = { kind: 'replay', prefix: 'running/', cursor: null, limit: 9 } as const
   expect((await world.reads.records(marker)).items).toEqual([])
 })
 
-test('[RP8] every step is told to those who watch', async () => {
+test('[RP8] watchers see every step', async () => {
   const { world, node, heal } = await withLetters(1)
   heal()
   let told = 0
@@ -241,7 +241,7 @@ test('[RP8] every step is told to those who watch', async () => {
   expect(told).toBe(2)
 })
 
-test('[RP2] a filter takes what fits, and nothing that died later', async () => {
+test('[RP2] a filter selects what matches, and nothing that died later', async () => {
   const { world, node, letters } = await withLetters(3)
   const cause = 'answered 422'
   await expect(
@@ -254,13 +254,13 @@ test('[RP2] a filter takes what fits, and nothing that died later', async () => 
   await heard(world, node.engine.ready(T, letters[1]!.id, {}))
   const filter = { state: 'ready_to_replay', cause, consumer: 'route:book', class: 'validation' } as const
   const { id } = await heard(world, node.engine.replays.begin(T, filter, { force: false }))
-  // The vendor still refuses: the letter opens again, and is not taken a second time.
+  // The vendor still refuses: the dead letter opens again, and is not selected a second time.
   expect(await finished(world, node, id)).toMatchObject({ total: 1, replayed: 1, refused: 0 })
   const after = await world.reads.deadLetters({ cursor: null, limit: 9 })
   expect(after.items.map(({ replays }) => replays)).toEqual([0, 1, 0])
 })
 
-test('[RP4] letters that open again are not replayed twice', async () => {
+test('[RP4] dead letters that open again are not replayed twice', async () => {
   const { world, node } = await withLetters(25)
   const { id } = await heard(world, node.engine.replays.begin(T, { cause: 'answered 422' }, { force: false }))
   expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 25, refused: 0 })
@@ -268,7 +268,7 @@ test('[RP4] letters that open again are not replayed twice', async () => {
   expect(items.every(({ replays, state }) => replays === 1 && state === 'open')).toBe(true)
 })
 
-test('[RP5] what cannot be replayed is counted, and does not stop the others', async () => {
+test('[RP5] a dead letter that cannot be replayed is counted, and does not stop the others', async () => {
   const { world, node, letters, heal } = await withLetters(4)
   heal()
   await heard(world, node.engine.discard(T, letters[1]!.id, { reason: 'no' }))
@@ -287,7 +287,7 @@ test('[RP5] what cannot be replayed is counted, and does not stop the others', a
   expect(await states(world)).toEqual(['resolved', 'discarded', 'open', 'resolved'])
 })
 
-test('[RP6] the next to start goes on after a crash', async () => {
+test('[RP6] the next node to start continues after a crash', async () => {
   const { world, node, heal } = await withLetters(30)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 50 }))
@@ -301,7 +301,7 @@ test('[RP6] the next to start goes on after a crash', async () => {
   expect(items.every(({ replays, state }) => replays === 1 && state === 'resolved')).toBe(true)
 })
 
-test('[RP4] two nodes at once count every letter once', async () => {
+test('[RP4] two nodes at once count every dead letter once', async () => {
   const { world, node, heal } = await withLetters(40)
   heal()
   const other = await world.node({ name: 'two' })
@@ -312,7 +312,7 @@ test('[RP4] two nodes at once count every letter once', async () => {
   expect(items.every(({ replays }) => replays === 1)).toBe(true)
 })
 
-test('[RP7] cancelled, it goes no further', async () => {
+test('[RP7] stops when it is cancelled', async () => {
   const { world, node, heal } = await withLetters(30)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 50 }))
@@ -344,7 +344,7 @@ test('[RP9] replays are listed newest first, and belong to their tenant', async 
   await expect(node.engine.replays.cancel(other, begun[0]!, {})).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('[RL1] one that is named twice is replayed once', async () => {
+test('[RL1] a dead letter named twice is replayed once', async () => {
   const { world, node, letters, heal } = await withLetters(2)
   heal()
   const ids = [letters[0]!.id, letters[1]!.id, letters[0]!.id]
@@ -359,7 +359,7 @@ test('[RL1] one that is named twice is replayed once', async () => {
   expect(events).toMatchObject({ total: 1 })
 })
 
-test('[RL1] a replay that cannot go on does not hold the others up', async () => {
+test('[RL1] a stuck replay does not delay the others', async () => {
   const { world, node, heal } = await withLetters(1)
   heal()
   // The first of all, by its name.
@@ -377,7 +377,7 @@ test('[RL1] a replay that cannot go on does not hold the others up', async () =>
   expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 1 })
 })
 
-test('[RL1] letters of one lane are replayed in the order in which they died', async () => {
+test('[RL1] dead letters of one lane are replayed in the order in which they died', async () => {
   let isHealthy = false
   const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
   const ordered = { ...ROUTE, order: { by: 'payload.lane', onBlocked: 'skip' } } as const

@@ -1,7 +1,7 @@
-// Replaying many dead letters or events: a durable record that nodes work off, piece by piece (docs/adr/0029).
+// Bulk replays of dead letters or events: a durable record that nodes work through in pieces (docs/adr/0029).
 //
-// What replays some of them and the record's progress are one commit (replay-piece.ts). Whoever starts next goes on where the record
-// stands. How quickly is said by the record (replay-speed.ts), and by how far behind this node is: what comes in goes first.
+// The jobs of a piece and the record's progress are one commit (replay-piece.ts). The next node to start continues from
+// the record. The record limits the speed (replay-speed.ts), and so does this node's backlog: new events go first.
 
 import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
 import type { EventId, Ids, TenantId } from '../../../core/foundation/ids/index.ts'
@@ -53,16 +53,16 @@ import { nextPieceAt, PIECE_MAX, sizePiece } from './replay-speed.ts'
 
 export interface BulkReplays {
   preview(tenant: TenantId, filter: ReplayFilter, options: ReplayOptions): Promise<Preview>
-  /** Keeps what is to be done, and begins. */
+  /** Stores the request, and starts. */
   begin(tenant: TenantId, filter: ReplayFilter, options: Decided & ReplayOptions & Paced): Promise<BulkReplay>
   previewEvents(tenant: TenantId, filter: EventFilter): Promise<EventsPreview>
-  /** Keeps which events are to be matched again, and begins, the oldest first. */
+  /** Stores which events are to be matched again, and starts, the oldest first. */
   beginEvents(tenant: TenantId, filter: EventFilter, decided: Decided & Paced): Promise<BulkReplay>
-  /** What a recovery would do; looks at a bounded number of events. */
+  /** What a recovery would do; reads a bounded number of events. */
   previewDeliveries(tenant: TenantId, filter: DeliveriesFilter): Promise<DeliveriesPreview>
   /**
-   * Brings to a subscription what it has missed, the oldest first: replays what is dead, sends what was never sent. `force`: also
-   * letters whose replays were in vain.
+   * Recovers what a subscription has missed, the oldest first: replays dead deliveries, sends those never
+   * sent. `force`: also dead letters whose replays failed.
    */
   beginDeliveries(
     tenant: TenantId,
@@ -72,12 +72,12 @@ export interface BulkReplays {
   find(tenant: TenantId, id: string): Promise<BulkReplay | null>
   /** Newest first. */
   list(tenant: TenantId, request: PageRequest): Promise<Page<BulkReplay>>
-  /** What was replayed already goes on. */
+  /** Jobs already replayed continue. */
   cancel(tenant: TenantId, id: string, decided: Decided): Promise<BulkReplay>
 }
 
 interface Paced {
-  /** Left out: as quickly as the nodes take it up. */
+  /** Omitted: as fast as the nodes take it up. */
   readonly perSecond?: number
 }
 
@@ -86,15 +86,15 @@ export interface BulkReplayer extends BulkReplays {
   stop(): Promise<void>
 }
 
-/** How often a node looks for replays that others began and left. */
+/** How often a node looks for replays that other nodes started and left. */
 const LOOK_MS = 5_000
 const RUNNING_MAX = 20
-/** As much is put into the queue of a node that is behind with its work; then a replay waits, but for a piece now and then. */
+/** Jobs that a replay may add to the queue of a node that is behind; then it waits, except for an occasional piece. */
 const AHEAD_MAX = 2_000
 const BEHIND_MS = 25
 const BEHIND_PIECE_MS = 1_000
 
-/** How often a node looks for letters that were marked ready. */
+/** How often a node looks for dead letters that were marked ready. */
 const READY_EVERY_MS = 60_000
 const READY = 'ready_to_replay'
 const READY_ACTOR = 'the replay of what is ready'
@@ -119,13 +119,13 @@ export function makeBulkReplays(
     readonly commits: Commits
     readonly replayer: Replayer
     wake(): void
-    /** Intake of this consumer was added. */
+    /** An intake job of this consumer was added. */
     expect(tenant: TenantId, consumer: string): void
-    /** Whether work is due that this node has no slot for. */
+    /** Whether jobs are due that this node has no slot for. */
     isBehind(): boolean
-    /** Looks whether another node changed a subscription: what it made or enabled a moment ago counts here too. */
+    /** Loads subscriptions that another node changed: one just created or enabled there counts here too. */
     refresh(tenant: TenantId): Promise<void>
-    /** What is known of an endpoint’s failures holds up nothing any more. */
+    /** Clears the known failures of an endpoint, so that they delay nothing. */
     hurry(tenant: TenantId, consumer: string): void
   },
   config: Pick<EngineConfig, 'replayReadyPerMinute'>,
@@ -141,7 +141,7 @@ export function makeBulkReplays(
     return record === null ? null : { replay: readReplay(record.body), version: record.version }
   }
 
-  /** The record after a step that is about nothing but itself; `lost`: somebody else moved it. */
+  /** The record after a step that changes only itself; `lost`: another node changed it. */
   const keep = async (
     tenant: TenantId,
     { version }: StoredReplay,
@@ -155,7 +155,7 @@ export function makeBulkReplays(
   const prepare = ({ force, again }: BulkReplay, row: Row) =>
     'dedupKey' in row ? prepareEvent(deps, row) : replayer.prepare(row.tenant, row, { force, again })
 
-  /** Null: it may call as often as it likes, or what it will call is not known yet. */
+  /** Null: there is no limit, or what it will call is not known yet. */
   const perMinuteOf = (tenant: TenantId, row: Row | string): number | null => {
     if (typeof row === 'string' || 'dedupKey' in row) return null
     return registry.route(tenant, row.consumer)?.document.rateLimit?.perMinute ?? null
@@ -164,7 +164,7 @@ export function makeBulkReplays(
   const isOrdered = (row: Row | string): boolean =>
     typeof row !== 'string' && !('dedupKey' in row) && registry.route(row.tenant, row.consumer)?.lane != null
 
-  /** What was put into the queue since this node was last seen to be level with its work. */
+  /** Jobs added since this node was last seen to have no backlog. */
   let ahead = 0
   let behindAt = 0
 
@@ -199,7 +199,7 @@ export function makeBulkReplays(
       await keep(tenant, { replay, version }, { ...replay, state: 'cancelled', finishedAt: time.now() })
       return HELD
     }
-    // What was added now would wait for somebody to enable it: so does the recovery.
+    // Jobs added now would wait until the subscription is enabled: so does the recovery.
     if (subscription.status === 'disabled') return HELD
     const { rateLimit } = subscription.route.document
     const sized = (count: number) =>
@@ -213,11 +213,11 @@ export function makeBulkReplays(
       },
       finishedAt: time.now(),
     })
-    // A walk that finds nothing adds nothing that others would wait behind, but it takes its share of the node.
+    // A walk that finds nothing adds no jobs that would delay others, but it uses its share of the node.
     return { piece, waitMs: deps.isBehind() ? Math.max(waitMs, BEHIND_MS) : waitMs }
   }
 
-  /** One piece further; answers how long until the next, or null: there is nothing to do for now. */
+  /** Does one piece; returns how long until the next, or null: there is nothing to do for now. */
   const advance = async (tenant: TenantId, id: string): Promise<number | null> => {
     const stored = await find(tenant, id)
     if (stored?.replay.state !== 'running') return null
@@ -245,7 +245,7 @@ export function makeBulkReplays(
     return null
   }
 
-  /** One that cannot go on must not hold the others up. */
+  /** A stuck replay must not delay the others. */
   const advanceAlone = async (tenant: TenantId, id: string): Promise<number | null> => {
     try {
       return await advance(tenant, id)
@@ -258,7 +258,7 @@ export function makeBulkReplays(
 
   let readyAt = Number.NEGATIVE_INFINITY
 
-  /** Begins a replay of what people marked ready, where the settings say so, unless something is replayed already. */
+  /** Starts a replay of dead letters marked ready, if configured, unless another replay is running. */
   const takeReady = async (tenant: TenantId): Promise<void> => {
     const { items } = await store.forTenant(tenant).deadLetters({ state: READY, cursor: null, limit: 1 })
     if (items.length === 0) return
@@ -272,7 +272,7 @@ export function makeBulkReplays(
     await beginAs(tenant, { of: 'deadLetters', filter }, count, { force: false }, decided)
   }
 
-  /** A piece of each, in turn; answers how long until the next. */
+  /** One piece of each, in rotation; returns how long until the next. */
   const pass = async (): Promise<number> => {
     let soonestMs = LOOK_MS
     const isTime = config.replayReadyPerMinute > 0 && clock.monotonic() - readyAt >= READY_EVERY_MS
@@ -363,7 +363,7 @@ export function makeBulkReplays(
     previewEvents: (tenant, filter) => previewEvents(deps, tenant, namedOnce(filter)),
     async beginEvents(tenant, asked, decided) {
       const filter = namedOnce(asked)
-      // What arrives from now on is matched as it is, and no part of it.
+      // Events that arrive from now on are matched on arrival, and not part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
       const events = await findEvents(
         store.forTenant(tenant),
@@ -427,7 +427,7 @@ export function makeBulkReplays(
   }
 }
 
-/** Who names one twice wants it once: two of it in one piece would both find it as it was. */
+/** An id named twice counts once: two in one piece would both find it unchanged. */
 function namedOnce<Filter extends { readonly ids?: readonly string[] }>(filter: Filter): Filter {
   return filter.ids === undefined ? filter : { ...filter, ids: [...new Set(filter.ids)] }
 }

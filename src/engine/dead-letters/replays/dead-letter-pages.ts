@@ -1,4 +1,4 @@
-// The letters that a filter names, one after the other, the newest first.
+// Reads the dead letters that a filter selects, newest first.
 
 import {
   type DeadLetter,
@@ -16,13 +16,13 @@ import type { ReplayFilter } from './replay-record.ts'
 
 export interface LetterPage {
   readonly letters: readonly DeadLetter[]
-  /** The last one looked at, fitting or not; null: there are no more. */
+  /** The last one read, matching or not; null: there are no more. */
   readonly after: DeadLetterId | null
 }
 
 type Reads = Pick<TenantReads, 'deadLetters'>
 
-/** Whatever their state, unless it is told. */
+/** Whatever their state, unless given. */
 interface LetterQuery extends LetterConditions {
   readonly state?: DeadLetterState
   readonly consumer?: string
@@ -30,7 +30,7 @@ interface LetterQuery extends LetterConditions {
   readonly reason?: DeadLetterReason
 }
 
-/** For filters without `ids`; only open ones, unless told. */
+/** For filters without `ids`; only open ones, unless given. */
 export function readLetters(
   reads: Reads,
   { ids: _ids, ...filter }: ReplayFilter,
@@ -68,8 +68,8 @@ const SCAN_PAGES = 20
 const LETTER_ID = /^dlq_[0-9a-f-]{36}$/
 
 /**
- * A page for people. Conditions without an index look at a bounded number of letters: the page may then hold fewer than asked
- * while there are more.
+ * A page for display. Conditions without an index read a bounded number of dead letters: the page may then
+ * hold fewer than requested while there are more.
  */
 export async function listLetters(
   reads: Reads,
@@ -94,7 +94,7 @@ export async function listLetters(
 const COUNT_PAGE = 500
 const COUNT_MAX = 100_000
 
-/** How many there are, up to a bound that no person waits behind. */
+/** How many there are, up to a bound that keeps the request fast. */
 export async function countLetters(
   reads: Reads,
   filter: ReplayFilter,

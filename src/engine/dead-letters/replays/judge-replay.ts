@@ -1,5 +1,5 @@
-// What a route in force would do about an event: the ledger is asked as a run would ask it, and the request is rendered to see
-// where it would go. Calls nobody and writes nothing.
+// Predicts what a deployed route would do with an event: reads the ledger as a run would, and renders the request to
+// see where it would go. It calls nothing and writes nothing.
 
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
@@ -28,7 +28,7 @@ export interface PreviewDeps {
 const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-/** Where the effect of a key is: what a replay that is skipped points to. */
+/** The effect that exists under a key: a skipped replay points to it. */
 export interface FirstEffect {
   readonly key: string
   readonly generation: number
@@ -43,11 +43,11 @@ export interface Judged {
   readonly diff?: readonly Difference[]
   /** With would-skip. */
   readonly effect?: FirstEffect
-  /** The call that it would make; null: none outside. */
+  /** The call that it would make; null: no outbound call. */
   readonly call: { readonly host: string; readonly route: string; readonly perMinute: number | null } | null
 }
 
-/** A further delivery of an event; `before`: the subscription's items of it. */
+/** A further delivery of an event; `before`: the subscription's jobs of it. */
 export function judgeFurther(
   { registry, vars }: PreviewDeps,
   event: StoredEvent,
@@ -69,7 +69,7 @@ export function judgeFurther(
   return undecided === null ? judged : judgedToFail(undecided)
 }
 
-/** null: its condition can be decided. */
+/** null: its condition can be evaluated. */
 function whyUndecided(subscription: Subscription, event: StoredEvent, vars: Vars): string | null {
   const seen = {
     event,
@@ -90,7 +90,7 @@ export function judgedToFail(reason: string): Judged {
   return { verdict: 'would-fail', reason, call: null }
 }
 
-/** `before`: its items of the event, or of the event that it is a copy of. */
+/** `before`: its jobs of the event, or of the event that it is a copy of. */
 export async function judgeRun(
   deps: PreviewDeps,
   route: Route,
@@ -102,12 +102,12 @@ export async function judgeRun(
   const element = before?.element ?? null
   try {
     const ofEvent = routeScope(event, parsePayload(event.data), parseJson(event.headers), deps.vars)
-    // Of the whole event: it becomes one item per element, and each of them looks at the ledger for itself.
+    // For the whole event: it becomes one job per element, and each of them checks the ledger itself.
     if (route.each !== null && element === null) return judgeWhole(route, route.each, ofEvent)
     const scope = itemScope(route, ofEvent, element)
     const same = asked.before.filter((one) => one.element === element)
     const key = asked.key ?? (await findEarlierKey(deps.registry, scope, same)) ?? route.keyOf(scope, element)
-    // A replay is an item of its own: what the one before it holds is another's.
+    // A replay is a new job: a reserve of the previous one counts as another's.
     const said = await judgeLedger(reads, route, key, { own: null, before }, deps.time.now())
     const repeats = asked.again && said.entry?.state === 'done' ? said.entry : null
     if (said.verdict === 'would-skip' && repeats === null) return skip(key, said.entry)
@@ -168,7 +168,7 @@ async function diffSince(
   return diff
 }
 
-/** Of the rate limit of the route that would call: null where it has none. */
+/** Against the rate limit of the route that would call: null if it has none. */
 export interface Cost {
   readonly host: string
   readonly route: string
@@ -182,11 +182,11 @@ export interface Sums {
   readonly totals: Readonly<Record<Verdict, number>>
   /** By host. */
   readonly calls: Readonly<Record<string, number>>
-  /** By host and route, the one that takes longest first. */
+  /** By host and route, the slowest first. */
   readonly cost: readonly Cost[]
 }
 
-/** How many of each verdict, how many calls to each host, and what they take of the rate limits. */
+/** How many of each verdict, how many calls to each host, and their share of the rate limits. */
 export function addUp(seen: readonly Pick<Judged, 'verdict' | 'call'>[]): Sums {
   const totals = Object.fromEntries(VERDICTS.map((verdict) => [verdict, 0])) as Record<Verdict, number>
   const calls: Record<string, number> = {}

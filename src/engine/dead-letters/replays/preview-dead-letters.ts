@@ -1,4 +1,4 @@
-// What a replay would do, letter by letter. Calls nobody and writes nothing.
+// Previews a replay, per dead letter. It calls nothing and writes nothing.
 
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
@@ -24,20 +24,20 @@ import {
 import type { ReplayFilter } from './replay-record.ts'
 
 /**
- * skip: the effect is there. differ: as call, but not what was tried before. wait: somebody holds the key, or nobody knows
- * what became of an earlier call. fail: refused, or dead again at once.
+ * skip: the effect exists. differ: as call, but not what was attempted before. wait: another job holds the
+ * key, or the outcome of an earlier call is unknown. fail: refused, or dead again at once.
  */
 export interface PreviewedLetter extends Omit<Judged, 'call'> {
   readonly id: DeadLetterId
 }
 
-/** The sums are of `items`. */
+/** The sums cover `items`. */
 export interface Preview extends Sums {
   /** The first of them. */
   readonly items: readonly PreviewedLetter[]
-  /** How many letters the filter finds in all. */
+  /** How many dead letters the filter selects in all. */
   readonly matched: number
-  /** There are more letters than `items`. */
+  /** There are more dead letters than `items`. */
   readonly isCapped: boolean
 }
 
@@ -117,7 +117,7 @@ async function look(
   return judgeRun(deps, route, event, { key: letter.key, before: work === null ? [] : [work], again })
 }
 
-/** A letter of a workflow goes on where its instance stands: what that does is the step's to say. */
+/** A dead letter of a workflow continues its instance: its effect depends on the step. */
 async function lookAtItem(deps: PreviewDeps, letter: DeadLetter, work: WorkRow | null): Promise<Judged> {
   if (work === null) return judgedToFail('its work item is gone')
   const { tenant, kind, instance: id } = work
@@ -132,7 +132,7 @@ async function lookAtItem(deps: PreviewDeps, letter: DeadLetter, work: WorkRow |
   return { verdict: isDone ? 'would-skip' : 'would-call', reason, call: null }
 }
 
-/** A letter of intake: its event is matched, and what its routes would do is theirs to say. */
+/** A dead letter of intake: its event is matched, and its effect depends on the routes. */
 function lookAtIntake(deps: PreviewDeps, event: StoredEvent): Judged {
   const name = receiverOf(event)
   const source = name === null ? null : deps.registry.source(event.tenant, name)

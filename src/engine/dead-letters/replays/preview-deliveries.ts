@@ -1,4 +1,5 @@
-// What a recovery would do: how many deliveries it would replay, add, or leave as they are. Calls nobody and writes nothing.
+// Previews a recovery: how many deliveries it would replay, add, or leave unchanged. It calls nothing and writes
+// nothing.
 
 import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
@@ -17,22 +18,22 @@ export interface PreviewedDelivery {
 }
 
 export interface DeliveriesPreview {
-  /** Of the events looked at that the subscription wants. */
+  /** Of the events read that the subscription selects. */
   readonly totals: Readonly<Record<RecoveryVerdict, number>>
-  /** How many of them would go out, by what was asked for. */
+  /** How many of them would be sent, by the request. */
   readonly recovered: number
-  /** The first of those that would go out. */
+  /** The first of those that would be sent. */
   readonly items: readonly PreviewedDelivery[]
-  /** How many events were looked at, and up to when. */
+  /** How many events were read, and up to when. */
   readonly walked: number
   readonly walkedTo: Instant | null
-  /** Whether all were; a preview looks at a bounded number, a recovery at all. */
+  /** Whether all were read; a preview reads a bounded number, a recovery all. */
   readonly isComplete: boolean
-  /** When the oldest event that is still kept was received: what is older is gone. null: there is none. */
+  /** When the oldest stored event was received: older ones are deleted. null: there is none. */
   readonly oldestEventAt: Instant | null
 }
 
-/** A preview answers within a second or so. */
+/** Keeps a preview to about a second. */
 const BOUNDS = { found: 2_000, walked: 50_000, payloads: 2_000 }
 const ITEMS_MAX = 50
 
@@ -43,7 +44,7 @@ export async function previewDeliveries(
   filter: Required<DeliveriesFilter>,
 ): Promise<DeliveriesPreview> {
   const reads = deps.store.forTenant(tenant)
-  // Looked at as if all were asked for: the totals tell both.
+  // Computed as if all were requested: the totals cover both.
   const all = { ...filter, what: 'all' } as const
   const [step, oldest] = await Promise.all([
     walkEvents({ ...deps, reads, subscription, filter: all }, null, BOUNDS),

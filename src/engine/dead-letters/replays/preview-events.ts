@@ -1,4 +1,4 @@
-// What a replay of events would do: for each event, what every route that wants it now would do about it. Calls nobody and
+// Previews a replay of events: for each event, what every route that selects it now would do. It calls nothing and
 // writes nothing.
 
 import type { StoredEvent } from '../../../core/events/event/index.ts'
@@ -31,7 +31,7 @@ import { findEvents, findRefusal } from './replay-events.ts'
 import type { EventFilter } from './replay-record.ts'
 
 export interface PreviewedConsumer extends Omit<Judged, 'call'> {
-  /** A route, or the source where the event itself is in the way. */
+  /** A route, or the source if the event itself is the obstacle. */
   readonly name: string
 }
 
@@ -42,11 +42,11 @@ export interface PreviewedEvent {
   readonly consumers: readonly PreviewedConsumer[]
 }
 
-/** The sums are of the consumers of `items`. */
+/** The sums cover the consumers of `items`. */
 export interface EventsPreview extends Sums {
-  /** The first of them, the oldest first. */
+  /** The first of them, oldest first. */
   readonly items: readonly PreviewedEvent[]
-  /** How many events the filter finds in all. */
+  /** How many events the filter selects in all. */
   readonly matched: number
   readonly isCapped: boolean
 }
@@ -148,7 +148,7 @@ async function lookAtRoutes(
   )
 }
 
-/** A trigger does what it says of an event once. */
+/** A trigger acts on an event once. */
 function judgeTrigger(
   { workflow, part }: Extract<Route['of'], { kind: 'trigger' }>,
   before: readonly Pick<WorkRow, 'kind' | 'step' | 'state' | 'effectRef'>[],
@@ -163,7 +163,7 @@ function judgeTrigger(
 const NO_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
 const NO_IDS = { event: () => NO_ID }
 
-/** An event that would be dispatched: it has no id yet, and nobody has worked on it. */
+/** An event that would be dispatched: it has no id yet, and no job has processed it. */
 function imagined(event: StoredEvent, dispatched: DispatchedEvent): StoredEvent {
   const header = parseJson(event.headers)
   const { draft } = draftDispatched(NO_IDS, event, header, intakeConsumer(event), dispatched)

@@ -1,11 +1,11 @@
-// What a subscription has missed: looked for, sent, and never doubled.
+// What a subscription has missed: found, sent, and never duplicated.
 
 import { expect, test } from 'vitest'
 import { accept, answered, SOURCE } from '../../engine.fixture.ts'
 import { findReplay, HOOK, heard, keepEvents, makeScene, PATIENT, type Scene, T } from './recovery.fixture.ts'
 import type { DeliveriesFilter } from './replay-record.ts'
 
-/** From its beginning to its end. */
+/** From start to end. */
 async function recover(scene: Scene, filter: DeliveriesFilter = ALL, more: { perSecond?: number } = {}) {
   const { world, node } = scene
   const { id } = await heard(world, node.engine.replays.beginDeliveries(T, filter, { reason: 'r', ...more }))
@@ -15,7 +15,7 @@ async function recover(scene: Scene, filter: DeliveriesFilter = ALL, more: { per
 
 const ALL = { subscription: 'crm', since: 0, what: 'all' } as const
 
-test('[RV1] [RV3] what failed is replayed, what was never sent is sent, what was delivered is left', async () => {
+test('[RV1] [RV3] failed deliveries are replayed, unsent ones are sent, delivered ones stay', async () => {
   const { world, node, answer, sent, states } = await makeScene()
   const good = await accept(world, node, { kind: 'paid', id: 'd1', order: 'o1' })
   answer(answered(500))
@@ -57,7 +57,7 @@ test('[RV1] [RV3] what failed is replayed, what was never sent is sent, what was
   expect((await world.reads.deadLetters({ cursor: null, limit: 9 })).items[0]?.state).toBe('resolved')
 })
 
-test('[RV3] what failed alone, and what was never sent alone', async () => {
+test('[RV3] only failed ones, and only unsent ones', async () => {
   const scene = await makeScene()
   const { world, node, answer, states } = scene
   answer(answered(500))
@@ -75,7 +75,7 @@ test('[RV3] what failed alone, and what was never sent alone', async () => {
   expect(world.calls).toHaveLength(calls)
 })
 
-test('[RV3] what was skipped while it was disabled, or cancelled, was never sent', async () => {
+test('[RV3] deliveries skipped while it was disabled, or cancelled, were never sent', async () => {
   const scene = await makeScene()
   const { world, node, states } = scene
   await heard(world, node.engine.apply(T, [SOURCE, { ...HOOK, status: 'disabled' }]))
@@ -93,7 +93,7 @@ test('[RV3] what was skipped while it was disabled, or cancelled, was never sent
   ])
 })
 
-test('[RV1] since and until are about when events were received; what comes later is no part of it', async () => {
+test('[RV1] since and until refer to when events were received; later events are not part of it', async () => {
   const scene = await makeScene()
   const { world, node, states } = scene
   const early = await keepEvents(world, 3)
@@ -110,7 +110,7 @@ test('[RV1] since and until are about when events were received; what comes late
   expect(begun).toMatchObject({ filter: { until: expect.any(Number) } })
 })
 
-test('[RV1] the condition in force says what is wanted; one that cannot be decided makes a letter', async () => {
+test('[RV1] the deployed condition selects; one that cannot be evaluated creates a dead letter', async () => {
   const where = 'payload.amount > 10'
   const scene = await makeScene([{ ...HOOK, where }])
   const { world, states } = scene
@@ -120,7 +120,7 @@ test('[RV1] the condition in force says what is wanted; one that cannot be decid
   expect(await Promise.all(ids.map((id) => states(id)))).toEqual([['done'], [], ['dead']])
 })
 
-test('[RV5] an event that waits to be matched, or could not be, is left to whoever matches it', async () => {
+test('[RV5] an event that waits to be matched, or could not be, is left to its matching', async () => {
   const scene = await makeScene()
   const { world, node, states } = scene
   await heard(world, node.engine.apply(T, [{ ...SOURCE, status: 'paused' }, HOOK]))
@@ -133,7 +133,7 @@ test('[RV5] an event that waits to be matched, or could not be, is left to whoev
   expect(await states(id)).toEqual(['done'])
 })
 
-test('[RV5] a letter that was edited is replayed once, with its copy', async () => {
+test('[RV5] an edited dead letter is replayed once, with its copy', async () => {
   const scene = await makeScene()
   const { world, node, answer, sent, states } = scene
   answer(answered(500))
@@ -150,7 +150,7 @@ test('[RV5] a letter that was edited is replayed once, with its copy', async () 
   expect(await recover(scene)).toMatchObject({ replayed: 0 })
 })
 
-test('[RV5] a letter that somebody discarded stays given up', async () => {
+test('[RV5] a discarded dead letter stays discarded', async () => {
   const scene = await makeScene()
   const { world, node, answer, states } = scene
   answer(answered(500))
@@ -163,7 +163,7 @@ test('[RV5] a letter that somebody discarded stays given up', async () => {
   expect(await states(id)).toEqual(['dead'])
 })
 
-test('[RV6] [RV9] there is no cap on the count; a preview is bounded and says so', async () => {
+test('[RV6] [RV9] the count is unlimited; a preview is bounded and says so', async () => {
   const scene = await makeScene([{ ...HOOK, status: 'paused' }])
   const { world, node } = scene
   const count = 10_500
@@ -179,7 +179,7 @@ test('[RV6] [RV9] there is no cap on the count; a preview is bounded and says so
   expect(work.map(({ eventId }) => eventId).sort()).toEqual(ids.toSorted())
 })
 
-test('[RV6] a walk over events that nobody wants takes few commits', async () => {
+test('[RV6] a walk over unselected events takes few commits', async () => {
   const scene = await makeScene()
   await keepEvents(scene.world, 12_000, { subject: 'elsewhere.thing' })
   const done = await recover(scene)
@@ -188,7 +188,7 @@ test('[RV6] a walk over events that nobody wants takes few commits', async () =>
   expect(record!.version).toBeLessThan(6)
 })
 
-test('[RV7] it goes no quicker than it is told, nor than its subscription may be sent to', async () => {
+test('[RV7] it goes no faster than requested, nor than its subscription’s rate', async () => {
   const scene = await makeScene()
   const { world, node } = scene
   await keepEvents(world, 30)
@@ -206,14 +206,14 @@ test('[RV7] it goes no quicker than it is told, nor than its subscription may be
   expect(await findReplay(limited.node, slow.id)).toMatchObject({ replayed: 2 })
 })
 
-test('[RV8] nothing is recovered for a subscription that is disabled or not there', async () => {
+test('[RV8] nothing is recovered for a disabled or unknown subscription', async () => {
   const { world, node } = await makeScene([{ ...HOOK, status: 'disabled' }])
   await keepEvents(world, 1)
   const { replays } = node.engine
   await expect(heard(world, replays.beginDeliveries(T, ALL, {}))).rejects.toMatchObject({
     code: 'subscription_disabled',
   })
-  // A look is free.
+  // A preview is still allowed.
   expect(await heard(world, replays.previewDeliveries(T, ALL))).toMatchObject({ recovered: 1 })
   const nobody = { ...ALL, subscription: 'nobody' }
   await expect(heard(world, replays.beginDeliveries(T, nobody, {}))).rejects.toMatchObject({
@@ -230,7 +230,7 @@ test('[RV8] nothing is recovered for a subscription that is disabled or not ther
   })
 })
 
-test('[RV8] one that is disabled meanwhile waits, and ends with its subscription', async () => {
+test('[RV8] it waits while its subscription is disabled, and ends with its subscription', async () => {
   const { world, node } = await makeScene()
   await keepEvents(world, 30)
   const begin = () => node.engine.replays.beginDeliveries(T, ALL, { perSecond: 50 })
@@ -250,7 +250,7 @@ test('[RV8] one that is disabled meanwhile waits, and ends with its subscription
   expect(await findReplay(node, second.id)).toMatchObject({ state: 'cancelled' })
 })
 
-test('[RV16] what takes turns goes out in the order of the events', async () => {
+test('[RV16] ordered deliveries are sent in the order of the events', async () => {
   const scene = await makeScene([{ ...HOOK, order: { by: 'payload.customer' } }])
   const { world, node, answer, sent } = scene
   answer(answered(500))
@@ -270,7 +270,7 @@ test('[RV16] what takes turns goes out in the order of the events', async () => 
   expect(order.filter((id) => of(1).includes(id as (typeof ids)[number]))).toEqual(of(1))
 })
 
-test('[RV17] one that is cancelled goes no further', async () => {
+test('[RV17] stops when it is cancelled', async () => {
   const { world, node } = await makeScene()
   await keepEvents(world, 30)
   const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, { perSecond: 50 }), 0)
@@ -282,7 +282,7 @@ test('[RV17] one that is cancelled goes no further', async () => {
   expect(world.calls).toHaveLength(replayed)
 })
 
-test('[RV1] a subscription gets what happened before there was one', async () => {
+test('[RV1] a subscription gets events from before it existed', async () => {
   const scene = await makeScene([])
   const { world, node, sent } = scene
   const ids = [await accept(world, node), await accept(world, node, { kind: 'paid', id: 'd2', order: 'o2' })]
@@ -290,7 +290,7 @@ test('[RV1] a subscription gets what happened before there was one', async () =>
   await heard(world, node.engine.apply(T, [SOURCE, HOOK]))
   expect(await recover(scene)).toMatchObject({ replayed: 2 })
   expect(sent()).toEqual(ids)
-  // Somebody wanted it after all.
+  // The event is matched now.
   expect((await world.reads.event(ids[0]!))!.matched).toBe(1)
   expect(node.log.controls.filter(({ action }) => action === 'RECOVERED')).toHaveLength(2)
 })
@@ -319,7 +319,7 @@ test('[RP2] dead letters of a subscription are replayed by consumer, class, reas
   expect([await states(early), await states(late)]).toEqual([['dead'], ['dead', 'done']])
 })
 
-test('[RV18] what waits for another try is due now, and nothing else is touched', async () => {
+test('[RV18] deliveries that wait for a retry are due now, and nothing else changes', async () => {
   const scene = await makeScene([PATIENT])
   const { world, node, answer, sent, states } = scene
   const good = await accept(world, node, { kind: 'paid', id: 'd1', order: 'o1' })
@@ -338,7 +338,7 @@ test('[RV18] what waits for another try is due now, and nothing else is touched'
   expect(preview.items).toMatchObject([{ eventId: waiting[0], verdict: 'under-way' }])
   expect(world.calls).toHaveLength(before)
   expect(await recover(scene, filter)).toMatchObject({ state: 'done', replayed: 1, refused: 0, total: 1 })
-  // The second waited behind the pause of the endpoint, untried, and goes too.
+  // The second waited behind the pause of the endpoint, unattempted, and goes too.
   expect(sent().slice(before).toSorted()).toEqual(waiting.toSorted())
   expect(await Promise.all([good, ...waiting].map((id) => states(id)))).toEqual([
     ['done'],

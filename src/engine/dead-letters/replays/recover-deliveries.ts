@@ -1,8 +1,8 @@
 // One piece of a recovery: some deliveries that a subscription has missed and the recovery's progress, in one commit.
 //
-// Invariants: RV2 nothing is added of what was delivered or is under way. RV4 the commit is guarded by the record's version, by
-// the subscription's turn (turn.ts) and by the version of each letter: a crash, a second node, a second recovery or a person who
-// retries meanwhile doubles nothing and loses nothing.
+// Invariants: RV2 nothing is added for an event that was delivered or is under way. RV4 the commit is guarded by the
+// record's version, by the subscription's version guard and by the version of each dead letter: a crash, a second node,
+// a second recovery or an operator who retries meanwhile duplicates nothing and loses nothing.
 
 import type { EventSummary } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
@@ -33,7 +33,7 @@ import {
 
 export type Recovery = Extract<BulkReplay, { of: 'deliveries' }>
 
-/** How many events a piece looks at, and of how many it reads the payload: some hundredths of a second. */
+/** How many events a piece reads, and of how many the payload: some hundredths of a second. */
 const WALKED_MAX = 5_000
 const PAYLOADS_MAX = 500
 
@@ -45,11 +45,11 @@ export interface RecoverDeps {
   readonly vars: Vars
   readonly log: Log
   readonly replayer: Pick<Replayer, 'prepare'>
-  /** What is known of the endpoint’s failures holds up nothing any more. */
+  /** Clears the known failures of the endpoint, so that they delay nothing. */
   hurry(tenant: TenantId, consumer: string): void
 }
 
-/** What was asked for, with both its ends: what comes in from now on is matched as it comes. */
+/** The request with both ends set: events received from now on are matched on arrival. */
 export function recoverySpan(asked: DeliveriesFilter, now: Instant): Required<DeliveriesFilter> {
   const until = Math.min(asked.until ?? now + 1, now + 1)
   if (asked.since < until) return { ...asked, until }
@@ -67,7 +67,7 @@ export function subscriptionFor(
   return subscription
 }
 
-/** Refuses where there is no event to look at. */
+/** Throws if there is no event to read. */
 export async function beginWalk(
   reads: TenantReads,
   { since, until }: Required<DeliveriesFilter>,
@@ -77,7 +77,10 @@ export async function beginWalk(
   throw new AppError('nothing_to_recover', 'no event that is still kept was received in that time')
 }
 
-/** `lost`: somebody else moved the record; `turn`: somebody else added to the subscription, and it is to be looked at again. */
+/**
+ * `lost`: another node changed the record; `turn`: another change added deliveries to the subscription, and
+ * the piece is built again.
+ */
 export async function recoverPiece(
   deps: RecoverDeps,
   tenant: TenantId,
@@ -93,7 +96,7 @@ export async function recoverPiece(
   const bounds = { found: most, walked: WALKED_MAX, payloads: PAYLOADS_MAX }
   const step = await walkEvents({ ...deps, reads, subscription, filter }, walk.after, bounds)
   const prepared: Prepared[] = []
-  // One by one: the ids of the items must come in the order of the events, for those that take turns.
+  // Sequentially: the ids of the jobs must follow the order of the events, for ordered deliveries.
   for (const found of step.found)
     if (isRecovered(found, filter)) prepared.push(await prepareFound(deps, replay, subscription.route, found))
   const base: Recovery = {
@@ -127,7 +130,7 @@ export async function recoverPiece(
     }
     if (result.guard === 0) return 'lost'
     if (result.guard <= own.length) return 'turn'
-    // Which of them a refused guard belongs to.
+    // Maps a refused guard to its delivery.
     const owners = good.flatMap((one) => one.replay.guards.map(() => one))
     const changed = owners[result.guard - 1 - own.length]
     good = good.filter((one) => one !== changed)
@@ -135,7 +138,7 @@ export async function recoverPiece(
   }
 }
 
-/** What was asked for is replayed or refused; of the rest, what needs nothing is told. */
+/** Requested deliveries are replayed or refused; for the rest, those that need nothing are counted. */
 function isLeft(found: Found, filter: DeliveriesFilter): boolean {
   const { verdict } = found
   if (filter.what === 'retrying') return !isRecovered(found, filter)
@@ -164,7 +167,7 @@ async function prepareFound(
   }
 }
 
-/** It is due now, as if a person had said so of it alone. */
+/** It is due now, as if an operator had retried it alone. */
 function hurryUp(
   { log, hurry }: Pick<RecoverDeps, 'log' | 'hurry'>,
   event: EventSummary,

@@ -1,4 +1,4 @@
-// Recoveries under crashes, beside each other, and beside people who retry: every event is sent once.
+// Recoveries during crashes, beside each other, and beside operators who retry: every event is sent once.
 
 import { expect, test } from 'vitest'
 import type { EventId } from '../../../core/foundation/ids/index.ts'
@@ -24,33 +24,36 @@ async function perEvent(world: World, ids: readonly EventId[]): Promise<readonly
 const isPiece = ({ writes }: Commit) =>
   writes.some((write) => write.w === 'record.put' && write.kind === 'replay' && write.key.startsWith('rpl_'))
 
-test.each([1, 2, 3, 4])('[RV4] a crash after piece %i doubles nothing and loses nothing', async (piece) => {
-  const { world, node } = await makeScene()
-  const ids = await keepEvents(world, 35)
-  const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, { perSecond: 50 }), 0)
-  node.crash()
-  let pieces = 0
-  const second: Node = await world.node({
-    name: 'two',
-    documents: [SOURCE, HOOK],
-    faults: {
-      async commit(commit, pass) {
-        const result = await pass()
-        if (isPiece(commit)) pieces += 1
-        // It is in the store, and nobody was told.
-        if (isPiece(commit) && pieces === piece) second.crash()
-        return result
+test.each([1, 2, 3, 4])(
+  '[RV4] a crash after piece %i duplicates nothing and loses nothing',
+  async (piece) => {
+    const { world, node } = await makeScene()
+    const ids = await keepEvents(world, 35)
+    const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, { perSecond: 50 }), 0)
+    node.crash()
+    let pieces = 0
+    const second: Node = await world.node({
+      name: 'two',
+      documents: [SOURCE, HOOK],
+      faults: {
+        async commit(commit, pass) {
+          const result = await pass()
+          if (isPiece(commit)) pieces += 1
+          // The piece is stored, and its response was lost.
+          if (isPiece(commit) && pieces === piece) second.crash()
+          return result
+        },
       },
-    },
-  })
-  await world.pass(20_000)
-  const third = await world.node({ name: 'three', documents: [SOURCE, HOOK] })
-  await world.pass(60_000)
-  expect(await findReplay(third, id)).toMatchObject({ state: 'done', replayed: 35, total: 35 })
-  expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
-})
+    })
+    await world.pass(20_000)
+    const third = await world.node({ name: 'three', documents: [SOURCE, HOOK] })
+    await world.pass(60_000)
+    expect(await findReplay(third, id)).toMatchObject({ state: 'done', replayed: 35, total: 35 })
+    expect(await perEvent(world, ids)).toEqual(ids.map(() => 1))
+  },
+)
 
-test('[RV4] a node that has not heard of the subscription yet begins its recovery, and goes on with it', async () => {
+test('[RV4] a node that does not know the subscription yet starts its recovery, and continues it', async () => {
   const { world, node } = await makeScene([])
   const other = await world.node({ name: 'two', documents: [SOURCE] })
   const ids = await keepEvents(world, 5)
@@ -76,7 +79,7 @@ test('[RV4] two recoveries at once, on two nodes, send each event once', async (
   expect(world.calls).toHaveLength(450)
 })
 
-/** A second node whose first piece has been looked for, and is held up before it is written. */
+/** A second node whose first piece is built, and blocked before it is written. */
 async function withHeldPiece(world: World) {
   const hand = makeHand<void>()
   const over = makeHand<boolean>()
@@ -97,7 +100,7 @@ async function withHeldPiece(world: World) {
   })
   const { id } = await heard(world, node.engine.replays.beginDeliveries(T, ALL, {}), 0)
   expect(isHeld).toBe(true)
-  /** Answers whether it was written. */
+  /** Returns whether it was written. */
   const release = () => {
     hand.give()
     return over.promise
@@ -105,7 +108,7 @@ async function withHeldPiece(world: World) {
   return { id, release }
 }
 
-test('[RV4] a piece that was looked for before another recovery added the same is looked for again', async () => {
+test('[RV4] a piece built before another recovery added the same deliveries is built again', async () => {
   const { world, node } = await makeScene()
   const ids = await keepEvents(world, 20)
   const held = await withHeldPiece(world)
@@ -125,7 +128,7 @@ test('[RV4] a piece that was looked for before another recovery added the same i
   expect(world.calls).toHaveLength(20)
 })
 
-test('[RV4] a piece that was looked for before somebody sent one of its events is looked for again', async () => {
+test('[RV4] a piece built before one of its events was sent is built again', async () => {
   const { world, node, states } = await makeScene([{ ...HOOK, status: 'disabled' }])
   const id = await accept(world, node)
   await heard(world, node.engine.apply(T, [SOURCE, HOOK]))
@@ -140,7 +143,7 @@ test('[RV4] a piece that was looked for before somebody sent one of its events i
   expect(world.calls).toHaveLength(1)
 })
 
-test('[RV4] two recoveries at once replay each letter once', async () => {
+test('[RV4] two recoveries at once replay each dead letter once', async () => {
   const { world, node, answer } = await makeScene()
   answer(answered(500))
   for (let index = 0; index < 5; index += 1)
@@ -154,7 +157,7 @@ test('[RV4] two recoveries at once replay each letter once', async () => {
   expect(world.calls.length - before).toBe(5)
 })
 
-test('[RV4] a recovery and somebody who retries the same event send it once', async () => {
+test('[RV4] a recovery and an operator who retries the same event send it once', async () => {
   const { world, node, states } = await makeScene([{ ...HOOK, status: 'disabled' }])
   const ids: EventId[] = []
   for (let index = 0; index < 3; index += 1)

@@ -1,8 +1,8 @@
-// A walk over the events that a subscription may want, the oldest first, a bounded number at a time: which it wants by its
-// patterns and its condition as they are now, and what became of each.
+// Walks over the events that a subscription may select, oldest first, a bounded number at a time: which it selects by
+// its current patterns and condition, and the state of each delivery.
 //
-// There is no index of events by pattern, so a walk reads summaries, a thousand at a time, and payloads only of events that may
-// have to be sent and whose condition has to be asked. Nothing is kept in memory but one page and what was found on it.
+// There is no index of events by pattern, so a walk reads summaries, a thousand at a time, and payloads only of events
+// that may have to be sent and whose condition has to be evaluated. Memory holds one page and its findings.
 
 import { isCanonicalSource } from '../../../core/events/canonical/index.ts'
 import {
@@ -27,22 +27,22 @@ import { judgeWork, type RecoveryVerdict } from './recovery-verdict.ts'
 import { isCopy } from './replay-events.ts'
 import type { DeliveriesFilter } from './replay-record.ts'
 
-/** An event that the subscription wants. */
+/** An event that the subscription selects. */
 export interface Found {
   readonly summary: EventSummary
   readonly verdict: RecoveryVerdict
-  /** Of one that failed: its letter, which is open. */
+  /** If it failed: its open dead letter. */
   readonly letter: DeadLetter | null
-  /** Of one that is missing, where its payload had to be read. */
+  /** If it is missing: the event, if its payload had to be read. */
   readonly event: StoredEvent | null
-  /** Of one that is under way: its item, where it waits for another try. */
+  /** If it is under way: its job, if that waits for a retry. */
   readonly waiting: WorkRow | null
 }
 
 export interface WalkBounds {
-  /** How many that are to be recovered; at that it stops. */
+  /** How many deliveries to recover; the walk stops there. */
   readonly found: number
-  /** How many events it looks at. */
+  /** How many events it reads. */
   readonly walked: number
   /** How many payloads it reads. */
   readonly payloads: number
@@ -50,7 +50,7 @@ export interface WalkBounds {
 
 export interface Walked {
   readonly found: readonly Found[]
-  /** The last that was looked at, and when it was received; null: there was none. */
+  /** The last event read, and when it was received; null: there was none. */
   readonly last: Pick<EventSummary, 'id' | 'receivedAt'> | null
   readonly walked: number
   readonly isLast: boolean
@@ -68,7 +68,7 @@ export interface WalkDeps {
   readonly filter: Required<DeliveriesFilter>
 }
 
-/** Whether a recovery has something to do about it. */
+/** Whether a recovery has something to do for it. */
 export function isRecovered(
   { verdict, waiting }: Pick<Found, 'verdict' | 'waiting'>,
   { what }: DeliveriesFilter,
@@ -89,14 +89,14 @@ export async function walkEvents(deps: WalkDeps, after: EventId | null, bounds: 
   let recovered = 0
   let payloads = 0
   const isFull = () => recovered >= bounds.found || walked >= bounds.walked || payloads >= bounds.payloads
-  // Where little is taken at a time, little is looked at, unless there is nothing to take.
+  // If little is taken at a time, little is read, unless there is nothing to take.
   const step = Math.min(AT_ONCE, bounds.found)
   let pageMax = Math.min(PAGE, Math.ceil(bounds.found * 1.5))
   for (;;) {
     const limit = Math.min(pageMax, bounds.walked - walked)
     pageMax = Math.min(PAGE, pageMax * 4)
     const page = await reads.eventsAfter({ after: at, below, limit })
-    // What tests an endpoint is told to it alone, and nobody's to recover.
+    // A test event is for its endpoint only, and is not recovered.
     const own = page.filter((one) => isWithin(one, filter) && !isTestEvent(one) && fits(one.subject))
     const work = await workOf(reads, own)
     for (let start = 0; start < own.length; start += step) {
@@ -107,7 +107,7 @@ export async function walkEvents(deps: WalkDeps, after: EventId | null, bounds: 
         found.push(seen.found)
         if (isRecovered(seen.found, filter)) recovered += 1
         if (recovered < bounds.found) continue
-        // The rest of the page is looked at again: what becomes of it meanwhile counts.
+        // The rest of the page is read again later: changes meanwhile count.
         const { id, receivedAt } = own[start + index] as EventSummary
         walked += page.findIndex((one) => one.id === id) + 1
         return { found, last: { id, receivedAt }, walked, isLast: false }
@@ -129,7 +129,7 @@ function isWithin({ receivedAt }: EventSummary, { since, until }: Required<Deliv
   return receivedAt >= since && receivedAt < until
 }
 
-/** Subjects are few beside events: each is looked up once. */
+/** There are few subjects compared to events: each is matched once. */
 function makeFits({ document }: Subscription): (subject: string) => boolean {
   const trie = makeTrie(document.on.map((pattern) => ({ pattern, value: true })))
   const known = new Map<string, boolean>()
@@ -157,7 +157,7 @@ async function workOf(
 }
 
 interface Seen {
-  /** null: the subscription does not want it. */
+  /** null: the subscription does not select it. */
   readonly found: Found | null
   readonly isRead: boolean
 }
@@ -172,7 +172,7 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
     event: null,
     waiting: verdict === 'under-way' ? findWaiting(work, consumer) : null,
   })
-  // A copy that somebody made to mend a letter is the same occurrence as its original: only the letter says what is to be done.
+  // An edited copy is the same occurrence as its original: only its dead letter says what to do.
   const letter = isCopy(summary) ? await letterOfCopy(reads, summary) : null
   if (isCopy(summary) && (letter === null || letter.consumer !== consumer)) return NOT_WANTED
   const verdict = letter !== null && work.length === 0 ? 'failed' : judgeWork(work, consumer)
@@ -180,7 +180,7 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
     return { found: seen(verdict), isRead: false }
   const open = verdict === 'failed' ? await openLetter(reads, summary, consumer, letter) : null
   if (verdict === 'failed' && open === null) return { found: seen('given-up'), isRead: false }
-  // What this system tells may be about the subscription itself, and is then not for it.
+  // An event of this system may be about the subscription itself, and is then not sent to it.
   const isAsked = subscription.document.where !== null || isCanonicalSource(summary.source)
   if (!isAsked && route.lane === null) return { found: seen(verdict, open), isRead: false }
   const event = await reads.event(summary.id)
@@ -189,7 +189,10 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
   return { found: { ...seen(verdict, open), event: isKept ? event : null }, isRead: true }
 }
 
-/** What a crash left is due at once, and stays alone; what waits for its turn is not held up by its own failures. */
+/**
+ * A job that a crash interrupted is due at once, and stays isolated; a job that waits in its lane is not
+ * delayed by its own failures.
+ */
 function findWaiting(work: readonly WorkRow[], consumer: string): WorkRow | null {
   const isWaiting = (one: WorkRow) =>
     one.consumer === consumer && one.state === 'ready' && !one.alone && !isUntried(one)
@@ -198,7 +201,7 @@ function findWaiting(work: readonly WorkRow[], consumer: string): WorkRow | null
 
 const NOT_WANTED: Seen = { found: null, isRead: false }
 
-/** As at the door: a condition that cannot be decided must not lose the event. */
+/** As at ingest: a condition that cannot be evaluated must not lose the event. */
 function wants(deps: WalkDeps, event: StoredEvent): boolean {
   try {
     const [payload, header] = [parsePayload(event.data), parsePayload(event.headers)]
@@ -231,7 +234,7 @@ function isOpen({ state }: Pick<DeadLetter, 'state'>): boolean {
   return state === 'open' || state === 'ready_to_replay'
 }
 
-/** When the oldest event that is still there was received. */
+/** When the oldest stored event was received. */
 export async function oldestEventAt(reads: TenantReads): Promise<Instant | null> {
   const ends = { after: 'evt_' as EventId, below: 'evt_~' as EventId }
   const [first] = await reads.eventsAfter({ ...ends, limit: 1 })

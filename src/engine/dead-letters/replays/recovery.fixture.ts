@@ -1,4 +1,4 @@
-// A subscription, its endpoint that can be down, and events that were there before anybody wanted them.
+// A subscription, its endpoint that can be down, and events from before the subscription.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId, eventIdAt } from '../../../core/foundation/ids/index.ts'
@@ -36,11 +36,11 @@ export const PATIENT = { ...HOOK, retry: RETRY_PROFILES.DELIVERY }
 export interface Scene {
   readonly world: World
   readonly node: Node
-  /** What the endpoint answers from now on. */
+  /** The endpoint's response from now on. */
   answer(outcome: HttpOutcome | null): void
-  /** The events that were sent to it, in their order. */
+  /** The events sent to it, in order. */
   sent(): readonly string[]
-  /** The work of an event for the subscription, by state. */
+  /** The states of the event's jobs for the subscription. */
   states(id: EventId): Promise<readonly string[]>
 }
 
@@ -62,7 +62,7 @@ export async function makeScene(documents: readonly SubscriptionDocument[] = [HO
   }
 }
 
-/** An answer that needs time to pass. */
+/** Waits for a result that needs time to pass. */
 export async function heard<Value>(world: World, answer: Promise<Value>, ms = 50): Promise<Value> {
   const settled = answer.then(
     (value) => ({ value }),
@@ -78,7 +78,7 @@ export function findReplay(node: Node, id: string): Promise<BulkReplay | null> {
   return node.engine.replays.find(T, id)
 }
 
-/** `count` events without any work, one a millisecond up to now. */
+/** `count` events without any jobs, one per millisecond up to now. */
 export async function keepEvents(
   world: World,
   count: number,

@@ -1,6 +1,6 @@
-// What is other than when an item was tried before: the definition that it would run by, the code, and its event's payload.
+// What changed since a job was last attempted: its definition, the code, and its event's payload.
 //
-// What is sensitive in either event is named and never shown.
+// Sensitive parts of either event are named and never shown.
 
 import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
@@ -18,18 +18,18 @@ import type { Route } from '../../../core/routing/index.ts'
 export interface Difference {
   readonly of: 'definition' | 'code' | 'payload'
   readonly changes: readonly {
-    /** Where, from the document or the payload on; the empty text is all of it. */
+    /** The path within the document or the payload; the empty text is all of it. */
     readonly path: string
-    /** As JSON text, cut where it is long; null: it was not there. */
+    /** As JSON text, truncated if long; null: it did not exist. */
     readonly before: string | null
-    /** null: it is not there any more. */
+    /** null: it no longer exists. */
     readonly after: string | null
   }[]
 }
 
 const CHANGES_MAX = 50
 const VALUE_LENGTH_MAX = 200
-/** Where a function's document says which code it runs. */
+/** Where a function's document names its code. */
 const CODE_PATH = 'do.codeHash'
 
 export function diffDefinitions(before: RouteDocument | null, after: Route): readonly Difference[] {
@@ -51,7 +51,7 @@ export function diffPayloads(before: StoredEvent | null, after: StoredEvent): Di
     const found = diffJson(parsePayload(before.data), parsePayload(after.data), CHANGES_MAX)
     return { of: 'payload', changes: found.map((change) => show(change, isHiddenAt(change.place, paths))) }
   } catch (error) {
-    // One of them is no JSON: all of it differs, and none of it can be told from what is sensitive.
+    // One of them is not JSON: all of it differs, and its sensitive parts cannot be separated.
     if (error instanceof JsonError)
       return { of: 'payload', changes: [{ path: '', before: HIDDEN, after: HIDDEN }] }
     throw error

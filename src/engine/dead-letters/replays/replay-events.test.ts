@@ -1,4 +1,4 @@
-// Replaying events: matched again, worked off once, and never done twice.
+// Replays of events: matched again, processed once, and never done twice.
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument, SourceDocument } from '../../../core/definitions/documents/index.ts'
@@ -61,8 +61,8 @@ const states = async (world: World, id: EventId) =>
 
 const orders = (calls: World['calls']) => calls.map(({ request }) => request.url.at(-1))
 
-describe('[IN14] an event that is replayed', () => {
-  test('is matched by the definitions in force; what is done already is skipped', async () => {
+describe('[IN14] a replayed event', () => {
+  test('is matched by the deployed definitions; what is done already is skipped', async () => {
     const { world, node } = await start()
     const [id] = await acceptMany(world, node, 1)
     await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE, MAIL]))
@@ -84,7 +84,7 @@ describe('[IN14] an event that is replayed', () => {
     expect((await world.reads.event(id!))?.matched).toBe(2)
   })
 
-  test('is not called again however often it is replayed, also under the key that has its id', async () => {
+  test('is not called again however often it is replayed, also under a key with its id', async () => {
     const { world, node } = await start({ documents: [SOURCE, MAIL] })
     const [id] = await acceptMany(world, node, 1)
     for (let times = 0; times < 3; times += 1) {
@@ -95,7 +95,7 @@ describe('[IN14] an event that is replayed', () => {
     expect((await states(world, id!)).filter((one) => one === 'route:mail skipped again')).toHaveLength(3)
   })
 
-  test('of which something died is done again, and the letter stays for whoever mends it', async () => {
+  test('with a dead job is done again, and the dead letter stays open', async () => {
     let status = 422
     const world = makeWorld(() => (status === 422 ? answered(422) : CREATED))
     const node = await world.node()
@@ -126,10 +126,10 @@ describe('[IN14] an event that is replayed', () => {
   })
 })
 
-describe('[IN20] a route whose formula was changed', () => {
+describe('[IN20] a route whose key formula was changed', () => {
   const OTHER: RouteDocument = { ...ROUTE, key: "'NEW:' + payload.order" }
 
-  test('does not do again what it did under its earlier key, and the preview says so', async () => {
+  test('does not repeat what it did under its replay key, and the preview says so', async () => {
     const { world, node } = await start()
     const [id] = await acceptMany(world, node, 1)
     await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, OTHER]))
@@ -148,7 +148,7 @@ describe('[IN20] a route whose formula was changed', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('waits for a call that is under way', async () => {
+  test('waits for a call in progress', async () => {
     const world = makeWorld()
     const node = await world.node()
     const id = await accept(world, node)
@@ -166,7 +166,7 @@ describe('[IN20] a route whose formula was changed', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('does what it skipped for the effect of another event', async () => {
+  test('runs where it was skipped for the effect of another event', async () => {
     const { world, node } = await start({ documents: [SOURCE, { ...ROUTE, key: "'SAME'" }] })
     const [, second] = await acceptMany(world, node, 2)
     expect(await states(world, second!)).toEqual(['route:book skipped'])
@@ -177,7 +177,7 @@ describe('[IN20] a route whose formula was changed', () => {
   })
 })
 
-describe('[IN21] an event that somebody edited', () => {
+describe('[IN21] an edited event', () => {
   const decided = { actor: 'mona', reason: 'wrong field' }
   const theLetter = async (world: World) => {
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 5 })).items
@@ -200,7 +200,7 @@ describe('[IN21] an event that somebody edited', () => {
     return (await node.engine.replays.find(DEFAULT_TENANT, id))?.refusals
   }
 
-  test('for one route is not given to the others under the copy’s id', async () => {
+  test('for one route is not sent to the others under the copy’s id', async () => {
     let isMended = false
     const refusesBook = ({ url }: HttpRequest) =>
       url.includes('book') && !isMended ? answered(422) : CREATED
@@ -216,12 +216,12 @@ describe('[IN21] an event that somebody edited', () => {
     expect(world.calls).toHaveLength(before)
   })
 
-  test('before anybody had matched it is replayed by its copy alone', async () => {
+  test('that was never matched is replayed by its copy alone', async () => {
     const unwanted: SourceDocument = { ...SOURCE, unmatched: 'deadLetter' }
     const { world, node } = await start({ documents: [unwanted, MAIL] })
     const id = await accept(world, node, { ...PAID, kind: 'lost' })
     const { letter, copy } = await mend(world, node, PAID)
-    // The letter goes on with the copy: neither may overtake it.
+    // The dead letter continues with the copy: neither may overtake it.
     expect(await refusalsOf(world, node, { ids: [id, copy] })).toEqual([
       { id, code: 'conflict' },
       { id: copy, code: 'conflict' },
@@ -234,7 +234,7 @@ describe('[IN21] an event that somebody edited', () => {
     expect(world.calls).toEqual([])
   })
 
-  test('may be replayed when its letter was discarded', async () => {
+  test('may be replayed when its dead letter was discarded', async () => {
     const unwanted: SourceDocument = { ...SOURCE, unmatched: 'deadLetter' }
     const { world, node } = await start({ documents: [unwanted, MAIL] })
     const id = await accept(world, node, { ...PAID, kind: 'lost' })
@@ -251,7 +251,7 @@ describe('[IN8] an event that dispatched others', () => {
   const GENERIC: SourceDocument = { ...SOURCE, dispatch: { mode: 'all', rules, otherwise: 'keep' } }
   const ON_SEEN: RouteDocument = { ...MAIL, on: ['order.seen'] }
 
-  test('does not do it twice when its rules stand in another order', async () => {
+  test('does not dispatch twice when its rules are reordered', async () => {
     const { world, node } = await start({ documents: [GENERIC, ON_SEEN] })
     const id = await accept(world, node)
     const more = [{ when: null, emit: 'order.first', data: null }, ...rules]
@@ -264,7 +264,7 @@ describe('[IN8] an event that dispatched others', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('does not do it twice: those are matched again', async () => {
+  test('does not dispatch twice: the dispatched events are matched again', async () => {
     const { world, node } = await start({ documents: [GENERIC, ON_SEEN] })
     const id = await accept(world, node)
     const [child] = await world.reads.causedBy(id, 10)
@@ -296,7 +296,7 @@ describe('which events', () => {
     expect(orders(world.calls)).toEqual(['2', '3', '4'])
   })
 
-  test('[IN15] what arrives later is no part of it', async () => {
+  test('[IN15] events that arrive later are not part of it', async () => {
     const { world, node } = await start()
     await acceptMany(world, node, 2)
     const replay = await begin(world, node, {})
@@ -306,7 +306,7 @@ describe('which events', () => {
     expect(await states(world, late)).toEqual(['route:book done'])
   })
 
-  test('[IN15] none is not found, and more than one replay takes is refused', async () => {
+  test('[IN15] no match is not found, and more than one replay allows is refused', async () => {
     const { world, node } = await start()
     await expect(begin(world, node, { source: 'nobody' })).rejects.toMatchObject({ code: 'not_found' })
     const { findEvents } = await import('./replay-events.ts')
@@ -320,7 +320,7 @@ describe('which events', () => {
     await expect(findEvents(barren, {})).rejects.toMatchObject({ code: 'invalid_request' })
   })
 
-  test('[RP11] in a tenant without definitions it is done as anywhere else, also after a crash', async () => {
+  test('[RP11] works in a tenant without definitions, also after a crash', async () => {
     const { world, node: first } = await start()
     const tenant = 'acme' as TenantId
     const made: Write = { w: 'record.put', kind: 'tenant', key: tenant, version: 1, body: '{}' }
@@ -350,7 +350,7 @@ describe('which events', () => {
     expect(await replayed(second, id)).toMatchObject({ state: 'done' })
   })
 
-  test('[IN16] one that still waits to be matched, or is gone, is refused, and the others go on', async () => {
+  test('[IN16] an event that still waits to be matched, or was deleted, is refused, and the others continue', async () => {
     const { world, node } = await start()
     const [first] = await acceptMany(world, node, 1)
     const said = { by: 'mona', reason: null }
@@ -379,8 +379,8 @@ describe('which events', () => {
   })
 })
 
-describe('[IN17] a replay of many', () => {
-  test('goes on where it stood after a crash, and replays none twice', async () => {
+describe('[IN17] a bulk replay', () => {
+  test('continues after a crash, and replays none twice', async () => {
     const { world, node: first } = await start()
     const ids = await acceptMany(world, first, 25)
     const { id } = await begin(world, first, {}, 50)
@@ -401,7 +401,7 @@ describe('[IN17] a replay of many', () => {
     expect(records.items.map(({ key }) => key)).toEqual([id])
   })
 
-  test('is bounded in its pace, and goes no further when it is cancelled', async () => {
+  test('is limited in speed, and stops when it is cancelled', async () => {
     const { world, node } = await start()
     await acceptMany(world, node, 25)
     const { id } = await begin(world, node, {}, 50)
@@ -414,7 +414,7 @@ describe('[IN17] a replay of many', () => {
 })
 
 describe('[IN18] a preview', () => {
-  test('says of each event and route what would happen, calls nobody and writes nothing', async () => {
+  test('says for each event and route what would happen, calls nothing and writes nothing', async () => {
     const { world, node } = await start()
     const [id] = await acceptMany(world, node, 1)
     const other = await accept(world, node, { ...order(2), kind: 'unheard' })
@@ -466,7 +466,7 @@ describe('[IN18] a preview', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('says where a route would do something else than it did', async () => {
+  test('says where a route would act differently than before', async () => {
     const world = makeWorld((_request: HttpRequest) => answered(422))
     const node = await world.node()
     const id = await accept(world, node)
@@ -482,7 +482,7 @@ describe('[IN18] a preview', () => {
     ])
   })
 
-  test('says what its source would make of it', async () => {
+  test('says what its source would do with it', async () => {
     const rules = [{ when: null, emit: 'order.seen', data: '{{ payload }}' }]
     const GENERIC: SourceDocument = { ...SOURCE, dispatch: { mode: 'all', rules, otherwise: 'keep' } }
     const { world, node } = await start({ documents: [SOURCE] })

@@ -1,4 +1,4 @@
-// Events that are replayed: which ones a filter names, and the intake item that matches one of them again.
+// Replays of events: which ones a filter selects, and the intake job that matches one of them again.
 
 import { editedFrom, letterOfEdit, type StoredEvent } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
@@ -12,15 +12,15 @@ import { newIntake, receiverOf } from '../../planning/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
 import type { EventFilter } from './replay-record.ts'
 
-/** One replay takes no more: whoever wants all of a year goes month by month, and can stop in between. */
+/** One replay takes no more: a year is replayed month by month, and can be stopped in between. */
 const EVENTS_MAX = 10_000
 const PAGE = 500
-/** Each looks at a bounded number of rows, whether they fit or not. */
+/** Each reads a bounded number of rows, matching or not. */
 const PAGES_MAX = 200
 
 const NARROWER = 'Narrow the filter: give `from` and `to`, or a source.'
 
-/** The oldest first. Throws AppError where there are too many to look at or to replay. */
+/** Oldest first. Throws AppError if there are too many to read or to replay. */
 export async function findEvents(
   reads: Pick<TenantReads, 'events'>,
   { ids, ...filter }: EventFilter,
@@ -45,7 +45,7 @@ export async function findEvents(
   throw new AppError('invalid_request', 'there are too many events to look through', { next: NARROWER })
 }
 
-/** Throws AppError where the event may not be replayed by itself. */
+/** Throws AppError if the event may not be replayed by itself. */
 export async function prepareEvent(
   deps: { readonly store: Store; readonly registry: Registry; readonly ids: Ids; readonly log: Log },
   event: StoredEvent,
@@ -65,12 +65,12 @@ export async function prepareEvent(
   }
 }
 
-/** An event has one copy for each time that somebody mends it. */
+/** An event has one copy per edit. */
 const COPIES_MAX = 200
 
 /**
- * Why an event may not be replayed by itself, or null. An event and the copy that somebody made to mend it are one occurrence
- * under two ids: what is done of one must not be done of the other.
+ * Why an event may not be replayed by itself, or null. An event and its edited copy are one occurrence under
+ * two ids: what is done for one must not be done for the other.
  */
 export async function findRefusal(store: Store, event: StoredEvent): Promise<string | null> {
   const reads = store.forTenant(event.tenant)
@@ -80,7 +80,7 @@ export async function findRefusal(store: Store, event: StoredEvent): Promise<str
     return 'it waits to be matched already; it need not be replayed'
   if (isCopy(event) && intakes.length === 0)
     return 'it is a copy that was edited for a dead letter: replay that, or the event that it was copied from'
-  // Nobody but its own intake has looked at it so far: its letter may have gone on with a copy.
+  // Only its own intake has processed it so far: its dead letter may have continued with a copy.
   const isUntouched =
     work.length > 0 && work.every(({ kind, state }) => kind === 'intake' && state !== 'done')
   if (isUntouched && (await hasSuccessor(reads, event)))

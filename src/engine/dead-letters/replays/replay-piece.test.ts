@@ -1,4 +1,4 @@
-// Replays in pieces: pace, guards, repetitions, and what a preview and a letter tell.
+// Bulk replays in pieces: speed, guards, repetitions, and what a preview and a dead letter show.
 
 import { expect, test } from 'vitest'
 import type { RouteDocument, SourceDocument } from '../../../core/definitions/documents/index.ts'
@@ -37,7 +37,7 @@ async function heard<Value>(world: World, answer: Promise<Value>): Promise<Value
   return result.value
 }
 
-/** Letters of a vendor that refuses everything until it is healed; newest first. */
+/** Dead letters of a vendor that refuses everything until it is healed; newest first. */
 async function withLetters(count: number, options: NodeOptions = {}) {
   let isHealthy = false
   const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
@@ -45,7 +45,7 @@ async function withLetters(count: number, options: NodeOptions = {}) {
   const node = await world.node({ documents, ...options })
   for (let index = 0; index < count; index += 1) {
     await accept(world, node, { kind: 'paid', id: `d${index}`, order: `o${index}` })
-    // What has a rate limit is called one after another.
+    // With a rate limit the calls come one after another.
     if (options.documents !== undefined) await world.pass(1_100)
   }
   const letters = (await world.reads.deadLetters({ cursor: null, limit: 500 })).items
@@ -58,7 +58,7 @@ async function withLetters(count: number, options: NodeOptions = {}) {
 
 const progress = async (node: Node, id: string) => (await node.engine.replays.find(T, id))!
 
-test('[RL1] letters and progress are one commit; one that changed meanwhile does not stop its piece', async () => {
+test('[RL1] dead letters and progress are one commit; one that changed meanwhile does not stop its piece', async () => {
   let discard: (() => Promise<void>) | null = null
   const sizes: number[] = []
   const { world, node, letters, heal } = await withLetters(5, {
@@ -98,13 +98,13 @@ test('[RL1] letters and progress are one commit; one that changed meanwhile does
   ])
 })
 
-test('[RL1] a piece has a bound', () => {
+test('[RL1] a piece is bounded', () => {
   const free = Array.from({ length: 500 }, () => null)
   expect(sizePiece(null, free)).toEqual({ count: PIECE_MAX, waitMs: 0 })
   expect(sizePiece(100_000, free)).toEqual({ count: PIECE_MAX, waitMs: 2 })
 })
 
-test('[RL2] a replay goes no quicker than it was told, also after a restart', async () => {
+test('[RL2] a replay goes no faster than requested, also after a restart', async () => {
   const { world, node, heal } = await withLetters(4)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 0.5 }))
@@ -120,7 +120,7 @@ test('[RL2] a replay goes no quicker than it was told, also after a restart', as
   expect(await progress(next, id)).toMatchObject({ replayed: 4, state: 'done' })
 })
 
-test('[RL3] a replay does not retrigger throttling: it keeps to the rate limit of the route', async () => {
+test('[RL3] a replay does not retrigger throttling: it respects the rate limit of the route', async () => {
   const { world, node, heal } = await withLetters(6, { documents: [SOURCE, LIMITED] })
   heal()
   const before = world.calls.length
@@ -130,22 +130,22 @@ test('[RL3] a replay does not retrigger throttling: it keeps to the rate limit o
   expect(world.calls.length - before).toBeLessThanOrEqual(3)
   await world.pass(10_000)
   expect(await progress(node, id)).toMatchObject({ replayed: 6, state: 'done' })
-  // Those of others beside them are not held up by more than that.
+  // Other routes' dead letters beside them are delayed by no more than that.
   expect(sizePiece(null, [null, 60, null, 60])).toEqual({ count: 3, waitMs: 1_000 })
 })
 
-test('[RL4] a node that is behind lets what is due go first', async () => {
+test('[RL4] a node that is behind lets due jobs go first', async () => {
   const { world, node, heal } = await withLetters(3, { config: { concurrency: 1 } })
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
   await world.pass(30_000)
-  // A little is always put into the queue, however full the node is.
+  // A few are always added to the queue, however full the node is.
   expect(await progress(node, id)).toMatchObject({ state: 'done', replayed: 3 })
   const { items } = await world.reads.deadLetters({ cursor: null, limit: 9 })
   expect(items.every(({ state }) => state === 'resolved')).toBe(true)
 })
 
-test('[RL5] again makes an effect once more, as the next generation of its key', async () => {
+test('[RL5] again repeats an effect, as the next generation of its key', async () => {
   const { world, node, letters, heal } = await withLetters(1)
   const letter = letters[0] as DeadLetter
   heal()
@@ -166,7 +166,7 @@ test('[RL5] again makes an effect once more, as the next generation of its key',
   await world.pass(5_000)
   expect(world.calls).toHaveLength(calls + 1)
   expect(world.calls.at(-1)?.request.headers['idempotency-key']).toBe('BOOK:o0#2')
-  // [RL12] both are kept.
+  // [RL12] both are stored.
   const history = await world.reads.ledgerHistory('BOOK:o0')
   expect(history.map(({ generation, state }) => [generation, state])).toEqual([
     [1, 'done'],
@@ -177,7 +177,7 @@ test('[RL5] again makes an effect once more, as the next generation of its key',
   ])
 })
 
-test('[RL7] a preview shows what was edited, and hides what is sensitive', async () => {
+test('[RL7] a preview shows the edit, and hides sensitive values', async () => {
   const source: SourceDocument = { ...SOURCE, sensitive: ['payload.order'] }
   const world = makeWorld(() => answered(422))
   const node = await world.node({ documents: [source, ROUTE] })
@@ -206,7 +206,7 @@ test('[RL7] a preview shows what was edited, and hides what is sensitive', async
   expect(line?.message).toContain(`${letter!.payloadHash} became ${edited!.payloadHash}`)
 })
 
-test('[RL15] an edit is told with the hashes before and after', async () => {
+test('[RL15] an edit is logged with the hashes before and after', async () => {
   const { world, node, letters } = await withLetters(1)
   await heard(world, node.engine.edit(T, letters[0]!.id, { data: {}, reason: 'typo' }))
   const after = await world.reads.deadLetter(letters[0]!.id)
@@ -214,7 +214,7 @@ test('[RL15] an edit is told with the hashes before and after', async () => {
   expect(line?.message).toContain(`${letters[0]!.payloadHash} became ${after!.payloadHash}`)
 })
 
-test('[RL8] what would be skipped points to the effect that is there', async () => {
+test('[RL8] a skip in a preview points to the existing effect', async () => {
   const { world, node, heal } = await withLetters(1)
   heal()
   const event = await accept(world, node, { kind: 'paid', id: 'later', order: 'o0' })
@@ -228,7 +228,7 @@ test('[RL8] what would be skipped points to the effect that is there', async () 
   ])
 })
 
-test('[RL9] a preview says what its calls take of the rate limit', async () => {
+test('[RL9] a preview shows how long its calls take under the rate limit', async () => {
   const { world, node } = await withLetters(3)
   const slow = { profile: null, perMinute: 2, burst: 2 }
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, rateLimit: slow }]))
@@ -239,7 +239,7 @@ test('[RL9] a preview says what its calls take of the rate limit', async () => {
   ])
 })
 
-test('[RL10] what is marked ready is replayed by itself only where the settings say so', async () => {
+test('[RL10] dead letters marked ready are replayed automatically only if configured', async () => {
   for (const replayReadyPerMinute of [0, 60]) {
     const { world, node, letters, heal } = await withLetters(2, { config: { replayReadyPerMinute } })
     heal()
@@ -251,7 +251,7 @@ test('[RL10] what is marked ready is replayed by itself only where the settings 
   }
 })
 
-test('[RL13] letters are found by key, correlation, severity, cause and time', async () => {
+test('[RL13] dead letters are found by key, correlation, severity, cause and time', async () => {
   const { world, letters } = await withLetters(3)
   const [newest, middle] = letters as [DeadLetter, DeadLetter, DeadLetter]
   const find = async (filter: object, cursor: string | null = null, limit = 10) =>
@@ -270,7 +270,7 @@ test('[RL13] letters are found by key, correlation, severity, cause and time', a
   await expect(find({ severity: 'high' }, 'nonsense')).rejects.toMatchObject({ code: 'invalid_cursor' })
 })
 
-test('[RL14] a letter says how far its work came, and a replay in vain says it anew', async () => {
+test('[RL14] a dead letter says how far its job came, and a failed replay updates that', async () => {
   const world = makeWorld(() => answered(422))
   const broken: RouteDocument = { ...ROUTE, name: 'broken', key: 'payload.nothing.there' }
   const node = await world.node({ documents: [SOURCE, ROUTE, broken] })

@@ -1,8 +1,8 @@
-// One piece of a replay of many: some letters or events and the replay's progress, in one commit.
+// One piece of a bulk replay: some dead letters or events and the replay's progress, in one commit.
 //
-// The commit is guarded by the replay's version and by that of each letter: two nodes never replay one twice, a crash loses
-// nothing, and a replay that was cancelled goes no further. A letter that somebody else changed meanwhile is left out and
-// counted as refused; the others are not held up by it.
+// The commit is guarded by the version of the replay and of each dead letter: two nodes never replay one twice, a crash
+// loses nothing, and a cancelled replay stops. A dead letter that changed meanwhile is left out and counted as refused;
+// it does not delay the others.
 
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
@@ -25,15 +25,15 @@ export type Row = DeadLetter | StoredEvent
 type RowId = DeadLetterId | EventId
 
 export interface NextRows {
-  /** Those that are gone are told by their ids. */
+  /** Deleted ones are represented by their ids. */
   readonly rows: readonly (Row | RowId)[]
-  /** The last one looked at, fitting or not; null where the replay goes by its list, or there are no more. */
+  /** The last one read, matching or not; null if the replay uses its list, or there are no more. */
   readonly after: DeadLetterId | null
-  /** Nothing comes behind them. */
+  /** There are none after them. */
   readonly isLast: boolean
 }
 
-/** Whether what it replays was named when it began. */
+/** Whether its rows were listed when it started. */
 function isListed(replay: ListedReplay): boolean {
   return replay.of === 'events' || replay.filter.ids !== undefined
 }
@@ -66,7 +66,7 @@ export interface Refusal {
   readonly code: ErrorCode
 }
 
-/** `work`: what goes out by it, new or there already. */
+/** `work`: the jobs that run because of it, new or existing. */
 export type PieceReplay = Omit<PreparedReplay, 'work'> & {
   readonly work: Pick<PreparedReplay['work'], 'kind' | 'consumer'>
 }
@@ -83,9 +83,9 @@ export interface Piece {
 export async function replayPiece(
   deps: {
     readonly commits: Commits
-    /** Throws AppError where it cannot be replayed. */
+    /** Throws AppError if it cannot be replayed. */
     prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay>
-    /** Whether its work takes turns: then the ids of the items must come in order too. */
+    /** Whether its jobs are ordered: then the ids of the jobs must be in order too. */
     isOrdered(row: Row | RowId): boolean
   },
   tenant: TenantId,
@@ -94,7 +94,7 @@ export async function replayPiece(
   then: { readonly nextAt: number; readonly finishedAt: number },
 ): Promise<Piece | 'lost'> {
   const prepared: Prepared[] = []
-  // The eldest first, as they came: of one lane they are done in the order in which they are added.
+  // The oldest first: jobs of one lane run in the order in which they are added.
   const inOrder = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
   const atOnce = rows.some((row) => deps.isOrdered(row)) ? 1 : AT_ONCE
   for (let at = 0; at < inOrder.length; at += atOnce) {
@@ -117,7 +117,7 @@ export async function replayPiece(
       replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
       version,
     }
-    // Which of them a refused guard belongs to.
+    // Maps a refused guard to its row.
     const owners = good.flatMap((one) => one.replay.guards.map((_, index) => ({ one, index })))
     const result = await deps.commits.once(
       tenant,
@@ -132,7 +132,7 @@ export async function replayPiece(
     if (changed === undefined) return 'lost'
     const { one, index } = changed
     const row = inOrder.find((other) => idOf(other) === one.id)
-    // Its instance went on: it is looked at once more, and may be replayed all the same.
+    // Its instance changed: it is prepared once more, and may still be replayed.
     const isAnew = index === one.replay.moving && row !== undefined && !again.has(one.id)
     again.add(one.id)
     const anew = isAnew ? await prepareOne(deps, replay, row) : { id: one.id, code: 'conflict' as const }

@@ -1,8 +1,8 @@
-// A replay of many as it is kept: what was asked, and how far it is.
+// The stored form of a bulk replay: the request, and its progress.
 //
-// Two records: the replay itself, and a marker while it runs, so that whoever starts next finds what is not over without
-// looking at all that ever were. A replay of events has its list beside it, in pieces: which events they are is settled when it
-// begins.
+// Two records: the replay itself, and a marker while it runs, so that the next node to start finds unfinished replays
+// without reading all that ever were. A replay of events has its list beside it, in chunks: which events they are is
+// fixed when it starts.
 
 import type { DeadLetterReason } from '../../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
@@ -12,10 +12,10 @@ import { type JsonValue, stringifyJson } from '../../../core/foundation/json/ind
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
 
-/** Which letters: those named, or all that fit. */
+/** Which dead letters: those named, or all that match. */
 export interface ReplayFilter {
   readonly ids?: readonly DeadLetterId[]
-  /** `open` unless told. */
+  /** Default `open`. */
   readonly state?: 'open' | 'ready_to_replay'
   /** `route:<name>` */
   readonly consumer?: string
@@ -31,7 +31,7 @@ export interface ReplayFilter {
   readonly to?: Instant
 }
 
-/** Which events: those named, or all that fit. */
+/** Which events: those named, or all that match. */
 export interface EventFilter {
   readonly ids?: readonly EventId[]
   readonly source?: string
@@ -42,27 +42,30 @@ export interface EventFilter {
   readonly unmatched?: boolean
 }
 
-/** `failed`: those that are dead. `missing`: those that were never sent. `all`: both. `retrying`: those that wait for another try, which are due now. */
+/**
+ * `failed`: dead deliveries. `missing`: deliveries never sent. `all`: both. `retrying`: deliveries that wait
+ * for a retry, which become due now.
+ */
 export const RECOVERED = ['failed', 'missing', 'all', 'retrying'] as const
 
-/** Which deliveries of a subscription: of the events that it wants, as it is now. */
+/** Which deliveries of a subscription: of the events that it selects now. */
 export interface DeliveriesFilter {
   readonly subscription: string
-  /** When the events were received: from this instant on, and before that one. Left out: when the recovery began. */
+  /** When the events were received: from this instant on, and before that one. Default: when the recovery started. */
   readonly since: Instant
   readonly until?: Instant
   readonly what: (typeof RECOVERED)[number]
 }
 
-/** How far a recovery has looked. Which events it is about is not known before it comes by them: `total` grows as it goes. */
+/** How far a recovery has read. Which events it covers is not known in advance: `total` grows as it goes. */
 export interface Walk {
-  /** The last event that was looked at; null: none so far. */
+  /** The last event read; null: none so far. */
   readonly after: EventId | null
   /** When that one was received. */
   readonly at: Instant | null
-  /** How many were looked at. */
+  /** How many were read. */
   readonly walked: number
-  /** Of those that the subscription wants: what is left as it is, delivered or under way. */
+  /** Of the selected events: those left unchanged, delivered or under way. */
   readonly left: number
 }
 
@@ -71,7 +74,7 @@ export type BulkReplay = ReplayProgress &
     | { readonly of: 'deadLetters'; readonly filter: ReplayFilter }
     /** `pieces`: of its list. */
     | { readonly of: 'events'; readonly filter: EventFilter; readonly pieces: number }
-    /** The oldest first, by the events; what comes in after it began is matched as it comes. */
+    /** Oldest event first; events received after its start are matched on arrival. */
     | {
         readonly of: 'deliveries'
         readonly filter: Required<DeliveriesFilter>
@@ -83,19 +86,19 @@ interface ReplayProgress {
   readonly id: string
   readonly state: 'running' | 'done' | 'cancelled'
   readonly force: boolean
-  /** Each effect is made once more, on purpose. */
+  /** Each effect is repeated, on purpose. */
   readonly again: boolean
-  /** null: as quickly as the nodes take it up. */
+  /** null: as fast as the nodes take it up. */
   readonly perSecond: number | null
-  /** Before this instant nothing more of it is replayed; 0: at once. */
+  /** Nothing more of it is replayed before this instant; 0: at once. */
   readonly nextAt: Instant
-  /** How many letters or events there were when it began. */
+  /** How many dead letters or events there were at its start. */
   readonly total: number
   readonly replayed: number
   readonly refused: number
   /** The last of those that could not be replayed, and why. */
   readonly refusals: readonly { readonly id: DeadLetterId | EventId; readonly code: ErrorCode }[]
-  /** The last letter that was looked at; those that died later are not part of it. */
+  /** The last dead letter read; those that died later are not part of it. */
   readonly after: DeadLetterId | null
   readonly by: string
   readonly reason: string | null
@@ -121,7 +124,7 @@ export function makeReplayId(now: Instant, uuid: string): string {
   return `${PREFIX}${backwards}${uuid.replaceAll('-', '').slice(-12)}`
 }
 
-/** What older forms do not say: all were of dead letters, at fifty a second. */
+/** Defaults for older records: all were of dead letters, at fifty a second. */
 const OLDER = { of: 'deadLetters', again: false, perSecond: 50, nextAt: 0 } as const
 
 export function readReplay(body: string): BulkReplay {
@@ -148,7 +151,7 @@ export function listWrites(id: string, events: readonly EventId[]): readonly Wri
   }))
 }
 
-/** The next events of the list, `max` at most; none at its end. */
+/** The next events of the list, at most `max`; none at its end. */
 export async function readList(
   reads: Pick<TenantReads, 'record'>,
   id: string,
@@ -164,7 +167,7 @@ export function guardOf({ replay, version }: StoredReplay): Guard {
   return { g: 'version', of: 'replay', key: replay.id, version }
 }
 
-/** The next version, and the marker with it. */
+/** Writes the next version, and the marker with it. */
 export function writesOf({ replay, version }: StoredReplay, isNew = false): readonly Write[] {
   const put: Write = {
     w: 'record.put',

@@ -1,13 +1,13 @@
-// How quickly a replay of many goes: how much of it fits into the next piece, and when the piece after that may come. Pure.
+// The speed of a bulk replay: how much of it fits into the next piece, and when the piece after that may follow. Pure.
 //
-// The instant is kept with the replay, so that neither a restart nor a second node makes it quicker. Letters of a route with a
-// rate limit go no quicker than the route may call: they would only stand in the way of what comes in.
+// The instant is stored with the replay, so that neither a restart nor a second node makes it faster. Dead letters of a
+// route with a rate limit go no faster than the route may call: they would only delay new events.
 
 import type { Instant } from '../../../core/foundation/time/index.ts'
 
-/** How many letters or events one commit takes: enough to share what a commit costs, few enough that others need not wait. */
+/** Dead letters or events per commit: enough to share the cost of a commit, few enough not to delay others. */
 export const PIECE_MAX = 200
-/** A piece of a paced replay is what fits into this. */
+/** A piece of a rate-limited replay is what fits into this time. */
 const PIECE_MS = 200
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -19,7 +19,7 @@ export interface PieceSize {
   readonly waitMs: number
 }
 
-/** `perMinute`: of the route of each row, null where it may call as often as it likes. */
+/** `perMinute`: of the route of each row, null if it has no limit. */
 export function sizePiece(perSecond: number | null, perMinute: readonly (number | null)[]): PieceSize {
   const most = perSecond === null ? PIECE_MAX : fitting(perSecond / SECOND_MS)
   const taken = new Map<number, number>()
@@ -42,7 +42,7 @@ function fitting(perMs: number): number {
   return Math.max(1, Math.floor(perMs * PIECE_MS))
 }
 
-/** What was missed is not made up for: a replay that was interrupted does not hurry. */
+/** Lost time is not made up for: a replay that was interrupted does not speed up. */
 export function nextPieceAt(now: Instant, waitMs: number): Instant {
   return waitMs === 0 ? 0 : now + waitMs
 }

@@ -1,4 +1,4 @@
-// What an agent's attempts have cost so far, as evidence on the ledger entry of its step.
+// The cost of an agent's attempts so far, as evidence on the ledger entry of its step.
 
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 
@@ -8,7 +8,7 @@ export function spentEvidence(tokens: number): string {
   return `${SPENT}${tokens}`
 }
 
-/** Each note is of all attempts together: the last one counts. */
+/** Each note covers all attempts together: the last one counts. */
 export function spentOf({ evidence }: Pick<LedgerEntry, 'evidence'>): number {
   const last = evidence.findLast((text) => text.startsWith(SPENT))
   const tokens = last === undefined ? 0 : Number(last.slice(SPENT.length))

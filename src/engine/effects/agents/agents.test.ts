@@ -26,7 +26,7 @@ const asking = (agent: Partial<AgentDocument> = {}): RouteDocument => ({
   do: { type: 'agent', agent: { ...AGENT, ...agent }, with: { order: '{{ payload.order }}' } },
 })
 
-/** As the protocol streams it. */
+/** Streamed as the protocol does. */
 function streamed(text: string, tokens = 10): HttpOutcome {
   const data = [
     { choices: [{ delta: { content: text.slice(0, 3) } }] },
@@ -61,7 +61,7 @@ async function ask(answers: readonly HttpOutcome[], agent: Partial<AgentDocument
   return { world, node, requests, work, changes, entry: await world.reads.ledger('BOOK:o1') }
 }
 
-test('[AG1] [AG3] an answer that fits ends the item; the key is in the request and nowhere else', async () => {
+test('[AG1] [AG3] a valid answer ends the job; the secret is in the request and nowhere else', async () => {
   const { work, requests, entry, node, world, changes } = await ask([FITS])
   expect(work).toMatchObject({ state: 'done', attempts: 1 })
   expect(entry).toMatchObject({ state: 'done', result: '{"priority":"high"}' })
@@ -78,7 +78,7 @@ test('[AG1] [AG3] an answer that fits ends the item; the key is in the request a
   expect(kept).not.toContain('k3y')
 })
 
-test('[AG1] an answer that does not fit is asked for again, with what is wrong', async () => {
+test('[AG1] an invalid answer is requested again, with what is wrong', async () => {
   const { work, requests, entry } = await ask([ODD, FITS])
   expect(work).toMatchObject({ state: 'done', attempts: 1 })
   expect(entry?.result).toBe('{"priority":"high"}')
@@ -88,7 +88,7 @@ test('[AG1] an answer that does not fit is asked for again, with what is wrong',
   ])
 })
 
-test('[AG1] one that never fits is retried by the profile, and then a dead letter says why', async () => {
+test('[AG1] an answer that stays invalid is retried by the profile, and then a dead letter says why', async () => {
   const { work, requests, entry, world } = await ask([ODD, ODD, ODD, ODD, ODD, ODD])
   expect(requests).toHaveLength(6)
   expect(work).toMatchObject({ state: 'dead', attempts: 3, class: 'transient' })
@@ -97,7 +97,7 @@ test('[AG1] one that never fits is retried by the profile, and then a dead lette
   expect((await world.reads.deadLetters({ cursor: null, limit: 5 })).items).toHaveLength(1)
 })
 
-test('[AG2] what all attempts cost together is remembered, and ends at the budget', async () => {
+test('[AG2] the cost of all attempts together is recorded, and ends at the budget', async () => {
   const dear = streamed('high!', 30)
   const { work, requests } = await ask([dear, dear, dear, dear, dear])
   // 30, 60 | 90, and 10 tokens are too few for another answer.
@@ -106,7 +106,7 @@ test('[AG2] what all attempts cost together is remembered, and ends at the budge
   expect(work.lastError).toContain('the budget of 100 tokens is used up (90 so far)')
 })
 
-test('[AG4] a server that fails is tried again, also one that breaks off in the middle', async () => {
+test('[AG4] a failing server is retried, also one that aborts in the middle', async () => {
   const broken: HttpOutcome = {
     kind: 'response',
     status: 200,
@@ -119,7 +119,7 @@ test('[AG4] a server that fails is tried again, also one that breaks off in the 
   expect(requests).toHaveLength(3)
 })
 
-test('[AG3] without its secret an agent is not asked', async () => {
+test('[AG3] without its secret an agent is not called', async () => {
   const { work, requests } = await ask([FITS], {}, [])
   expect(requests).toHaveLength(0)
   expect(work).toMatchObject({ state: 'dead', class: 'config' })
@@ -128,7 +128,7 @@ test('[AG3] without its secret an agent is not asked', async () => {
   )
 })
 
-test('[AG5] what it says is told while it answers', async () => {
+test('[AG5] its text is published while it answers', async () => {
   const { changes, work } = await ask([FITS])
   expect(changes.filter(({ type }) => type === 'agent')[0]).toMatchObject({
     agent: 'prioritiser',
@@ -139,7 +139,7 @@ test('[AG5] what it says is told while it answers', async () => {
   })
 })
 
-test('[AG6] a call that was lost is asked again, not parked', async () => {
+test('[AG6] an interrupted call is repeated, not parked', async () => {
   const lost: HttpOutcome = {
     kind: 'failed',
     sent: 'maybe',

@@ -1,8 +1,9 @@
-// Asking an agent, as one call under the ledger: one or more turns with a model, until its answer fits, the budget is used up or
-// the time is over. A model changes nothing at the other side, so a doubt is repeated, and costs tokens at most.
+// Runs an agent as one call under the ledger: one or more rounds with a model, until its answer is valid, the budget is
+// used up or the time is over. A model changes nothing externally, so an unknown outcome is repeated, and costs tokens
+// at most.
 //
-// Invariants: AG1 an answer is used only if it fits the agent's schema. AG2 the tokens of all attempts together stay within the
-// budget, but for the answer that goes past it. AG3 the secret is in the request and nowhere else.
+// Invariants: AG1 an answer is used only if it matches the agent's schema. AG2 the tokens of all attempts together stay
+// within the budget, except for the answer that exceeds it. AG3 the secret is in the request and nowhere else.
 
 import type { AgentAction, RenderedRequest } from '../../../core/effects/action/index.ts'
 import {
@@ -32,15 +33,15 @@ import { sendFor, verdictOf } from '../send-request.ts'
 import { spentEvidence, spentOf } from './agent-spend.ts'
 
 export interface Agents {
-  /** Throws ExpressionError where the templates lack what they cannot do without. */
+  /** Throws ExpressionError if the templates lack a required value. */
   callOf(call: InternalCall, action: AgentAction): Call
 }
 
-/** What an agent says while it is at it. */
+/** The text of an agent while it answers. */
 export interface AgentProgress {
   readonly item: Item
   readonly agent: string
-  /** So far, its end alone where it is long. */
+  /** The text so far; only its end if it is long. */
   readonly text: string
   readonly characters: number
 }
@@ -48,7 +49,7 @@ export interface AgentProgress {
 const POLICY = { idempotent: true, classify: {} }
 const PROGRESS_EVERY_MS = 250
 const PROGRESS_LENGTH_MAX = 2_000
-/** Of what the answer may cost, where the budget bounds it. */
+/** The smallest answer worth requesting within the budget. */
 const TOKENS_MIN = 16
 
 export function makeAgents(
@@ -78,7 +79,7 @@ export function makeAgents(
     return entry === null ? 0 : spentOf(entry)
   }
 
-  /** Written down, so that the next attempt knows: an answer that was refused was paid for as well. */
+  /** Recorded for the next attempt: an invalid answer was paid for as well. */
   const noteSpent = async ({ item, key }: Call, { document }: AgentAction, tokens: number): Promise<void> => {
     if (document.budget === null || tokens === 0) return
     const evidence = spentEvidence(tokens)
@@ -95,7 +96,7 @@ export function makeAgents(
     let said = ''
     let isHeard = false
     let toldAt = Number.NEGATIVE_INFINITY
-    // What a model repeats of a secret comes in pieces: it is looked for in what they make together.
+    // A model may repeat a secret in pieces: look for it in the joined text.
     const redact = makeRedact(hidden)
     const reader = makeStreamReader((text) => {
       said += text
@@ -118,7 +119,7 @@ export function makeAgents(
     if (outcome.kind === 'failed' || outcome.status >= 300) return { sent, reply: null }
     const isStream = (outcome.headers['content-type'] ?? '').startsWith('text/event-stream')
     if (!isStream) return { sent, reply: redacted(readWhole(outcome.body), redact) }
-    // A client that tells nothing on the way has it all in the end.
+    // A client that does not stream returns the whole text at the end.
     if (!isHeard) reader.read(outcome.body)
     return { sent, reply: redacted(reader.end(), redact) }
   }
@@ -145,7 +146,7 @@ export function makeAgents(
       const { outcome, error } = sent
       last = outcome
       const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })
-      // What failed for good must not be taken for a doubt: nothing is changed by asking.
+      // A permanent failure must not count as an unknown outcome: a model call changes nothing.
       if (verdict.as === 'failed')
         return { outcome, verdict: { ...verdict, effect: 'none' }, ...(error === null ? {} : { error }) }
       if (reply === null) return failed('transient', 'the answer could not be read', outcome)
@@ -174,7 +175,7 @@ export function makeAgents(
     return failed('transient', `the answer does not fit: ${problem}`, last)
   }
 
-  /** Whatever has to be waited for is read before the last look at the lease. */
+  /** Reads everything asynchronous before the last check of the lease. */
   const prepare = async (
     call: Call,
     action: AgentAction,
@@ -210,7 +211,7 @@ export function makeAgents(
   }
 }
 
-/** What an attempt begins with. */
+/** The state that an attempt starts with. */
 interface Begun {
   readonly request: RenderedRequest
   readonly hidden: readonly string[]
@@ -218,7 +219,7 @@ interface Begun {
   readonly messages: readonly Message[]
 }
 
-/** `base`: what the agent renders. */
+/** `base`: the request that the agent renders. */
 function requestOf({ through }: Pick<Call, 'through'>, base: RenderedRequest): RenderedRequest {
   const request = {
     ...base,

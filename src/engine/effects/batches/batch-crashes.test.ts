@@ -1,5 +1,6 @@
-// A node stops before or after each of its commits in turn, with batches and upserts under way, and another goes on. The vendor
-// counts; a person who looks there settles what is parked. Then each effect must be there once, and every item must be over.
+// A node stops before or after each of its commits in turn, with batches and upserts in progress, and another node goes
+// on. The vendor counts, and an operator who checks there resolves parked jobs. Then each effect must exist once, and
+// every job must have ended.
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, UpsertActionDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
@@ -18,7 +19,7 @@ import {
 } from '../../engine.fixture.ts'
 
 interface Mishap {
-  /** Which of the commits after the events were taken in. */
+  /** Which of the commits after the events were accepted. */
   readonly at: number
   readonly when: 'before' | 'after'
 }
@@ -28,9 +29,9 @@ interface Story {
   readonly events: readonly object[]
   makeVendor(): {
     serve(request: HttpRequest): HttpOutcome
-    /** What a person finds who looks for the effect of these keys. */
+    /** What an operator finds who looks for the effect of these keys. */
     has(keys: readonly string[]): boolean
-    /** What is wrong in the end. */
+    /** What is wrong at the end. */
     faults(items: readonly WorkRow[]): readonly string[]
   }
 }
@@ -39,7 +40,7 @@ const ANN = { actor: 'ann', reason: 'looked there' }
 const ROUNDS_MAX = 15
 const NEVER = new Promise<never>(() => {})
 
-/** Plays a story, and says how many commits it took and what is wrong. `bend` plants a bug. */
+/** Plays a scenario, and returns how many commits it took and what is wrong. `bend` plants a bug. */
 async function play(
   story: Story,
   mishap: Mishap | null,
@@ -68,7 +69,7 @@ async function play(
       return result
     }
   }
-  // All at once, so that they meet.
+  // All at once, so that they overlap.
   for (const [index, event] of story.events.entries()) void nodes[index % 2]!.send(event)
   let items: readonly WorkRow[] = []
   let open: readonly WorkRow[] = []
@@ -101,7 +102,7 @@ async function settleParked(
   }
 }
 
-/** Every point of the story, and what was wrong at it. */
+/** Stops at every point of the scenario, and returns what was wrong at each. */
 async function sweep(story: Story, bend?: (commit: Commit) => Commit): Promise<readonly string[]> {
   const calm = await play(story, null, bend)
   const found = calm.faults.map((fault) => `calm: ${fault}`)
@@ -132,7 +133,7 @@ const BATCHES: Story = {
       },
     },
   ],
-  // One that the vendor refuses, and with it whoever is beside it.
+  // One event that the vendor refuses, and with it the rest of its batch.
   events: ['a', 'b', 'bad', 'c', 'd'].map((name) => ({ kind: 'paid', id: `d-${name}`, order: name })),
   makeVendor() {
     const counts = new Map<string, number>()
@@ -194,7 +195,7 @@ const UPSERTS: Story = {
         if (method === 'POST') {
           posts += 1
           things.push((JSON.parse(body ?? '{}') as { ref: string }).ref)
-          // It creates, and drops the first answer.
+          // It creates the object, and drops the first response.
           return posts === 1 ? LOST : answered(201)
         }
         const found = JSON.stringify(things.filter((one) => one === ref))
@@ -213,17 +214,17 @@ const UPSERTS: Story = {
 const isLock = (key: string) => key.startsWith('millrace:lock:')
 
 describe('wherever a node stops', () => {
-  test('[BA17] no member of a batch is lost, and none is doubled', async () => {
+  test('[BA17] no member of a batch is lost, and none is duplicated', async () => {
     expect(await sweep(BATCHES)).toEqual([])
   })
 
-  test('[UP9] there is one object per reference, and every item is over', async () => {
+  test('[UP9] there is one object per reference, and every job has ended', async () => {
     expect(await sweep(UPSERTS)).toEqual([])
   })
 })
 
 describe('the sweep finds', () => {
-  test('[BA17] a freeze that leaves its members to themselves', async () => {
+  test('[BA17] a freeze that does not bind its members', async () => {
     const bend = (commit: Commit) =>
       without(commit, (write) => write.w === 'work.settle' && write.to === 'merged')
     expect(await sweep(BATCHES, bend)).not.toEqual([])
@@ -238,7 +239,7 @@ describe('the sweep finds', () => {
     expect(await sweep(BATCHES, bend)).not.toEqual([])
   })
 
-  test('[BA17] members whose ends are forgotten', async () => {
+  test('[BA17] members that are not ended', async () => {
     const bend = (commit: Commit) => {
       const done = commit.writes.filter((write) => write.w === 'work.settle' && write.to === 'done')
       return done.length > 1 ? without(commit, (write) => write === done.at(-1)) : commit
@@ -254,7 +255,7 @@ describe('the sweep finds', () => {
     expect(await sweep(UPSERTS, bend)).not.toEqual([])
   })
 
-  test('[UP9] a lock that is not given back', async () => {
+  test('[UP9] a lock that is not released', async () => {
     const bend = (commit: Commit) =>
       without(commit, (write) => write.w === 'ledger.settle' && isLock(write.key))
     expect(await sweep(UPSERTS, bend)).not.toEqual([])

@@ -1,8 +1,9 @@
-// The end of a batch is the end of its members: each has its own outcome, ledger entry and dead letter, all in the commit that
-// ends the batch. This stands around the settler, so that whoever ends a batch (its call, a person, a late witness) ends them.
+// Ends the members of a batch with the batch: each gets its own outcome, ledger entry and dead letter, all in the
+// commit that ends the batch. It wraps the settler, so that every way to end a batch (its call, an operator, a late
+// acknowledgement) ends the members.
 //
-// Invariants: BA3 every member gets exactly one outcome. BA6 a batch that is refused as a whole is cut in two, until the one
-// that is at fault is alone. BA7 a batch has no dead letter: its members have.
+// Invariants: BA3 every member gets exactly one outcome. BA6 a batch that is refused as a whole is split in two, until
+// the member at fault is alone. BA7 a batch has no dead letter: its members have.
 
 import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
@@ -36,7 +37,7 @@ interface Deps {
   wake(): void
 }
 
-/** Classes by which one member can be at fault for all. */
+/** Failure classes that a single member can cause for all. */
 const CULPABLE: readonly FailureClass[] = ['validation', 'poison']
 
 export function endBatches(settler: Settler, deps: Deps): Settler {
@@ -54,7 +55,7 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
       case 'dead': {
         const halves = CULPABLE.includes(decision.class) ? splitBatch(members) : null
         if (halves !== null) return split(route, decision, halves)
-        // A harmless call that nobody answered may have had its effect all the same.
+        // A repeatable call without a response may still have had its effect.
         const inDoubt = doubtOf(decision, held) ?? (await isInDoubt(held))
         const others = members.map((member) => ends.dead(member, route, decision, inDoubt))
         return { decision: asSkipped(decision, decision.error), others }
@@ -63,7 +64,7 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
         const isOpen = await isInDoubt(held)
         return { decision, others: members.map((member) => ends.cancelled(member, route, decision, isOpen)) }
       }
-      // Another batch of the very same members was there before.
+      // Another batch of exactly the same members existed before.
       default:
         return { decision, others: members.map((member) => ends.known(member, route, decision)) }
     }
@@ -80,15 +81,18 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
       ends.told(member, route, decision, outcomes[index] as MemberOutcome),
     )
     if (members.length === 0 || outcomes.some(({ as }) => as === 'done')) return { decision, others }
-    // Nobody's effect is known to be there, and what is in doubt is so under the members' own keys: the same members may come
-    // together again, and the batch's key must not speak for them then.
+    // No member's effect is known to exist, and unknown outcomes are recorded under the members' own keys. The same
+    // members may form a batch again, and then the batch's key must not decide for them.
     const writes = decision.writes.flatMap(released)
     const isRefused = outcomes.every(({ as }) => as === 'refused')
     const why = isRefused ? 'every member was refused' : 'the answer tells of no member that was taken'
     return { decision: { ...asSkipped(decision, why), writes }, others }
   }
 
-  /** What is known of the answer: what it said now, or what was kept of it. Without any, the word is about all alike. */
+  /**
+   * What is known of the response: the current one, or what was stored of it. Without either, the decision
+   * applies to all members alike.
+   */
   const outcomesOf = async (
     held: Held,
     route: Route,
@@ -105,8 +109,8 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
     const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
     if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
-    // A person speaks for all of them. An answer that was lost or too long to keep, and a probe that finds the batch, do not:
-    // one of them may have been refused.
+    // An operator decides for all members. A response that was lost or too long to store, and a probe that finds the
+    // batch, do not: one member may have been refused.
     if (proofOf(decision, entry) === 'person') return keys.map(() => ({ as: 'done', result: undefined }))
     return keys.map(() => ({ as: 'untold', why: 'what the answer says of it was not kept' }))
   }
@@ -178,7 +182,7 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
     const ended = await whole(held, route, decision)
     const settlement = await pass({ ...ended.decision, others: ended.others })
     if (settlement.ok) tell(held, route, ended)
-    // A member is nobody's but the batch's: whoever changed it ended the batch too.
+    // Only the batch changes its members: if one changed, the batch has ended too.
     if (!settlement.ok && settlement.why === 'guard' && settlement.index >= decision.guards.length) {
       return { ok: false, why: 'stale', found: settlement.found }
     }
@@ -213,13 +217,13 @@ function asSkipped({ counters, note, guards, writes, attempt }: Decision, lastEr
   return { to: 'skipped', counters, note: { ...note, lastError }, guards, writes, attempt }
 }
 
-/** How the end is known: by what is decided now, or by what the ledger had already. */
+/** How the end is known: by the current decision, or by what the ledger had already. */
 function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
   for (const write of writes) if (write.w === 'ledger.settle' && write.to === 'done') return write.proof
   return entry.proof
 }
 
-/** Whether the decision leaves its key in doubt; null: it says nothing of it. */
+/** Whether the decision leaves the outcome of its key unknown; null: it does not say. */
 function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
   const key = note.key ?? work.key
   for (const write of writes) {
@@ -229,7 +233,7 @@ function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
 }
 
 function released(write: Write): readonly Write[] {
-  // Inside the process nothing was reserved: there is nothing to give back.
+  // An internal action reserves nothing: there is nothing to release.
   if (write.w === 'ledger.done') return []
   if (write.w !== 'ledger.settle' || write.to !== 'done') return [write]
   return [{ ...write, to: 'released', proof: 'not-applied', effectRef: null, result: null }]

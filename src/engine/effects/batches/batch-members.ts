@@ -1,4 +1,4 @@
-// The members of a batch: from the hands of the node that froze it, or from the store after a crash.
+// The members of a batch: from the memory of the node that froze it, or from the store after a crash.
 
 import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
@@ -13,18 +13,18 @@ import type { Item } from '../../leases/index.ts'
 export interface Member {
   readonly work: WorkRow
   readonly event: StoredEvent
-  /** Its own. */
+  /** The member's own. */
   readonly key: string
   readonly scope: Scope
 }
 
-/** One that is gathered, with what the ledger said of its key. */
+/** A collected member, with what the ledger said of its key. */
 export interface Gathered extends Member {
   readonly item: Item
   readonly over: LedgerEntry | null
 }
 
-/** As the vendor sees it. */
+/** The key as the vendor sees it. */
 export function keySentOf({ work, key }: Pick<Member, 'work' | 'key'>): string {
   return keyOfGeneration(key, work.generation)
 }
@@ -37,7 +37,7 @@ export function keyOfBatch(members: readonly Member[]): string {
   return batchKey(members.map(keySentOf))
 }
 
-/** Its key is reserved under its own name: whatever becomes of the batch, the entry is the member's. */
+/** Reserves the member's own key: whatever happens to the batch, the entry is the member's. */
 export function memberReserve({ work, key }: Pick<Member, 'work' | 'key'>): Guard {
   return { g: 'ledger', key, state: 'reserved', work: work.id, epoch: work.epoch }
 }
@@ -46,7 +46,7 @@ export function isMerged({ work }: Pick<Member, 'work'>): Guard {
   return { g: 'work', work: work.id, state: 'merged', epoch: work.epoch }
 }
 
-/** Those that wait for the batch's end, by birth. */
+/** The members that wait for the end of the batch, in order of creation. */
 export async function loadMembers(
   reads: TenantReads,
   batch: WorkRow,

@@ -1,4 +1,5 @@
-// Batches through the engine: gathered, frozen before the call, ended each for itself, split, parked, and left by crashes.
+// Batches through the engine: collected, frozen before the call, each member ended separately, split, parked, and
+// recovered after crashes.
 import { describe, expect, test } from 'vitest'
 import type { HttpActionDocument, RouteDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
@@ -69,7 +70,7 @@ async function batchesOf(world: World): Promise<readonly WorkRow[]> {
   return items.filter(({ kind }) => kind === 'batch')
 }
 
-/** A person's act; it needs the store, which moves only with the world. */
+/** An operator action; it needs the store, which advances only with the world. */
 async function act<Value>(world: World, acted: Promise<Value>): Promise<Value> {
   await world.pass()
   return acted
@@ -79,7 +80,7 @@ const ANN = { actor: 'ann', reason: 'looked' }
 
 const ledger = (world: World, name: string) => world.reads.ledger(`BOOK:${name}`)
 
-describe('gathering', () => {
+describe('collecting', () => {
   test('[BA8] large events fill a batch before it has its size', async () => {
     const world = makeWorld(() => OK)
     const source = { ...SOURCE, limits: { bodyBytes: 4_194_304, depth: 16 } }
@@ -90,7 +91,7 @@ describe('gathering', () => {
     expect(world.calls.map(({ request }) => refsOf(request))).toEqual([['BOOK:a', 'BOOK:b', 'BOOK:c']])
   })
 
-  test('[BA8] as many as a batch may hold share one call, under the hash of their keys', async () => {
+  test('[BA8] a full batch shares one call, under the hash of the members’ keys', async () => {
     const world = makeWorld(() => OK)
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
@@ -105,7 +106,7 @@ describe('gathering', () => {
     expect(await batchesOf(world)).toMatchObject([{ state: 'done', attempts: 1 }])
   })
 
-  test('[BA8] fewer go when the eldest has waited long enough, and one alone goes alone', async () => {
+  test('[BA8] a smaller batch goes when the oldest member has waited long enough, and a single job goes alone', async () => {
     const world = makeWorld(() => OK)
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b'])
@@ -120,7 +121,7 @@ describe('gathering', () => {
     expect(await itemOf(world, alone!)).toMatchObject({ state: 'done' })
   })
 
-  test('[BA4] of two with the same key one is in the batch, and the other points to it', async () => {
+  test('[BA4] of two jobs with the same key one is in the batch, and the other points to it', async () => {
     const world = makeWorld(() => OK)
     const node = await world.node({ documents: withBatch() })
     const first = await accept(world, node, order('a'))
@@ -149,7 +150,7 @@ describe('gathering', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done'])
   })
 
-  test('[BA10] a payload that does not fit dies alone, before it spoils the call of the others', async () => {
+  test('[BA10] an invalid payload is dead-lettered alone, before it fails the call of the others', async () => {
     const world = makeWorld(() => OK)
     const url = 'https://vendor.example/many?first={{ batch[0].payload.order }}'
     const node = await world.node({
@@ -162,7 +163,7 @@ describe('gathering', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done'])
   })
 
-  test('[BA8] a function gets the batch, and its result tells of each', async () => {
+  test('[BA8] a function gets the batch, and its result covers each member', async () => {
     const seen: unknown[] = []
     const world = makeWorld()
     const node = await world.node({
@@ -204,7 +205,7 @@ describe('the freeze', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[BA5] whose answer gets lost is recognised, and used once', async () => {
+  test('[BA5] whose response is lost is recognised, and used once', async () => {
     const world = makeWorld(() => OK)
     const node = await world.node({ documents: withBatch() })
     let lost = 0
@@ -226,7 +227,7 @@ describe('the freeze', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[BA5] a node that stops in the middle leaves the items as they were', async () => {
+  test('[BA5] a node that stops in the middle leaves the jobs unchanged', async () => {
     const world = makeWorld(() => OK)
     const first = await world.node({ name: 'one', documents: withBatch() })
     const ids = await send(world, first, ['a', 'b'])
@@ -240,7 +241,7 @@ describe('the freeze', () => {
 })
 
 describe('partial results', () => {
-  test('[BA3] each member gets what the answer says of it', async () => {
+  test('[BA3] each member gets its own outcome from the response', async () => {
     const world = makeWorld(() =>
       said([
         { ref: 'BOOK:a', status: 'OK', id: 7 },
@@ -267,7 +268,7 @@ describe('partial results', () => {
     expect(node.log.controls.map(({ message }) => message).join()).not.toContain('closed')
   })
 
-  test('[BA3] one that the answer does not name is in doubt: parked where nobody can be asked', async () => {
+  test('[BA3] a member missing from the response has an unknown outcome: parked if the vendor cannot be probed', async () => {
     const world = makeWorld(() => said([{ ref: 'BOOK:a', status: 'OK' }]))
     const node = await world.node({ documents: withBatch(PARTIAL) })
     const ids = await send(world, node, ['a', 'b'])
@@ -280,7 +281,7 @@ describe('partial results', () => {
     expect(await itemOf(world, ids[1]!)).toMatchObject({ state: 'done' })
   })
 
-  test('[BA11] a batch of which nothing was taken may come together again', async () => {
+  test('[BA11] the members of a batch without any effect may form a batch again', async () => {
     let refuses = true
     const world = makeWorld((request) =>
       said(refsOf(request).map((ref) => ({ ref, status: refuses ? 'NO' : 'OK' }))),
@@ -299,8 +300,8 @@ describe('partial results', () => {
   })
 })
 
-describe('a batch of which nothing is known to be there', () => {
-  test('[BA11] is called again where that is harmless: its own key is no proof that a member was taken', async () => {
+describe('a batch without a known effect', () => {
+  test('[BA11] is called again if that is safe: its own key does not prove that a member was accepted', async () => {
     let isSilent = true
     const world = makeWorld((request) =>
       said(isSilent ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
@@ -314,7 +315,7 @@ describe('a batch of which nothing is known to be there', () => {
     expect(await itemOf(world, id!)).toMatchObject({ state: 'done' })
   })
 
-  test('[BA11] is called again when a person says that its members were not taken', async () => {
+  test('[BA11] is called again when an operator says that its members were not accepted', async () => {
     let isSilent = true
     const world = makeWorld((request) =>
       said(isSilent ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
@@ -333,7 +334,7 @@ describe('a batch of which nothing is known to be there', () => {
 })
 
 describe('a batch that is refused as a whole', () => {
-  test('[BA6] is split until the one at fault is alone, and the others are done', async () => {
+  test('[BA6] is split until the member at fault is alone, and the others are done', async () => {
     const world = makeWorld((request) => (refsOf(request).includes('BOOK:c') ? answered(422) : OK))
     const node = await world.node({ documents: withBatch({ ...WHOLE, size: 5 }) })
     const ids = await send(world, node, ['a', 'b', 'c', 'd', 'e'])
@@ -352,7 +353,7 @@ describe('a batch that is refused as a whole', () => {
     for (const batch of await batchesOf(world)) expect(['done', 'skipped']).toContain(batch.state)
   })
 
-  test('[BA7] [BA12] for a reason that is nobody’s fault kills all of them, each with its own letter', async () => {
+  test('[BA7] [BA12] for a reason no member caused is dead for all, each with its own dead letter', async () => {
     const world = makeWorld(() => answered(401))
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
@@ -363,7 +364,7 @@ describe('a batch that is refused as a whole', () => {
     expect(items.map(({ key }) => key).sort()).toEqual(['BOOK:a', 'BOOK:b', 'BOOK:c'])
   })
 
-  test('[BA12] one that ran out of time while nobody knew what became of it leaves its members in doubt', async () => {
+  test('[BA12] whose time ran out with an unknown outcome leaves its members’ outcomes unknown', async () => {
     const world = makeWorld(() => LOST)
     const documents = withBatch(WHOLE, { idempotent: true })
     const first = await world.node({ name: 'one', documents })
@@ -377,7 +378,7 @@ describe('a batch that is refused as a whole', () => {
     expect(await ledger(world, 'a')).toMatchObject({ state: 'unknown' })
   })
 
-  test('[BA13] for a while is repeated whole, under the same key', async () => {
+  test('[BA13] temporarily is repeated as a whole, under the same key', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? answered(503) : OK))
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
@@ -391,14 +392,14 @@ describe('a batch that is refused as a whole', () => {
   })
 })
 
-describe('crash in mid-batch', () => {
-  test('[BA18] what gathered when a node crashed gathers again, in one call', async () => {
+describe('a crash during a batch', () => {
+  test('[BA18] jobs that were collected when a node crashed are collected again, in one call', async () => {
     const world = makeWorld(() => OK)
     const documents = withBatch({ size: 10, maxWaitMs: 60_000 })
     const first = await world.node({ documents })
     const ids = await send(world, first, ['a', 'b', 'c'])
     first.crash()
-    // So late that nothing of it has to wait for company any more.
+    // So late that no job has to wait for others any more.
     await world.pass(120_000)
     await world.node({ documents })
     await world.pass(10_000)
@@ -406,7 +407,7 @@ describe('crash in mid-batch', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[BA18] members that two crashes interrupted are each a batch of one', async () => {
+  test('[BA18] members that two crashes interrupted each form a batch of one', async () => {
     const world = makeWorld(() => OK)
     const documents = withBatch({ size: 10, maxWaitMs: 60_000 })
     let node = await world.node({ documents })
@@ -414,7 +415,7 @@ describe('crash in mid-batch', () => {
     node.crash()
     node = await world.node({ documents })
     await world.pass(1_000)
-    // They gather, beside one that no crash interrupted, and nothing was called.
+    // They are collected together with a job that no crash interrupted, and nothing was called.
     const [fresh] = await send(world, node, ['d'])
     expect(await statesOf(world, [...ids, fresh!])).toEqual(['leased', 'leased', 'leased', 'leased'])
     expect(world.calls).toHaveLength(0)
@@ -426,7 +427,7 @@ describe('crash in mid-batch', () => {
     expect(await statesOf(world, [...ids, fresh!])).toEqual(['done', 'done', 'done', 'done'])
   })
 
-  test('[BA18] a leftover of whose key the ledger has an entry may have been sent: it is a batch of one', async () => {
+  test('[BA18] an interrupted member with a ledger entry may have been sent: it forms a batch of one', async () => {
     const world = makeWorld((request, call) =>
       said(call === 1 ? [] : refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
     )
@@ -434,7 +435,7 @@ describe('crash in mid-batch', () => {
     const first = await world.node({ documents })
     const ids = await send(world, first, ['a', 'b'])
     await world.pass(60_000)
-    // The answer named neither of them: both are in doubt, and wait for their repetition.
+    // The response named neither of them: both outcomes are unknown, and wait to be repeated.
     expect(world.calls).toHaveLength(1)
     expect(await ledger(world, 'a')).toMatchObject({ state: 'unknown' })
     expect(await statesOf(world, ids)).toEqual(['ready', 'ready'])
@@ -448,7 +449,7 @@ describe('crash in mid-batch', () => {
     expect(calls.sort()).toEqual(['BOOK:a', 'BOOK:b'])
     expect(await statesOf(world, ids)).toEqual(['done', 'done'])
   })
-  test('[BA14] no member is lost and none is doubled: the batch is parked, and a person settles all', async () => {
+  test('[BA14] no member is lost and none is duplicated: the batch is parked, and an operator resolves all', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'one', documents: withBatch() })
     const ids = await send(world, first, ['a', 'b', 'c'])
@@ -467,7 +468,7 @@ describe('crash in mid-batch', () => {
     expect(await ledger(world, 'b')).toMatchObject({ state: 'done', proof: 'person' })
   })
 
-  test('[BA14] said never to have been sent, it is sent again with all its members', async () => {
+  test('[BA14] resolved as never sent, it is sent again with all its members', async () => {
     const world = makeWorld((_request, call) => (call === 1 ? null : OK))
     const first = await world.node({ name: 'one', documents: withBatch() })
     const ids = await send(world, first, ['a', 'b', 'c'])
@@ -483,7 +484,7 @@ describe('crash in mid-batch', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[BA14] a vendor that takes the batch and drops the answer is asked, and has it once', async () => {
+  test('[BA14] a vendor that accepts the batch and drops the response is probed, and has it once', async () => {
     const probe = {
       method: 'GET',
       url: 'https://vendor.example/find?ref={{ key }}',
@@ -502,7 +503,7 @@ describe('crash in mid-batch', () => {
     expect(await ledger(world, 'a')).toMatchObject({ state: 'done', proof: 'probe' })
   })
 
-  test('[BA14] with `results`, that the batch is found says nothing of a member that was refused in it', async () => {
+  test('[BA14] with `results`, finding the batch proves nothing about a refused member', async () => {
     const probe = {
       method: 'GET',
       url: 'https://vendor.example/find?ref={{ key }}',
@@ -514,7 +515,7 @@ describe('crash in mid-batch', () => {
     const world = makeWorld((request) => {
       if (request.method === 'GET') return { ...OK, body: `{"there":${!request.url.endsWith('b')}}` }
       posts += 1
-      // It takes all but one, and drops the answer.
+      // The vendor accepts all but one, and drops the response.
       return posts === 1 ? LOST : said(refsOf(request).map((ref) => ({ ref, status: 'OK' })))
     })
     const node = await world.node({ documents: withBatch(PARTIAL, { probe }) })
@@ -525,7 +526,7 @@ describe('crash in mid-batch', () => {
     expect(await statesOf(world, ids)).toEqual(['done', 'done', 'done'])
   })
 
-  test('[BA14] and without a probe the batch waits for a person, with all its members', async () => {
+  test('[BA14] and without a probe the batch waits for an operator, with all its members', async () => {
     const world = makeWorld(() => LOST)
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
@@ -535,7 +536,7 @@ describe('crash in mid-batch', () => {
     expect(await statesOf(world, ids)).toEqual(['merged', 'merged', 'merged'])
   })
 
-  test('[BA15] cancelled by a person, its members are cancelled, each with its doubt', async () => {
+  test('[BA15] cancelled by an operator, its members are cancelled, each with its unknown outcome', async () => {
     const world = makeWorld(() => LOST)
     const node = await world.node({ documents: withBatch() })
     const ids = await send(world, node, ['a', 'b', 'c'])
@@ -547,7 +548,7 @@ describe('crash in mid-batch', () => {
     expect(await ledger(world, 'a')).toMatchObject({ state: 'unknown' })
   })
 
-  test('[BA16] a late success settles the batch that was parked meanwhile, and its members by what it says', async () => {
+  test('[BA16] a late success settles the batch that was parked meanwhile, and its members by the response', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first', documents: withBatch(PARTIAL) })
     const ids = await send(world, first, ['a', 'b', 'c'])
@@ -569,7 +570,7 @@ describe('crash in mid-batch', () => {
   })
 })
 
-test('[BA11] [BA16] a late answer that is too long to be kept says nothing of the members; a person’s word is heard', async () => {
+test('[BA11] [BA16] a late response that is too long to store decides nothing for the members; an operator’s decision does', async () => {
   const world = makeWorld((request, call) =>
     call === 1 ? null : said(refsOf(request).map((ref) => ({ ref, status: 'OK' }))),
   )
@@ -595,7 +596,7 @@ test('[BA11] [BA16] a late answer that is too long to be kept says nothing of th
   expect(world.calls.map(({ request }) => request.headers['x-call'])).toEqual([one, other])
 })
 
-test('[BA8] a node that drains freezes what it has gathered, and finishes it', async () => {
+test('[BA8] a draining node freezes what it has collected, and finishes it', async () => {
   const world = makeWorld(() => OK)
   const node = await world.node({ documents: withBatch() })
   const ids = await send(world, node, ['a', 'b'])

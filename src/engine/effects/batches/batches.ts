@@ -1,5 +1,5 @@
-// Batches: items of one route that share a call. Gathered in memory, frozen durably before the call, run as one item under the
-// hash of their keys, and ended each for itself in the commit that ends the batch.
+// Batches: jobs of one route that share a call. They are collected in memory, frozen durably before the call, run as
+// one job under the hash of their keys, and each ended separately in the commit that ends the batch.
 
 import type { WorkId } from '../../../core/foundation/ids/index.ts'
 import { batchScope } from '../../../core/queue/batch/index.ts'
@@ -14,9 +14,9 @@ import { inBatch, keyOfBatch, keySentOf, loadMembers, type Member } from './batc
 import type { Gathering } from './gather-batch.ts'
 
 export interface Batches {
-  /** The item waits for others, unless the ledger knows its key. */
+  /** The job waits for others, unless the ledger knows its key. */
   join(call: InternalCall): Promise<void>
-  /** What a batch does, as one call; null: nobody is in it any more, and it is settled. */
+  /** The call of a batch; null: it has no members left, and is settled. */
   callOf(item: Item, route: InternalCall['route']): Promise<InternalCall | null>
   remember(batch: WorkRow, members: readonly Member[]): void
 }
@@ -54,7 +54,7 @@ export function makeBatches(
         return null
       }
       const key = keyOfBatch(members)
-      // As the vendor sees it: each generation is a call of its own.
+      // As the vendor sees it: each generation is a separate call.
       const sent = keySentOf({ work, key })
       return { item, route, key, scope: batchScope(members.map(inBatch), sent, route.each?.as ?? null) }
     },
@@ -69,8 +69,8 @@ function gatherOver(gathering: Gathering, call: InternalCall): NonNullable<Call[
 }
 
 /**
- * The item as a batch of its own: for what the ledger knows of its key, and to find a payload that does not fit before it
- * spoils the others' call.
+ * The job as a batch of one: to check the ledger for its key, and to find an invalid payload before it fails
+ * the others' call.
  */
 function asAlone(call: InternalCall): Call {
   const { item, route, key, scope } = call
@@ -78,7 +78,7 @@ function asAlone(call: InternalCall): Call {
   const sent = keySentOf({ work: item.work, key })
   const seen = batchScope([{ key: sent, scope }], sent, route.each?.as ?? null)
   if (action.type === 'http') {
-    // The vendor never saw this key: it remembers nothing under it.
+    // The vendor never saw this key, so it remembers nothing under it.
     const abilities = { ...action.abilities, keyTtlMs: null }
     const { policy, probe } = action
     return { ...call, scope: seen, action: { policy, abilities, probe }, request: action.render(seen, sent) }

@@ -1,7 +1,7 @@
-// Freezing: the members, their reserves and the batch itself are one commit, before anything is called. From then on the batch
-// is the item that runs, and its members wait for its end.
+// Freezes a batch: the members, their reserves and the batch itself are one commit, before anything is called. From
+// then on the batch is the job that runs, and its members wait for its end.
 //
-// Invariant: BA5 a batch and its members are there together or not at all.
+// Invariant: BA5 a batch and its members are stored together or not at all.
 
 import type { Ids, Incarnation } from '../../../core/foundation/ids/index.ts'
 import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/queue/work/index.ts'
@@ -17,7 +17,7 @@ import { countersOf, isFresh, leaseGuard, ledgerGuard, newEntry, unreservedGuard
 import { frozenRow, type Gathered, keyOfBatch, type Member } from './batch-members.ts'
 import type { Freeze } from './gather-batch.ts'
 
-/** Guards of one member: its lease, its key. */
+/** Guards per member: its lease, its key. */
 const GUARDS_EACH = 2
 const NO_LEASE = 'the lease could not be made long enough for the call'
 
@@ -28,7 +28,7 @@ export function makeFreeze(
     readonly ids: Ids
     readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
     owner(): Incarnation | null
-    /** The members are known before the batch runs. */
+    /** Hands the members over before the batch runs. */
     remember(batch: WorkRow, members: readonly Member[]): void
     wake(): void
   },
@@ -58,8 +58,8 @@ export function makeFreeze(
   }
 
   /**
-   * The same members were in a batch before that is over, and their effects are not there: whatever its key stands for is not
-   * what they are to do now, so that the call is made under the key's next generation.
+   * The same members formed a batch before that has ended without their effects. The batch's key belongs to
+   * that call, so the new call uses the key's next generation.
    */
   const again = async (batch: NewWork, members: readonly Gathered[]): Promise<NewWork> => {
     const [first] = members
@@ -109,12 +109,12 @@ export function makeFreeze(
   }
 }
 
-/** Nothing was ever done under its key: no batch had it in it. */
+/** Nothing was ever done under its key: no batch contained it. */
 function isNew({ item, over }: Gathered): boolean {
   return over === null && isFresh(item)
 }
 
-/** One that was taken from us is out of our hands; one whose key is known by now is looked at again, alone. */
+/** A member that this node lost is left alone; one whose key is known by now is checked again, alone. */
 function roundOf(result: FirmResult): Joined {
   if (result.ok || result.guard % GUARDS_EACH === 0) return 'finished'
   return { entry: result.found?.f === 'ledger' ? result.found.entry : null }

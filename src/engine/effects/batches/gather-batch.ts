@@ -1,8 +1,9 @@
-// Gathering: items of one route wait in this node's memory until they are as many as a batch may hold, or until the eldest has
-// waited long enough. Nothing is written for the waiting; a crash before the freeze leaves items as any other crash does.
+// Collects jobs of one route in this node's memory until they fill a batch, or until the oldest has waited long enough.
+// Waiting writes nothing; a crash before the freeze affects the jobs like any other crash.
 //
-// Invariants: BA4 no two members of one batch have the same key; the second waits for the first as for anybody's. BA18 what one crash
-// interrupted gathers again; what two crashes interrupted, or what may have been sent, is a batch of one.
+// Invariants: BA4 no two members of one batch have the same key; the second waits for the first as for any other job.
+// BA18 jobs that one crash interrupted are collected again; a job that two crashes interrupted, or that may have been
+// sent, is a batch of one.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { isIsolated } from '../../../core/queue/work/index.ts'
@@ -12,13 +13,13 @@ import type { InternalCall, Joined } from '../call.ts'
 import type { Gathered } from './batch-members.ts'
 
 export interface Gathering {
-  /** Settles when the item is frozen into a batch, or when the ledger says something else of its key. */
+  /** Resolves when the job is frozen into a batch, or when the ledger has something new about its key. */
   add(call: InternalCall, over: Gathered['over']): Promise<Joined>
-  /** Freezes what is there: no more will come. */
+  /** Freezes what is there: no more jobs will come. */
   flush(): void
 }
 
-/** What became of each that was to be frozen. */
+/** The result for each job that was to be frozen. */
 export type Freeze = (call: InternalCall, members: readonly Gathered[]) => Promise<readonly Joined[]>
 
 interface Open {
@@ -30,14 +31,14 @@ interface Open {
 }
 
 const HELD_MS = 1_000
-/** Of the events of one batch: its call has a body of that size, and everything of it is in memory at once. */
+/** For the events of one batch: the body of its call has that size, and all of it is in memory at once. */
 const BATCH_BYTES_MAX = 4 * 1_048_576
 
 export function makeGathering(deps: {
   readonly clock: Clock
   readonly time: StoreTime
   readonly freeze: Freeze
-  /** The item waits and does nothing: others may run in its place. Answers how to come back. */
+  /** The job only waits: others may run in its slot. Returns a function that takes the slot back. */
   stepAside(tenant: TenantId): () => void
 }): Gathering {
   const { clock, time } = deps
@@ -72,8 +73,9 @@ export function makeGathering(deps: {
       const { work, event } = item
       const rules = route.batch
       if (rules === null) throw new Error('assertion failed: only routes with a batch gather')
-      // What one crash interrupted gathers again: nothing of it was sent, because a batch that may have been sent has its members merged
-      // into it and is reclaimed whole, under its key. One that the ledger has an entry of may have been sent in an earlier batch.
+      // Jobs that one crash interrupted are collected again: nothing was sent, because the members of a batch that may
+      // have been sent are merged into it and reclaimed with it, under its key. A job with a ledger entry may have been
+      // sent in an earlier batch.
       const isApart = isIsolated(work) || (work.alone && over !== null)
       const name = isApart ? work.id : `${work.tenant} ${work.definition}`
       const gathered = open.get(name) ?? begin(name, call, work.createdAt, rules.maxWaitMs)

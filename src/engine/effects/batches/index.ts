@@ -1,4 +1,4 @@
-// Gathers jobs of one route into one call, and ends each member with its own outcome.
+// Collects jobs of one route into one call, and ends each member with its own outcome.
 
 export { endBatches } from './batch-ends.ts'
 export { type Batches, makeBatches } from './batches.ts'

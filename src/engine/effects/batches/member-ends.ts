@@ -1,4 +1,4 @@
-// How one member ends when its batch does: a decision of its own, for the same commit.
+// Decides how one member ends when its batch does, for the same commit.
 
 import type { LedgerProof } from '../../../core/effects/ledger/index.ts'
 import type { WorkId } from '../../../core/foundation/ids/index.ts'
@@ -32,7 +32,7 @@ export interface MemberEnds {
   dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, inDoubt: boolean): OtherEnd
   cancelled(member: Member, route: Route, batch: Decision, inDoubt: boolean): OtherEnd
   known(member: Member, route: Route, batch: Decision): OtherEnd
-  /** Into another batch, as it is. */
+  /** Moves it into another batch unchanged. */
   moved(member: Member, batch: WorkId): Write
 }
 
@@ -171,7 +171,7 @@ function noteOf({ key }: Member, batch: Decision): Note {
   return { ...EMPTY_NOTE, key, httpStatus, durationMs }
 }
 
-/** Whatever proves the batch's effect proves the members'. */
+/** The proof of the batch's effect proves the members'. */
 function proofOf({ writes }: Decision): LedgerProof {
   for (const write of writes) if (write.w === 'ledger.settle' && write.to === 'done') return write.proof
   return 'acknowledged'

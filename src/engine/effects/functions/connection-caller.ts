@@ -1,4 +1,4 @@
-// How a function gets a caller for a connection; src/engine/connections provides it.
+// Returns a caller for a connection to a function; src/engine/connections implements it.
 
 import type { ConnectionCaller } from '../../../ports/code.ts'
 import type { FunctionRun } from './function-run.ts'

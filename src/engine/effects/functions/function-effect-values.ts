@@ -1,4 +1,4 @@
-// The small pure parts of `ctx.effect`: whether what the function asks for makes sense, and what is kept of a result.
+// Pure helpers of `ctx.effect`: check the options, and convert a result for storage.
 
 import { findJsonFault } from '../../../core/effects/function/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -17,14 +17,14 @@ import type { FunctionRun, OpenEffect } from './function-run.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/
 const EFFECTS_MAX = 100
-/** How long the other side may still take after the call was given up, as for the probe of a route. */
+/** How long the vendor may still work after the call timed out, as for the probe of a route. */
 const PROBE_AFTER_MS = 30 * SECOND
 
 type Checked =
   | { readonly ok: true; readonly effect: OpenEffect }
   | { readonly ok: false; readonly problem: string }
 
-/** A mistake here is one in the function's text: retrying cannot mend it. */
+/** An error here is a bug in the function: retrying cannot fix it. */
 export function checkEffect(
   run: FunctionRun,
   name: unknown,
@@ -95,7 +95,7 @@ function show(name: unknown): string {
   return typeof name === 'string' ? `'${name.slice(0, 120)}'` : `a ${typeof name}`
 }
 
-/** The result as it is kept; null, with the reason, if it cannot be. */
+/** The result as stored; null, with the reason, if it cannot be. */
 export function keepResult(
   value: unknown,
   bytesMax: number,
@@ -115,7 +115,7 @@ export function readResult(
   entry: LedgerEntry,
 ): { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly problem: string } {
   if (entry.result !== null) return { ok: true, value: copyPlain(parseJson(entry.result)) }
-  // A person knows that the effect is there, and not what it gave.
+  // An operator knows that the effect exists, but not what it returned.
   if (entry.proof === 'person') return { ok: true, value: null }
   return {
     ok: false,
@@ -124,7 +124,7 @@ export function readResult(
   }
 }
 
-/** The `id` of what the effect gave: where it can be found. */
+/** The `id` of the effect's result, by which it can be found. */
 export function refOfResult(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const { id } = value as { readonly id?: unknown }

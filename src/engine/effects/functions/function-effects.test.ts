@@ -1,4 +1,4 @@
-// What a function does to the outside: one ledger entry per effect, and what crashes, time-outs and swallowed errors do.
+// External effects of a function: one ledger entry per effect, and what crashes, timeouts and swallowed errors do.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../../adapters/code-static/index.ts'
 import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
@@ -29,7 +29,7 @@ const route = (known: Partial<RouteDocument> = {}): RouteDocument => ({
 const start = (world: World, book: StaticFunction, known: Partial<RouteDocument> = {}, name = 'one') =>
   world.node({ name, documents: [SOURCE, route(known)], functions: { book } })
 
-/** The vendor of these tests: calls by key, each answered as the test says. */
+/** The vendor of these tests: counts calls by key, and answers each as the test says. */
 function makeVendor(answer: (call: number) => unknown) {
   const keys: string[] = []
   return {
@@ -46,7 +46,7 @@ function makeVendor(answer: (call: number) => unknown) {
 const entryOf = (world: World, name: string) => world.reads.ledger(`BOOK:o1#${name}`)
 
 describe('an effect', () => {
-  test('[FE1] has an entry of its own, under the key of the item and its name, and keeps its result', async () => {
+  test('[FE1] has its own entry, under the key of the job and its name, and stores its result', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => ({ id: 'v1', exact: 9_007_199_254_740_993n }))
     const node = await start(world, async (_input, { effect }) => ({
@@ -65,7 +65,7 @@ describe('an effect', () => {
     expect(work).toMatchObject({ state: 'done', attempts: 1, key: 'BOOK:o1' })
   })
 
-  test('[FE26] a store that answers late uses up no attempt: the function goes on when it is back', async () => {
+  test('[FE26] a slow store uses up no attempt: the function goes on when it is back', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => ({ id: 'v1' }))
     const node = await start(world, async (_input, { effect }) => ({
@@ -99,7 +99,7 @@ describe('an effect', () => {
     expect(vendor.keys).toEqual(['BOOK:o1#post'])
   })
 
-  test('[FE2] that is done is not made again: what it gave comes back, in a later run and for another item', async () => {
+  test('[FE2] that is done is not repeated: its result is returned, in a later run and for another job', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => ({ id: 'v1', exact: 9_007_199_254_740_993n }))
     const seen: unknown[] = []
@@ -117,7 +117,7 @@ describe('an effect', () => {
     expect(seen).toEqual(Array(3).fill({ id: 'v1', exact: 9_007_199_254_740_993n }))
   })
 
-  test('[FE2] whose item is done already does not even begin in an item that was put back', async () => {
+  test('[FE2] whose job is done already does not start in a job that was put back', async () => {
     const world = makeWorld()
     let runs = 0
     const node = await start(world, (_input, { attempt, event }) => {
@@ -133,7 +133,7 @@ describe('an effect', () => {
     expect(runs).toBe(2)
   })
 
-  test('[FE3] is made only over a reserve of this item, with lease enough for the function', async () => {
+  test('[FE3] is made only with a reserve of this job, and a lease long enough for the function', async () => {
     const world = makeWorld()
     const states: unknown[] = []
     const vendor = makeVendor(async () => {
@@ -164,7 +164,7 @@ describe('an effect', () => {
   test.each([
     [new RetryableError('locked'), 'ready'],
     [new TerminalError('gone'), 'dead'],
-  ])('[FE4] that throws %s had none, by the word of its author: its key is free', async (error, state) => {
+  ])('[FE4] that throws %s had none, as its author states: its key is free', async (error, state) => {
     const world = makeWorld()
     const vendor = makeVendor((call) => (call === 1 ? error : { id: 'v1' }))
     const node = await start(world, async (_input, { effect }) => effect('post', vendor.post))
@@ -215,7 +215,7 @@ describe('an effect', () => {
         return effect('post', async () => inner)
       },
     ],
-  ])('[FE21] that lets the error of %s pass is unknown: its author gave no word', async (_name, book) => {
+  ])('[FE21] that rethrows the error of %s is unknown: its author stated nothing', async (_name, book) => {
     const world = makeWorld()
     const node = await start(world, book)
     const eventId = await accept(world, node)
@@ -228,7 +228,7 @@ describe('an effect', () => {
     })
   })
 
-  test('[FE21] that says in its own words what another one threw is believed', async () => {
+  test('[FE21] that wraps another error in its own statement is believed', async () => {
     const world = makeWorld()
     const node = await start(world, async (_input, { effect }) =>
       effect('post', async () => {
@@ -245,7 +245,7 @@ describe('an effect', () => {
     expect(await entryOf(world, 'post')).toMatchObject({ state: 'released', proof: 'not-applied' })
   })
 
-  test('[FE5] that throws anything else is unknown: nobody repeats it, and a person is told which one it is', async () => {
+  test('[FE5] that throws anything else is unknown: it is not repeated, and the job names it for an operator', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Error('connection reset'))
     const node = await start(world, async (_input, { effect }) => effect('post', vendor.post))
@@ -262,7 +262,7 @@ describe('an effect', () => {
     ['idempotent', { idempotent: true }],
     ['remembered by the vendor', { keyTtl: '1h' }],
     ['remembered by the vendor, in milliseconds', { keyTtl: 3_600_000 }],
-  ])('[FE6] that is %s is made again with the same key after an unknown outcome', async (_name, options) => {
+  ])('[FE6] that is %s is repeated with the same key after an unknown outcome', async (_name, options) => {
     const world = makeWorld()
     const vendor = makeVendor((call) => (call === 1 ? new Error('reset') : { id: 'v1' }))
     const node = await start(world, async (_input, { effect }) => effect('post', vendor.post, options))
@@ -273,7 +273,7 @@ describe('an effect', () => {
     expect(vendor.keys).toEqual(['BOOK:o1#post', 'BOOK:o1#post'])
   })
 
-  test('[FE6] whose key the vendor forgets is not made again', async () => {
+  test('[FE6] whose key the vendor forgets is not repeated', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Error('reset'))
     const node = await start(world, async (_input, { effect }) =>
@@ -300,7 +300,7 @@ describe('an effect', () => {
   test.each([
     ['found', { id: 'v7' }, 1],
     ['absent', undefined, 2],
-  ])('[FE7] is asked for, once nothing can be on its way, and is %s', async (_name, found, calls) => {
+  ])('[FE7] is probed once no call can be in flight, and is %s', async (_name, found, calls) => {
     const world = makeWorld()
     const vendor = makeVendor((call) => (call === 1 ? new Error('reset') : { id: 'v8' }))
     const askedAt: number[] = []
@@ -340,7 +340,7 @@ describe('an effect', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#post' })
   })
 
-  test('[FE8] of a node that died is unknown: it counts as an attempt, and is not made again', async () => {
+  test('[FE8] of a node that died is unknown: it counts as an attempt, and is not repeated', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Promise(() => {}))
     const book: StaticFunction = async (_input, { effect }) => effect('post', vendor.post)
@@ -354,7 +354,7 @@ describe('an effect', () => {
     expect(vendor.keys).toHaveLength(1)
   })
 
-  test('[FE8] is found even if the function does not come to it again: it neither dies nor is done', async () => {
+  test('[FE8] is found even if the function does not reach it again: the job is neither dead nor done', async () => {
     for (const end of ['dead', 'done'] as const) {
       const world = makeWorld()
       const vendor = makeVendor(() => new Promise(() => {}))
@@ -376,7 +376,7 @@ describe('an effect', () => {
     }
   })
 
-  test('[FE8] is found however many effects of others are open', async () => {
+  test('[FE8] is found however many effects of other jobs are open', async () => {
     const world = makeWorld()
     let lives = 0
     const book: StaticFunction = async (_input, { effect }) => {
@@ -411,7 +411,7 @@ describe('an effect', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#post' })
   })
 
-  test('[FE8] is not buried with an item that takes its node down again and again', async () => {
+  test('[FE8] is not dead-lettered with a job that keeps crashing its node', async () => {
     const world = makeWorld()
     let lives = 0
     const book: StaticFunction = async (_input, { effect }) => {
@@ -429,7 +429,7 @@ describe('an effect', () => {
     expect(await entryOf(world, 'post')).toMatchObject({ state: 'unknown', proof: 'crash' })
   })
 
-  test('[FE9] that is open when the time is over is unknown; its late success settles it, and the function goes on', async () => {
+  test('[FE9] that is open at the timeout is unknown; its late success settles it, and the function goes on', async () => {
     const world = makeWorld()
     const late = makeHand<unknown>()
     const vendor = makeVendor(() => late.promise)
@@ -458,7 +458,7 @@ describe('an effect', () => {
     expect(vendor.keys).toHaveLength(1)
   })
 
-  test('[FE10] of a stale owner adds evidence, which settles the doubt of whoever has the item', async () => {
+  test('[FE10] of a stale owner adds evidence, which settles the unknown outcome for the new owner', async () => {
     for (const isClaimed of [true, false]) {
       const world = makeWorld()
       const late = makeHand<unknown>()
@@ -510,7 +510,7 @@ describe('a run that was stopped', () => {
     return { heard }
   }
 
-  test('[FE11] ends as the engine decided, whatever the function returns, and begins nothing more', async () => {
+  test('[FE11] ends as the engine decided, whatever the function returns, and starts nothing more', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Error('reset'))
     const node = await start(world, (input, context) => swallow(input, context, vendor))
@@ -522,7 +522,7 @@ describe('a run that was stopped', () => {
     expect(await world.reads.ledger('BOOK:o1')).toBeNull()
   })
 
-  test('[FE11] behind a key that another item holds waits, and uses no attempt', async () => {
+  test('[FE11] behind a key that another job holds waits, and uses no attempt', async () => {
     const world = makeWorld()
     const first = makeHand<unknown>()
     const vendor = makeVendor((call) => (call === 1 ? first.promise : { id: 'v2' }))
@@ -542,7 +542,7 @@ describe('a run that was stopped', () => {
     expect(vendor.keys).toEqual(['BOOK:o1#first', 'BOOK:o1#second'])
   })
 
-  test('[FE12] by several effects at once writes down every doubt, and parks over one after the other', async () => {
+  test('[FE12] by several effects at once records every unknown outcome, and parks for one after the other', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => new Error('reset'))
     const node = await start(world, async (_input, { effect }) =>
@@ -558,7 +558,7 @@ describe('a run that was stopped', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', key: 'BOOK:o1#b' })
   })
 
-  test('[FE13] effects that nobody waits for are waited for before the item ends', async () => {
+  test('[FE13] effects that are not awaited are awaited before the job ends', async () => {
     const world = makeWorld()
     const slow = makeHand<unknown>()
     const vendor = makeVendor(() => slow.promise)
@@ -574,7 +574,7 @@ describe('a run that was stopped', () => {
     expect(await entryOf(world, 'post')).toMatchObject({ state: 'done', result: 'null' })
   })
 
-  test('[FE13] nothing is begun after the function has returned or its time is over', async () => {
+  test('[FE13] nothing starts after the function has returned or timed out', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => null)
     const contexts: FunctionContext[] = []
@@ -594,11 +594,11 @@ async function resolve(node: Node, id: Parameters<Node['engine']['resolve']>[1],
   await node.engine.resolve(DEFAULT_TENANT, id, { as, reason: 'looked' })
 }
 
-describe('a person', () => {
+describe('an operator', () => {
   test.each([
     ['done', 1, null],
     ['released', 2, { id: 'v2' }],
-  ] as const)('[FE14] who says that the effect is %s lets the function go on', async (as, calls, made) => {
+  ] as const)('[FE14] who resolves the effect as %s lets the function go on', async (as, calls, made) => {
     const world = makeWorld()
     const vendor = makeVendor((call) => (call === 1 ? new Error('reset') : { id: 'v2' }))
     const seen: unknown[] = []
@@ -617,13 +617,13 @@ describe('a person', () => {
   })
 })
 
-describe('a person who settles one of two doubts', () => {
+describe('an operator who resolves one of two unknown outcomes', () => {
   test.each<[string, (made: unknown) => unknown]>([
     ['fails for good', () => Promise.reject(new TerminalError('no id'))],
     ['fails', (made) => (made as { id: string }).id],
     ['returns', () => 'nothing more to do'],
   ])(
-    '[FE23] leaves the other one where it is, also if the function %s before it comes to it',
+    '[FE23] leaves the other one unchanged, also if the function %s before it gets there',
     async (_name, end) => {
       const world = makeWorld()
       const vendor = makeVendor(() => new Error('reset'))
@@ -647,7 +647,7 @@ describe('a person who settles one of two doubts', () => {
   )
 })
 
-describe('an item that is cancelled with two doubts', () => {
+describe('a job that is cancelled with two unknown outcomes', () => {
   const cancelled = async (post: (key: string) => Promise<unknown>) => {
     const world = makeWorld()
     const node = await start(world, (_input, { effect }) =>
@@ -667,7 +667,7 @@ describe('an item that is cancelled with two doubts', () => {
   }
   const reset = () => Promise.reject(new Error('reset'))
 
-  test('[DL11] names one after the other, until a person has settled both', async () => {
+  test('[DL11] names one after the other, until an operator has resolved both', async () => {
     const { world, node, id, look } = await cancelled(reset)
     expect(await look()).toEqual(['cancelled', 'BOOK:o1#a', 'unknown', 'unknown'])
     const first = resolve(node, id, 'released')
@@ -684,7 +684,7 @@ describe('an item that is cancelled with two doubts', () => {
     await refused
   })
 
-  test('[DL12] takes no word about the one before', async () => {
+  test('[DL12] accepts no decision about the previous one', async () => {
     const { world, node, id, look } = await cancelled(reset)
     const say = async () => {
       const decision = { as: 'released', reason: 'looked', key: 'BOOK:o1#a' } as const
@@ -712,7 +712,7 @@ describe('an item that is cancelled with two doubts', () => {
   })
 })
 
-test('[FE11] an effect whose reserve is answered after the run was stopped is not made: its key is free', async () => {
+test('[FE11] an effect whose reserve is confirmed after the run was stopped is not made: its key is free', async () => {
   const world = makeWorld()
   const vendor = makeVendor(() => null)
   const node = await start(world, async (_input, { effect }) =>
@@ -724,7 +724,7 @@ test('[FE11] an effect whose reserve is answered after the run was stopped is no
   expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', class: 'validation' })
 })
 
-describe('what is asked for wrongly', () => {
+describe('misuse', () => {
   test.each<[string, string, StaticFunction]>([
     ['a name that is none', 'no name for an effect', async (_input, { effect }) => effect('a b', () => 1)],
     [
@@ -754,7 +754,7 @@ describe('what is asked for wrongly', () => {
       },
     ],
   ])(
-    '[FE15] %s is a dead letter that says what to write, also when it is swallowed',
+    '[FE15] %s is a dead letter that says what to write, also when the error is swallowed',
     async (_name, text, book) => {
       for (const run of [
         book,
@@ -779,7 +779,7 @@ describe('what is asked for wrongly', () => {
     ['too large', 'x'.repeat(20_000)],
     ['no JSON', new Map()],
   ])(
-    '[FE16] a result that is %s is not kept: the run goes on, and a later one says what to return',
+    '[FE16] a result that is %s is not stored: the run goes on, and a later one says what to return',
     async (_name, value) => {
       const world = makeWorld()
       const seen: unknown[] = []

@@ -1,8 +1,8 @@
-// `ctx.effect`: one thing that a function does to the outside, with a ledger entry of its own. Look, reserve, call, settle,
-// as for a call of a route; only that the function's own code makes the call, and that it goes on afterwards.
+// `ctx.effect`: one external effect of a function, with its own ledger entry. Check, reserve, call, settle, as for the
+// call of a route; but the function's own code makes the call, and goes on afterwards.
 //
-// Invariants: N3 no call without an open reserve of this item and epoch. N4 done only on an acknowledgement, a probe or
-// evidence. N5 a stale owner writes evidence and nothing else. A run that was stopped begins nothing more.
+// Invariants: N3 no call without an open reserve of this job and epoch. N4 done only on an acknowledgement, a probe or
+// evidence. N5 a stale owner writes evidence and nothing else. A stopped run starts nothing more.
 
 import { keyForHeader } from '../../../core/effects/action/index.ts'
 import { outcomeOfError } from '../../../core/effects/function/index.ts'
@@ -29,18 +29,18 @@ import { isDoubt, makeObstacles } from './function-obstacles.ts'
 import type { EffectBody, FunctionRun, OpenEffect } from './function-run.ts'
 
 export interface FunctionEffects {
-  /** Answers what the effect gave, now or earlier. Throws what the function has to let pass. */
+  /** Returns the effect's result, of this run or an earlier one. Throws errors that the function must not swallow. */
   perform(run: FunctionRun, name: string, body: EffectBody, options: EffectOptions<unknown>): Promise<unknown>
-  /** The time is over: what the function's code still does is no longer waited for, and its outcome is unknown. */
+  /** The time is over: the function's code is no longer awaited, and its outcome is unknown. */
   abandon(run: FunctionRun, why: string): void
 }
 
-/** What `effect` throws when the run cannot go on. It says nothing new: the engine remembers why. */
+/** What `effect` throws when the run cannot go on. It carries no information: the engine remembers why. */
 class StoppedError extends Error {
   override readonly name = 'StoppedError'
 }
 
-/** The ledger says something new, and the effect is looked at again. */
+/** The ledger has something new, and the effect is checked again. */
 type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown }
 
 const ROUNDS_MAX = 6
@@ -88,7 +88,7 @@ export function makeFunctionEffects(
     options: EffectOptions<unknown>,
   ): Promise<unknown> => {
     const { item } = run.call
-    // In the middle of a run: giving up over a read that failed would lose what the run has done so far.
+    // In the middle of a run, giving up after a failed read would lose what the run has done so far.
     const reads = store.forTenant(item.work.tenant)
     let entry = isFresh(item) ? null : await commits.stubbornly(() => reads.ledger(effect.key))
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -149,14 +149,14 @@ export function makeFunctionEffects(
   ): Promise<Round> => {
     const { item, route } = run.call
     const { work } = item
-    // The first call of an effect is no repetition, however often the function began anew for others.
+    // The first call of an effect is not a repetition, however often the function restarted for other effects.
     if (over !== null && work.attempts >= route.document.retry.attempts) {
       return stop(run, obstacles.exhausted(run, effect, over, 'cap_reached'))
     }
     if (time.now() >= work.expiresAt) {
       return stop(run, obstacles.exhausted(run, effect, over, 'expired'))
     }
-    // Reserve last: everything that could still stop the call has been asked by now.
+    // Reserve last: everything that could still stop the call has been checked by now.
     if (!(await lease.covers(item.owner, config.sendWithinMs + run.action.timeoutMs + SETTLE_MARGIN_MS))) {
       const error = 'the lease could not be made long enough for the function'
       return wait(run, effect, SHORT_WAIT_MS, error, isDoubt(run, effect, over))
@@ -170,7 +170,7 @@ export function makeFunctionEffects(
     if (!result.ok) {
       if (result.guard === 0) return stale(run, effect)
       const found = result.found?.f === 'ledger' ? result.found.entry : null
-      // Refused by its own first try, whose answer was lost: nothing was called yet.
+      // Refused by its own first attempt, whose response was lost: nothing was called yet.
       const isOurs =
         result.isRepeat === true &&
         found?.state === 'reserved' &&
@@ -187,7 +187,7 @@ export function makeFunctionEffects(
       (effect.until !== null && result.at + config.sendWithinMs + effect.abilities.timeoutMs >= effect.until)
     const refusal = run.refusal()
     if (isLate || refusal !== null) {
-      // Something else stopped the run meanwhile, or its time is over: the key is free again.
+      // Something else stopped the run meanwhile, or its time is over: release the key.
       await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
       if (refusal !== null && !run.isLate && !repeatsDoubt(effect)) throw new StoppedError(refusal)
       const error = 'the reserve took too long; nothing was called'
@@ -221,7 +221,7 @@ export function makeFunctionEffects(
     const effectRef = scrubOrNull(item.event, refOfResult(value))
     const result = sealResult(deps.seal, item, effect.key, kept.text)
     if (isLeft(effect)) {
-      // The item was settled without it: what is known now is evidence, and settles the doubt.
+      // The job was settled without this effect: the result is evidence, and settles the unknown outcome.
       run
         .ended()
         .then(() => deps.witness.bear(run.call, effect.key, effectRef, result))
@@ -245,9 +245,10 @@ export function makeFunctionEffects(
   }
 
   /**
-   * `RetryableError` and `TerminalError` are the author's word that nothing happened; anything else says nothing. So does an
-   * error that came from the engine or from another effect of the run, and was let pass: the call may have been made before it.
-   * What a call on a connection came to is the engine's word for that one call.
+   * `RetryableError` and `TerminalError` are the author's statement that nothing happened; any other error
+   * states nothing. Neither does an error of the engine or of another effect of the run that was rethrown:
+   * the call may have been made before it. The error of a call on a connection is the engine's statement
+   * about that one call.
    */
   const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
     const isPartly = effect.acts > 0 && run.isOfCall(error)
@@ -268,7 +269,7 @@ export function makeFunctionEffects(
     await settleCalled(run, effect, isPartly)
   }
 
-  /** What made the call fail had no effect. `isPartly`: something before it had one. */
+  /** The call that failed had no effect. `isPartly`: a call before it had one. */
   const settleCalled = async (run: FunctionRun, effect: OpenEffect, isPartly: boolean): Promise<void> => {
     const write = isPartly
       ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
@@ -337,7 +338,7 @@ export function makeFunctionEffects(
     return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
   }
 
-  /** Of our own reserve, while we hold the item. */
+  /** Settles our own reserve, while the job is leased to this node. */
   const settleHeld = async (run: FunctionRun, effect: OpenEffect, write: Write): Promise<void> => {
     const { item } = run.call
     const guards = [leaseGuard(item), reserveGuard(item, effect.key)]
@@ -345,13 +346,16 @@ export function makeFunctionEffects(
     if (!result.ok && result.guard === 0) stale(run, effect)
   }
 
-  /** This call had no effect. That says nothing of an earlier one which it repeats: that one stays in doubt. */
+  /**
+   * This call had no effect. That proves nothing about an earlier call that it repeats: the outcome of that
+   * one stays unknown.
+   */
   const settleNothing = (effect: OpenEffect, proof: 'never-sent' | 'not-applied'): Write =>
     repeatsDoubt(effect)
       ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
       : settleLedger(effect.key, 'released', proof, null, null)
 
-  /** What the ledger keeps of the effect, for the function to go on with. */
+  /** The stored result of the effect, for the function to go on with. */
   const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
     const opened = openResult(deps.seal, entry)
     const read = opened.ok ? readResult({ ...entry, result: opened.text }) : opened
@@ -417,8 +421,8 @@ function repeatsUntil({ abilities }: OpenEffect, over: LedgerEntry | null): Inst
 }
 
 /**
- * A function's call begins within the reserve's time, but a heartbeat may prolong it: it may have been made until its
- * doubt was written down.
+ * A function's call starts within the reserve's time, but a heartbeat may extend that: it may have been made
+ * until its outcome was recorded as unknown.
  */
 function withLastSend(entry: LedgerEntry, timeoutMs: number): LedgerEntry {
   if (entry.state !== 'unknown' || entry.settledAt === null) return entry

@@ -1,8 +1,8 @@
-// How a run of a function ends when something other than the function decides: a doubt, a key that somebody holds, a lost
-// lease, a time that is over. Everything that is in doubt is written down with the item's next step, in one commit.
+// Ends the run of a function when something other than the function decides: an unknown outcome, a key held by another
+// job, a lost lease, a timeout. Every unknown outcome is recorded with the job's next step, in one commit.
 //
-// Invariants: W5 an item whose effect may be there never dies and is never done: it is parked for a person, who is told
-// which effect. What an earlier run left in doubt is found even if this one did not come to it again.
+// Invariants: W5 a job whose effect may exist never dies and is never done: it is parked for an operator, with the key
+// of that effect. An unknown outcome of an earlier run is found even if this run did not reach it.
 
 import { type FunctionOutcome, tellFailure } from '../../../core/effects/function/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -26,9 +26,9 @@ import { countersOf, isFresh, ledgerGuard, settleLedger } from '../call-outcome.
 import type { FunctionRun } from './function-run.ts'
 
 export interface FunctionEnds {
-  /** Settles the item as the obstacles of the run say. False: there are none, and the function has the last word. */
+  /** Settles the job by the obstacles of the run. False: there are none, and the function's own result decides. */
   endStopped(run: FunctionRun, outcome: FunctionOutcome): Promise<boolean>
-  /** The item may not run again. False: nothing of it is in doubt, and it may be buried. */
+  /** The job may not run again. False: none of its outcomes is unknown, and it may be dead-lettered. */
   parkDoubt(call: InternalCall, error: string): Promise<boolean>
 }
 
@@ -83,7 +83,7 @@ export function makeFunctionEnds(
     if (settlement.ok) {
       report(call, decision)
     } else if (settlement.why === 'guard') {
-      // The ledger has changed meanwhile: the next run looks at it afresh.
+      // The ledger has changed meanwhile: the next run checks it again.
       await settler.settle(
         item,
         route,
@@ -96,7 +96,7 @@ export function makeFunctionEnds(
     return true
   }
 
-  /** The store, or the way to it, was slow: that uses up a wait, and no attempt of the function. */
+  /** The store, or the connection to it, was slow: that uses up a wait, and no attempt of the function. */
   const heldByStore = ({ item, key }: InternalCall): Obstacle =>
     makeWait(key, item.work, time.now(), {
       delayMs: SHORT_WAIT_MS,
@@ -119,7 +119,10 @@ export function makeFunctionEnds(
     })
   }
 
-  /** What no obstacle of this run is about: it was stopped before it came to it, or did not come to it at all. */
+  /**
+   * Unknown outcomes that no obstacle of this run covers: it was stopped before it reached them, or did not
+   * reach them at all.
+   */
   const findForgotten = async (
     run: FunctionRun,
     obstacles: readonly Obstacle[],
@@ -128,7 +131,7 @@ export function makeFunctionEnds(
     return (await openEntries(run.call)).filter(({ key }) => !told.has(key))
   }
 
-  /** Entries of this very item that are neither done nor released. One that nobody had in hand before has none. */
+  /** Entries of this very job that are neither done nor released. A job in its first claim has none. */
   const openEntries = async ({ item }: InternalCall): Promise<readonly LedgerEntry[]> => {
     if (isFresh(item)) return []
     const { tenant, id } = item.work
@@ -186,7 +189,8 @@ export function makeFunctionEnds(
       : null
     const base = {
       counters,
-      // The key of the effect, so that a person sees what it is about; a dead letter keeps the item's, for its replay.
+      // The key of the effect, so that an operator sees what it is about; a dead letter stores the job's key, for its
+      // replay.
       note: {
         ...EMPTY_NOTE,
         key: chosen.step === 'dead' ? call.key : chosen.key,
@@ -217,7 +221,7 @@ export function makeFunctionEnds(
   return { endStopped, parkDoubt }
 }
 
-/** The effect that stopped the function, where it was one. */
+/** The effect that stopped the function, if one did. */
 function stepOf(own: string, key: string | null): string {
   return key === null || key === own ? 'function' : `effect ${key.slice(key.lastIndexOf('#') + 1)}`
 }

@@ -1,4 +1,4 @@
-// What may stand in the way of one effect of a function, as data: doubts, waits, limits, mistakes. Decisions are the core's;
+// The obstacles to one effect of a function, as data: unknown outcomes, waits, limits, misuse. The core decides;
 // function-effects.ts says when each of them applies.
 
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -16,13 +16,16 @@ import { ledgerGuard, reserveGuard, settleLedger } from '../call-outcome.ts'
 import type { FunctionRun, OpenEffect } from './function-run.ts'
 
 export interface Obstacles {
-  /** The call may have had its effect; the ledger is told with the item's next step. */
+  /** The call may have had its effect; the ledger is updated with the job's next step. */
   doubt(run: FunctionRun, effect: OpenEffect, error: string, retryAfterMs: number | null): Obstacle
-  /** A crash left our own reserve: the call may have been made. It counts as one, and is looked at in the next run. */
+  /**
+   * A crash left this job's own reserve: the call may have been made. It counts as an attempt, and is checked
+   * in the next run.
+   */
   crashed(effect: OpenEffect, entry: LedgerEntry): Obstacle
-  /** The time was over before the probe had answered. */
+  /** The time was over before the probe had a response. */
   unanswered(effect: OpenEffect, why: string): Obstacle
-  /** Nothing but a person helps. */
+  /** Only an operator can decide. */
   park(effect: OpenEffect, entry: LedgerEntry): Obstacle
   /** The call may not be made any more. */
   exhausted(
@@ -32,9 +35,9 @@ export interface Obstacles {
     reason: 'cap_reached' | 'expired',
   ): Obstacle
   wait(run: FunctionRun, effect: OpenEffect, delayMs: number, error: string, inDoubt: boolean): Obstacle
-  /** The item is somebody else's by now. */
+  /** The job has another owner by now. */
   stale(effect: OpenEffect): Obstacle
-  /** A mistake in the function's text: retrying cannot mend it. */
+  /** A bug in the function: retrying cannot fix it. */
   misuse(run: FunctionRun, problem: string): Obstacle
 }
 
@@ -125,7 +128,7 @@ export function makeObstacles(
   }
 }
 
-/** An earlier call of this item may have had the effect, and repeating it is not harmless. */
+/** An earlier call of this job may have had the effect, and repeating it is not safe. */
 export function isDoubt(run: FunctionRun, { abilities }: OpenEffect, entry: LedgerEntry | null): boolean {
   return entry?.state === 'unknown' && entry.work === run.call.item.work.id && !abilities.idempotent
 }

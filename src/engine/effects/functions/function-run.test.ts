@@ -1,4 +1,4 @@
-// What a function sees and may do besides effects: its event, its log, events of its own, and more time.
+// What a function sees and may do besides effects: its event, its log, emitted events, and more time.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../../adapters/code-static/index.ts'
 import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
@@ -28,7 +28,7 @@ const start = (world: World, book: StaticFunction, known: Partial<RouteDocument>
     functions: { book, follow: (input) => input },
   })
 
-/** But for those that tell of failures. */
+/** Except those that announce failures. */
 const eventsOf = async (world: World) =>
   (await world.store.system('verification').dump()).events.filter(({ source }) => source !== 'millrace')
 
@@ -91,7 +91,7 @@ describe('the context', () => {
     ])
   })
 
-  test('[FE17] a function that changes its event changes nobody else’s', async () => {
+  test('[FE17] a function that changes its event changes only its own copy', async () => {
     const world = makeWorld()
     const other = { ...ROUTE, name: 'other', key: "'OTHER:' + payload.order", do: FOLLOWER.do }
     const node = await world.node({
@@ -112,7 +112,7 @@ describe('the context', () => {
   })
 })
 
-describe('an effect that nobody waits for', () => {
+describe('an effect that is not awaited', () => {
   test.each<[string, StaticFunction]>([
     [
       'at all',
@@ -130,7 +130,7 @@ describe('an effect that nobody waits for', () => {
       },
     ],
     ['and that is none', (_input, { effect }) => void effect('', () => null)],
-  ])('[FE22] %s does not become a stray rejection of the process', async (_name, book) => {
+  ])('[FE22] %s does not become an unhandled rejection of the process', async (_name, book) => {
     const stray: unknown[] = []
     const hear = (error: unknown) => stray.push(error)
     process.on('unhandledRejection', hear)
@@ -148,7 +148,7 @@ describe('an effect that nobody waits for', () => {
 })
 
 describe('an event that a function emits', () => {
-  test('[FE18] is kept with the end of the item, matches routes, and counts the steps of its cause', async () => {
+  test('[FE18] is stored with the end of the job, matches routes, and counts the steps of its cause', async () => {
     const world = makeWorld()
     const node = await start(world, async (_input, { emit }) => {
       const data = { order: 'o1' }
@@ -177,7 +177,7 @@ describe('an event that a function emits', () => {
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
   })
 
-  test('[FE18] is not kept by a run that fails, nor by an item whose key is done', async () => {
+  test('[FE18] is not stored by a run that fails, nor by a job whose key is done', async () => {
     const world = makeWorld()
     const node = await start(world, (_input, { emit, attempt, event }) => {
       emit('shop.booked.first', { attempt })
@@ -224,7 +224,7 @@ describe('an event that a function emits', () => {
       },
     ],
     ['too much data', 'bytes together', ({ emit }) => emit('shop.x', 'x'.repeat(1_048_577))],
-  ])('[FE19] with %s is refused with what is wrong, and nothing is kept', async (_name, text, act) => {
+  ])('[FE19] with %s is refused with what is wrong, and nothing is stored', async (_name, text, act) => {
     const world = makeWorld()
     const node = await start(world, (_input, context) => {
       act(context)
@@ -239,7 +239,7 @@ describe('an event that a function emits', () => {
 })
 
 describe('a heartbeat', () => {
-  /** Beats every three seconds, `beats` times, and then waits for the test. */
+  /** Sends a heartbeat every three seconds, `beats` times, and then waits for the test. */
   const beating = (world: World, beats: number, over: Promise<unknown>): StaticFunction => {
     return async (_input, { heartbeat, signal }) => {
       for (let beat = 0; beat < beats; beat += 1) {
@@ -250,7 +250,7 @@ describe('a heartbeat', () => {
       return over
     }
   }
-  /** By the world's own time: a test moves it. */
+  /** By the world's own time, which the test advances. */
   const waiting: { at: number; give: () => void }[] = []
   const wait = (world: World, ms: number) => {
     const hand = makeHand<void>()
@@ -268,7 +268,7 @@ describe('a heartbeat', () => {
     }
   }
 
-  test('[FE20] begins the time anew; a function that beats no more is stopped', async () => {
+  test('[FE20] restarts the timeout; a function that stops sending them is stopped', async () => {
     const world = makeWorld()
     const node = await start(world, beating(world, 4, NEVER))
     const eventId = await accept(world, node)
@@ -282,7 +282,7 @@ describe('a heartbeat', () => {
     expect(beats.map(({ fields }) => fields.detail)).toEqual([0, 1, 2, 3].map((beat) => `{"beat":${beat}}`))
   })
 
-  test('[FE20] with a detail that is no JSON is a sign of life all the same', async () => {
+  test('[FE20] with a detail that is not JSON still counts', async () => {
     const world = makeWorld()
     const circle: Record<string, unknown> = {}
     circle.self = circle
@@ -305,7 +305,7 @@ describe('a heartbeat', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[FE20] never moves the end beyond that of the item', async () => {
+  test('[FE20] never moves the timeout beyond the job’s own limit', async () => {
     const world = makeWorld()
     const node = await start(world, beating(world, 1_000, NEVER), { maxWaitMs: 10_000 })
     const eventId = await accept(world, node)
@@ -316,7 +316,7 @@ describe('a heartbeat', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', attempts: 1 })
   })
 
-  test('[FE20] gives no more time than the node has a life for', async () => {
+  test('[FE20] extends the timeout no further than the node’s lease', async () => {
     const world = makeWorld()
     const aborted: boolean[] = []
     const node = await start(
@@ -329,7 +329,7 @@ describe('a heartbeat', () => {
     )
     node.faults.renew = () => NEVER
     await accept(world, node)
-    // The fourth beat, after nine seconds of a life of thirty, asks for twenty and the commit after them.
+    // The fourth heartbeat, nine seconds into a lease of thirty, asks for twenty and the commit after them.
     await pass(world, 25_000)
     expect(aborted).toEqual([])
     await pass(world, 2_000)

@@ -1,7 +1,7 @@
-// One run of a function: what it sees, what it has begun, and what stands in the way of ending as it says.
+// One run of a function: its context, what it has started, and the obstacles to ending as the function says.
 //
-// Most functions look at little of it: everything dear is made when it is asked for. Invariants: what must stop the run is
-// remembered, whatever the function makes of the error that it was told by; nothing is begun after that.
+// Most functions use little of it, so everything expensive is created on first use. Invariants: the reason to stop a
+// run is remembered, whatever the function does with the error that reports it; nothing is started after that.
 
 import type { FunctionAction } from '../../../core/effects/action/index.ts'
 import type { EffectAbilities, LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -30,15 +30,18 @@ export interface OpenEffect {
   /** In the ledger. */
   readonly key: string
   readonly abilities: EffectAbilities
-  /** Of the ledger or of the user: only what the user's code does may take for ever, and is not waited for. */
+  /** Waiting for the ledger or for the user's code: only user code may take forever, and is then not awaited. */
   phase: 'ledger' | 'called' | 'probed' | 'left'
   /** Since when the ledger is asked, by the monotonic clock. */
   ledgerSince: number
-  /** What the call was made over. */
+  /** The ledger entry that the call was made over. */
   over: LedgerEntry | null
   /** When the key that a repeat relies on is forgotten. */
   until: Instant | null
-  /** Calls on connections within it that had an effect, may have had one, or are under way: with one of them it is no longer untouched. */
+  /**
+   * Calls on connections within the effect that had an effect, may have had one, or are in progress: after
+   * one of them the effect is no longer untouched.
+   */
   acts: number
 }
 
@@ -69,16 +72,16 @@ export class FunctionRun implements FunctionContext {
   obstacles: Obstacle[] | null = null
   emitted: Emitted[] | null = null
   emittedLength = 0
-  /** Effects under way. */
+  /** Effects in progress. */
   open = 0
-  /** Calls that had no effect, by the word of the function: they use up an attempt all the same. */
+  /** Calls without an effect, as the function states: they still use up an attempt. */
   callsInVain = 0
   /** By the monotonic clock; 0 until there is one. */
   deadline = 0
   isLate = false
-  /** Its time was up while it waited for the store, for most of that time: neither the function nor the vendor failed. */
+  /** It timed out after waiting for the store most of the time: neither the function nor the vendor failed. */
   isHeldByStore = false
-  /** The function has returned, and all that it began is over. */
+  /** The function has returned, and everything that it started has ended. */
   isOver = false
 
   constructor(call: InternalCall, action: FunctionAction, tools: FunctionTools) {
@@ -116,13 +119,13 @@ export class FunctionRun implements FunctionContext {
     return this.#tools.clock
   }
 
-  // Getters of functions, so that they can be taken out of the context: `({ effect, emit }) => …`.
+  // Getters that return functions, so that they can be destructured from the context: `({ effect, emit }) => …`.
 
   get effect(): FunctionContext['effect'] {
     return (name, body, options = {}) => {
       const made = this.#tools.effect(this, name, body, options as EffectOptions<unknown>)
-      // Also what keeps the node alive when the function does not wait for it, or not yet: the engine knows what became of
-      // it, and the run ends by that.
+      // Also prevents an unhandled rejection if the function does not await it, or not yet: the engine knows the
+      // result, and the run ends by that.
       made.catch((error) => this.#tell(error))
       return made as Promise<never>
     }
@@ -147,7 +150,7 @@ export class FunctionRun implements FunctionContext {
     return (name) => this.#tools.connection(this, name)
   }
 
-  /** A call was not made, or had no effect, and the whole item waits: the error says nothing else. */
+  /** A call was not made, or had no effect, and the whole job waits: the error means nothing else. */
   holdBack(error: Error): void {
     this.#heldBack ??= new WeakSet()
     this.#heldBack.add(error)
@@ -157,7 +160,7 @@ export class FunctionRun implements FunctionContext {
     return typeof error === 'object' && error !== null && this.#heldBack?.has(error) === true
   }
 
-  /** What a call on a connection came to: it speaks of that call, and not of those before it. */
+  /** The result of a call on a connection: it is about that call, not about those before it. */
   callFailed(error: unknown): void {
     if (typeof error !== 'object' || error === null) return
     this.#ofCalls ??= new WeakSet()
@@ -174,7 +177,7 @@ export class FunctionRun implements FunctionContext {
     this.#told.add(error)
   }
 
-  /** The function was given this error by the run: that it throws it again says nothing of what it did itself. */
+  /** The run gave this error to the function: rethrowing it states nothing about what the function did itself. */
   wasTold(error: unknown): boolean {
     return typeof error === 'object' && error !== null && this.#told?.has(error) === true
   }
@@ -185,7 +188,7 @@ export class FunctionRun implements FunctionContext {
     this.obstacles.push(obstacle)
   }
 
-  /** Nothing more may be begun; the text says why. */
+  /** Nothing more may be started; the text says why. */
   refusal(): string | null {
     if (this.isOver) return 'the function has returned already'
     if (this.isLate) return 'the function took too long and was stopped'
@@ -211,7 +214,7 @@ export class FunctionRun implements FunctionContext {
     this.#idle = null
   }
 
-  /** How long the effect that has waited longest for the store has done so. */
+  /** The longest time that an effect has been waiting for the store. */
   storeWaitMs(now: number): number {
     let longest = 0
     for (const { phase, ledgerSince } of this.effects?.values() ?? [])
@@ -219,7 +222,7 @@ export class FunctionRun implements FunctionContext {
     return longest
   }
 
-  /** The effects whose code does not come back are left alone: they are no longer waited for. */
+  /** Abandons the effects whose code does not return: they are no longer awaited. */
   leave(): readonly { readonly effect: OpenEffect; readonly wasCalled: boolean }[] {
     const left = [...(this.effects?.values() ?? [])].flatMap((effect) =>
       effect.phase === 'called' || effect.phase === 'probed'
@@ -233,7 +236,7 @@ export class FunctionRun implements FunctionContext {
     return left
   }
 
-  /** Settles when no effect is under way. */
+  /** Resolves when no effect is in progress. */
   idle(): Promise<void> {
     if (this.open === 0) return Promise.resolve()
     this.#idle ??= makeHand()
@@ -245,7 +248,7 @@ export class FunctionRun implements FunctionContext {
     this.#controller?.abort()
   }
 
-  /** The item is out of our hands; what is heard from now on is evidence. */
+  /** The job has left this node; later results are evidence. */
   end(): void {
     this.isOver = true
     this.#isEnded = true
@@ -287,7 +290,7 @@ function eventOf({ event }: Item): FunctionEvent {
     traceId: event.traceId,
     dedupKey: event.dedupKey,
     payloadHash: event.payloadHash,
-    // Parsed anew: other items of the event share the engine's own copy, and a function may change what it is given.
+    // Parsed again: other jobs of the event share the engine's own copy, and a function may change its object.
     data: copyPlain(parseJson(event.data)),
   }
 }

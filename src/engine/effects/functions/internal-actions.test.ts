@@ -28,7 +28,7 @@ const count = (known: Partial<RouteDocument> = {}): RouteDocument => ({
 })
 
 describe('an emitted event', () => {
-  test('[R19] that causes itself is stopped after 32 steps, where everybody can see it', async () => {
+  test('[R19] that causes itself is stopped after 32 steps, with a dead letter', async () => {
     const world = makeWorld()
     const node = await world.node({
       documents: [SOURCE, emit('shop.events.paid', { on: ['shop.events.>'] })],
@@ -43,7 +43,7 @@ describe('an emitted event', () => {
     expect(items[0]?.lastError).toContain('32')
   })
 
-  test('[R19] a sender cannot shorten or lengthen the way by a header of its own', async () => {
+  test('[R19] a sender cannot change the step count with a header', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, emit('shop.booked')] })
     const sent = node.engine.accept({
@@ -56,7 +56,7 @@ describe('an emitted event', () => {
     expect(await workOf(world, (await sent).eventId)).toMatchObject({ state: 'done' })
   })
 
-  test('[R20] is kept with the item’s end in one commit: a stale owner emits nothing', async () => {
+  test('[R20] is stored with the job’s end in one commit: a stale owner emits nothing', async () => {
     const world = makeWorld()
     const node = await world.node({ name: 'first', documents: [SOURCE, emit('shop.booked')] })
     const gate = makeHand<void>()
@@ -75,7 +75,7 @@ describe('an emitted event', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', epoch: 2 })
   })
 
-  test('[R20] of one key is emitted once; the second item is skipped', async () => {
+  test('[R20] of one key is emitted once; the second job is skipped', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, emit('shop.booked', { key: 'payload.order' })] })
     const first = await accept(world, node)
@@ -85,7 +85,7 @@ describe('an emitted event', () => {
     expect((await world.store.system('verification').dump()).events).toHaveLength(3)
   })
 
-  test('[R20] whose subject is none is a dead letter', async () => {
+  test('[R20] with an invalid subject is a dead letter', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, emit('shop.{{ payload.where }}')] })
     const eventId = await accept(world, node, { ...PAID, where: 'a b' })
@@ -94,7 +94,7 @@ describe('an emitted event', () => {
 })
 
 describe('a function', () => {
-  test('[R20] keeps its result with its end, under its key, once', async () => {
+  test('[R20] stores its result with its end, under its key, once', async () => {
     const world = makeWorld()
     let runs = 0
     const functions = { count: () => ({ runs: ++runs }) }
@@ -106,7 +106,7 @@ describe('a function', () => {
     expect(await workOf(world, second)).toMatchObject({ state: 'skipped' })
   })
 
-  test('[R21] that takes too long is told to stop, and is tried again by the profile', async () => {
+  test('[R21] that takes too long is aborted, and retried by the profile', async () => {
     const world = makeWorld()
     const signals: AbortSignal[] = []
     const functions = {
@@ -126,7 +126,7 @@ describe('a function', () => {
     expect(items).toMatchObject([{ reason: 'cap_reached', attempts: 3 }])
   })
 
-  test('[R6] waits for a call outside that holds its key, and is skipped when that is done', async () => {
+  test('[R6] waits for an outbound call that holds its key, and is skipped when that is done', async () => {
     const world = makeWorld()
     const documents = [SOURCE, ROUTE, count({ on: ['shop.events.counted'] })]
     const node = await world.node({ documents, functions: { count: () => null } })
@@ -139,7 +139,7 @@ describe('a function', () => {
     expect(await workOf(world, counted)).toMatchObject({ state: 'skipped', effectRef: 'v1' })
   })
 
-  test('[R6] behind a call outside whose outcome is unknown it waits, ever longer, and not for ever', async () => {
+  test('[R6] behind an outbound call with an unknown outcome it waits, with growing delays and a limit', async () => {
     const world = makeWorld(() => LOST)
     let runs = 0
     const documents = [SOURCE, ROUTE, count({ on: ['shop.events.counted'], maxWaitMs: 100_000 })]

@@ -1,5 +1,6 @@
-// Actions that begin inside the process: functions and emitted events. Their ledger entry, their result and what they
-// emitted are one commit with the item's end. What a function does to the outside is `ctx.effect` (function-effects.ts).
+// Runs actions inside the process: functions and emitted events. Their ledger entry, their result and the emitted
+// events are one commit with the job's end. External effects of a function go through `ctx.effect`
+// (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
 import { failedFunction, findJsonFault, tellFailure } from '../../../core/effects/function/index.ts'
@@ -26,27 +27,27 @@ import type { FunctionEnds } from './function-end.ts'
 import { FunctionRun, type FunctionTools } from './function-run.ts'
 
 export interface InternalActions {
-  /** Ends the item if the ledger has its effect already. */
+  /** Ends the job if the ledger has its effect already. */
   endKnown(call: InternalCall): Promise<boolean>
-  /** Parks an item that may not run again, if an effect of its function is in doubt. */
+  /** Parks a job that may not run again, if the outcome of one of its function's effects is unknown. */
   parkDoubt(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
   /** Done, with its ledger entry, unless the ledger knows the key. */
   complete(call: InternalCall, result: string | null, startedAt: number, extra: Extra): Promise<Settlement>
-  /** After `complete`: what stood in the way ends the item too, or puts it back. */
+  /** After `complete`: an obstacle ends the job too, or puts it back. */
   settleKnown(call: InternalCall, settlement: Settlement): Promise<void>
 }
 
-/** What a completed action brings besides its ledger entry. */
+/** What a completed action adds to its ledger entry. */
 export interface Extra {
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
-  /** What else ends with the item; their writes are among `writes`. Left out: nothing does. */
+  /** What else ends with the job; their writes are among `writes`. Omitted: nothing. */
   readonly plans?: readonly Planned[]
-  /** What it gave. */
+  /** Its result. */
   readonly said?: JsonValue
-  /** The instance that a step began and waits for. */
+  /** The instance that a step started and waits for. */
   readonly waitsFor?: InstanceId
 }
 
@@ -56,7 +57,7 @@ export interface InternalFailure {
   readonly retryAfterMs: number | null
 }
 
-/** What one run may emit: its events are one commit with its end. */
+/** Events that one run may emit: they are one commit with its end. */
 const EMITTED_MAX = 100
 const EMITTED_LENGTH_MAX = 1_048_576
 
@@ -78,7 +79,7 @@ export function makeInternalActions(
 ): InternalActions {
   const { store, clock, code, log, settler, lease, time, effects, ends } = deps
 
-  /** Done, unless the ledger knows the key: then the first effect stands and this item points to it. */
+  /** Done, unless the ledger knows the key: then the first effect stands and this job points to it. */
   const complete: InternalActions['complete'] = (call, result, startedAt, extra) => {
     const settle = () => completeFree(call, result, startedAt, extra)
     return extra.plans === undefined ? settle() : deps.unitOfWork.settling(extra.plans, settle)
@@ -151,7 +152,7 @@ export function makeInternalActions(
     log.control(lineOf(action === 'DEDUPE_HIT' ? 'dedupe' : 'effect', action, item.event, facts))
   }
 
-  /** What stood in the way of an action inside the process. */
+  /** Handles the obstacle to an internal action. */
   const settleKnown = async (call: InternalCall, settlement: Settlement): Promise<void> => {
     if (settlement.ok || settlement.why === 'stale') return
     const entry = settlement.found?.f === 'ledger' ? settlement.found.entry : null
@@ -196,7 +197,7 @@ export function makeInternalActions(
           `one run may emit ${EMITTED_MAX} events of ${EMITTED_LENGTH_MAX} bytes together: emit one that others work off`,
         )
       }
-      // Read back: the function may change its object before the run is over.
+      // Parsed back from text: the function may change its object before the run ends.
       run.emitted.push(makeEmitted(named, parseJson(text)))
     },
     heartbeat(run, detail) {
@@ -210,18 +211,18 @@ export function makeInternalActions(
         }
         log.info('function.heartbeat', fields)
       }
-      // Said before it first waited: its time only begins.
+      // Called before the function first waited: its timeout has not started.
       if (run.deadline === 0) return
       const saidAt = clock.monotonic()
       const givenMs = Math.min(run.action.timeoutMs, latestEnd(run) - time.now())
-      // The time is longer only if the node holds the item for as long.
+      // Extend the timeout only if the node's lease lasts as long.
       void Promise.resolve(lease.covers(item.owner, givenMs + SETTLE_MARGIN_MS)).then((isCovered) => {
         if (isCovered && !run.isLate) run.deadline = Math.max(run.deadline, saidAt + givenMs)
       })
     },
   }
 
-  /** Looked up where it is run: what was open when the route was applied may be closed by now. */
+  /** Checked at run time: a function that was open when the route was applied may be closed by now. */
   const refuseClosed = async (call: InternalCall, { codeHash, name }: FunctionAction): Promise<boolean> => {
     const { tenant } = call.item.work
     let isOpen = false
@@ -229,7 +230,7 @@ export function makeInternalActions(
       isOpen = await code.isOpen(codeHash, name, tenant)
     } catch (error) {
       if (error instanceof CodeRefusedError) throw error
-      // Nobody knows yet, and nothing was run.
+      // Unknown so far, and nothing ran.
       await deps.fail(call, { class: 'transient', error: messageOf(error), retryAfterMs: null })
       return true
     }
@@ -294,7 +295,7 @@ export function makeInternalActions(
     }
   }
 
-  /** The function has returned and all that it began is over, or its time is; what the store is asked is waited for. */
+  /** The function has returned and everything it started has ended, or its time is over; requests to the store are awaited. */
   const untilOver = async (
     run: FunctionRun,
     ran: FunctionOutcome | Promise<FunctionOutcome>,
@@ -305,7 +306,7 @@ export function makeInternalActions(
       let cancel: () => void = () => {}
       const arm = (delayMs: number) => {
         cancel = clock.after(delayMs, () => {
-          // A heartbeat has moved the end.
+          // A heartbeat has moved the deadline.
           const leftMs = run.deadline - clock.monotonic()
           if (leftMs > 0) return arm(leftMs)
           run.isHeldByStore = run.storeWaitMs(clock.monotonic()) >= timeoutMs / 2
@@ -348,7 +349,7 @@ export function makeInternalActions(
   return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
 }
 
-/** The item is to make an effect once more that the ledger has. */
+/** The job repeats an effect that the ledger has, on purpose. */
 function isRepetition({ item }: InternalCall, entry: LedgerEntry): boolean {
   return entry.generation < item.work.generation
 }
@@ -359,7 +360,7 @@ function keySent({ item, key }: InternalCall): string {
 
 const NOTHING: Extra = { guards: [], writes: [] }
 
-/** How far a heartbeat may move the end: the item's own, and no call may outlive the key that it relies on. */
+/** How far a heartbeat may move the deadline: to the job's own, and no call may outlive the key that it relies on. */
 function latestEnd(run: FunctionRun): number {
   let latest = run.call.item.work.expiresAt
   for (const { phase, until } of run.effects?.values() ?? []) {
@@ -370,7 +371,7 @@ function latestEnd(run: FunctionRun): number {
 
 const DETAIL_LENGTH_MAX = 1_000
 
-/** Whatever a function says of itself is shown as far as it can be; a sign of life is none the less. */
+/** Any detail is shown as far as possible; the heartbeat counts in any case. */
 function shown(detail: unknown): string {
   if (typeof detail === 'string') return detail.slice(0, DETAIL_LENGTH_MAX)
   try {
@@ -380,7 +381,7 @@ function shown(detail: unknown): string {
   }
 }
 
-/** Known by its mark, as the errors of src/sdk are. */
+/** Recognised by its marker, like the errors of src/sdk. */
 function terminal(message: string): Error {
   return Object.assign(new Error(message), {
     [Symbol.for('millrace.consequence')]: { how: 'terminal', afterMs: null },

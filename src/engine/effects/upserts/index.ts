@@ -1,4 +1,4 @@
-// Finds, then creates or updates an object by its external reference, which is locked meanwhile.
+// Finds an object by its external reference, then creates or updates it, with the reference locked meanwhile.
 
 export { freeLocks, releaseLocks } from './reference-locks.ts'
 export { makeUpserts, type Upserts } from './upserts.ts'

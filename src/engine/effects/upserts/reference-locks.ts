@@ -1,7 +1,7 @@
-// The lock on an external reference: a ledger entry of its own, reserved with the item's key and released when that is settled.
-// While an outcome is in doubt the lock stays: nobody may look for an object that may be on its way.
+// The lock on an external reference: its own ledger entry, reserved with the job's key and released when that is
+// settled. While an outcome is unknown the lock stays: no job may look for an object that may be in flight.
 //
-// Invariant: UP5 a lock is held by whoever has a reserve or a doubt under its reference, and by nobody else.
+// Invariant: UP5 a lock is held exactly by the job with a reserve or an unknown outcome under its reference.
 
 import { isLockKey, lockKey } from '../../../core/effects/action/index.ts'
 import { decideEffect } from '../../../core/effects/ledger/index.ts'
@@ -17,7 +17,7 @@ import { ledgerGuard, newEntry, settleLedger, unreservedGuard } from '../call-ou
 
 const WAITS = { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 }
 
-/** Beside the reserve of the item's key. */
+/** Together with the reserve of the job's key. */
 export async function takeLock(
   reads: TenantReads,
   item: Item,
@@ -41,17 +41,17 @@ export async function takeLock(
   return { ok: false, delayMs, why: 'another item works on the same reference' }
 }
 
-/** States that no item comes back from by itself. */
+/** States that a job does not leave by itself. */
 const OVER: readonly WorkState[] = ['done', 'skipped', 'dead', 'cancelled']
 
-/** Its holder is over, and somebody else settled what was in doubt of it: another item with its key, or a late answer. */
+/** Its holder has ended, and its unknown outcome was settled by another job with its key, or by a late acknowledgement. */
 async function isLeft(reads: TenantReads, holder: WorkId): Promise<boolean> {
   const work = await reads.work(holder)
   if (work !== null && !OVER.includes(work.state)) return false
   return (await reads.ledgerOfWork(holder)).every(({ key }) => isLockKey(key))
 }
 
-/** What gives the locks of an item back. */
+/** The writes that release the locks of a job. */
 export async function freeLocks(
   reads: TenantReads,
   work: WorkId,
@@ -64,7 +64,7 @@ export async function freeLocks(
   }
 }
 
-/** Around the settler: whoever settles the effect of an upsert gives its lock back in the same commit. */
+/** Wraps the settler: every commit that settles the effect of an upsert releases its lock. */
 export function releaseLocks(
   settler: Settler,
   deps: { readonly store: Store; readonly commits: Commits },
@@ -73,7 +73,7 @@ export function releaseLocks(
     if (!isUpsert) return decision
     const reads = deps.store.forTenant(work.tenant)
     if (!settlesEffect(decision)) {
-      // What a cancelled item leaves in doubt keeps its lock; without any there is nothing to keep it for.
+      // An unknown outcome of a cancelled job keeps its lock; without one the lock is released.
       const isEnd = decision.to === 'cancelled'
       const open = isEnd ? await deps.commits.stubbornly(() => reads.ledgerOfWork(work.id)) : []
       if (!isEnd || open.some(({ key }) => !isLockKey(key))) return decision
@@ -97,7 +97,7 @@ export function releaseLocks(
   }
 }
 
-/** Nothing of the item is in doubt behind it. */
+/** No outcome of the job is unknown after it. */
 function settlesEffect({ to, note, writes }: Decision): boolean {
   if (to === 'done' || to === 'dead' || to === 'skipped') return true
   return writes.some(

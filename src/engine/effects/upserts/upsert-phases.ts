@@ -1,4 +1,4 @@
-// Which call of an upsert was about to be made, as evidence on its ledger entry.
+// Records which call of an upsert was about to be made, as evidence on its ledger entry.
 
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import { parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
@@ -11,7 +11,7 @@ export function phaseEvidence(phase: Phase, epoch: number): string {
   return `${PHASE}${stringifyJson({ call: phase, epoch })}`
 }
 
-/** Of the reserve that is open; null: nothing was about to be called under it. */
+/** Of the open reserve; null: no call was about to be made under it. */
 export function lastPhase(entry: Pick<LedgerEntry, 'evidence' | 'epoch'>): Phase | null {
   for (const text of entry.evidence.toReversed()) {
     if (!text.startsWith(PHASE)) continue

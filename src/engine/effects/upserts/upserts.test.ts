@@ -1,4 +1,4 @@
-// Upserts through the engine, against a vendor that keeps objects by their reference.
+// Upserts through the engine, against a vendor that stores objects by their reference.
 import { describe, expect, test } from 'vitest'
 import type { UpsertActionDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
@@ -50,7 +50,7 @@ interface Thing {
   by: string
 }
 
-/** Keeps what it is told; `drops` says of which calls it keeps the answer to itself. */
+/** Stores what it receives; `drops` selects the calls whose response is lost. */
 function makeVendor(drops: (request: HttpRequest) => boolean = () => false) {
   const things: Thing[] = []
   const answer = (status: number, body: unknown): HttpOutcome => ({
@@ -89,7 +89,7 @@ function makeVendor(drops: (request: HttpRequest) => boolean = () => false) {
 const methods = (world: World) => world.calls.map(({ request }) => request.method)
 
 describe('an upsert', () => {
-  test('[UP6] creates what is not there with the reference on it, and updates it when it is', async () => {
+  test('[UP6] creates a missing object with the reference on it, and updates an existing one', async () => {
     const vendor = makeVendor()
     const world = makeWorld(vendor.serve)
     const node = await world.node({ documents: upserting() })
@@ -107,7 +107,7 @@ describe('an upsert', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP6] leaves alone what is there where there is no update', async () => {
+  test('[UP6] leaves an existing object unchanged without `update`', async () => {
     const vendor = makeVendor()
     const world = makeWorld(vendor.serve)
     const node = await world.node({ documents: upserting({ update: null }) })
@@ -118,7 +118,7 @@ describe('an upsert', () => {
     expect(methods(world)).toEqual(['GET', 'POST', 'GET'])
   })
 
-  test('[UP7] a look that fails is repeated, and nothing was done', async () => {
+  test('[UP7] a lookup that fails is repeated, and nothing was done', async () => {
     const vendor = makeVendor()
     const busy: HttpOutcome = { kind: 'response', status: 503, headers: {}, body: '', durationMs: 1 }
     const world = makeWorld((request, call) => (call === 1 ? busy : vendor.serve(request)))
@@ -132,7 +132,7 @@ describe('an upsert', () => {
     expect(vendor.things).toHaveLength(1)
   })
 
-  test('[UP1] found twice is a validation failure that says so, and calls nobody', async () => {
+  test('[UP1] found twice is a validation failure, and nothing is called', async () => {
     const vendor = makeVendor()
     vendor.things.push({ id: 'i1', ref: 'o1', by: 'x' }, { id: 'i2', ref: 'o1', by: 'y' })
     const world = makeWorld(vendor.serve)
@@ -147,7 +147,7 @@ describe('an upsert', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP1] an answer that does not say whether it is there is one too', async () => {
+  test('[UP1] so is a response that does not say whether the object exists', async () => {
     const world = makeWorld(() => ({
       kind: 'response',
       status: 200,
@@ -163,7 +163,7 @@ describe('an upsert', () => {
     expect(methods(world)).toEqual(['GET'])
   })
 
-  test('[UP8] without a reference dies, and looks for nothing', async () => {
+  test('[UP8] without a reference dies, and looks nothing up', async () => {
     const world = makeWorld(makeVendor().serve)
     const node = await world.node({ documents: upserting({ extRef: '{{ payload.none }}' }) })
     const id = await accept(world, node, order('v1'))
@@ -173,7 +173,7 @@ describe('an upsert', () => {
 })
 
 describe('the search-then-create race', () => {
-  test('[UP2] two nodes on one reference make one object: the second waits for the first', async () => {
+  test('[UP2] two nodes on one reference create one object: the second waits for the first', async () => {
     const vendor = makeVendor()
     let open = false
     const world = makeWorld((request) => (open ? vendor.serve(request) : null))
@@ -181,7 +181,7 @@ describe('the search-then-create race', () => {
     const two = await world.node({ name: 'two', documents: upserting() })
     const first = await accept(world, one, order('v1'))
     const second = await accept(world, two, order('v2'))
-    // The first looks, and the second, which would find nothing either, waits.
+    // The first looks it up, and the second, which would find nothing either, waits.
     expect(methods(world)).toEqual(['GET'])
     expect(await workOf(world, second)).toMatchObject({
       state: 'ready',
@@ -206,7 +206,7 @@ describe('the search-then-create race', () => {
     expect(methods(world)).toEqual(['GET', 'GET', 'POST', 'POST'])
   })
 
-  test('[UP5] a lock whose holder is in doubt is held until somebody says what became of it', async () => {
+  test('[UP5] a lock whose holder’s outcome is unknown is held until that is resolved', async () => {
     const vendor = makeVendor()
     const isLost = (request: HttpRequest) => request.method === 'PATCH'
     const world = makeWorld((request) => (isLost(request) ? LOST : vendor.serve(request)))
@@ -227,7 +227,7 @@ describe('the search-then-create race', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP5] a holder that is cancelled when its doubt is settled gives the lock back', async () => {
+  test('[UP5] a holder that is cancelled when its outcome is settled releases the lock', async () => {
     const vendor = makeVendor()
     const full: HttpOutcome = {
       kind: 'response',
@@ -245,7 +245,7 @@ describe('the search-then-create race', () => {
     const id = await accept(world, node, { ...order('v1'), host: 'vendor.example' })
     for (const version of ['v2', 'v3'])
       await accept(world, node, { ...order(version, 'o2'), host: 'vendor.example' })
-    // It looked, and nothing is there; before it may create, the host wants to be left alone.
+    // The lookup found nothing; before the create, the host sends a 429.
     await world.pass(60_000)
     const waiting = await workOf(world, id)
     expect(waiting).toMatchObject({ state: 'ready' })
@@ -256,7 +256,7 @@ describe('the search-then-create race', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP5] a lock whose holder is over is free once another item with its key settled the doubt', async () => {
+  test('[UP5] a lock whose holder has ended is free once another job with its key settled the outcome', async () => {
     const vendor = makeVendor()
     let isDown = true
     const world = makeWorld((request) => (isDown && request.method === 'POST' ? LOST : vendor.serve(request)))
@@ -275,7 +275,7 @@ describe('the search-then-create race', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP5] also when the holder was cancelled in doubt', async () => {
+  test('[UP5] also when the holder was cancelled with an unknown outcome', async () => {
     const vendor = makeVendor()
     const world = makeWorld((request) => (request.method === 'PATCH' ? LOST : vendor.serve(request)))
     const node = await world.node({ documents: upserting({ update: PATCH }) })
@@ -295,7 +295,7 @@ describe('the search-then-create race', () => {
   })
 })
 
-test('[UP2] whoever was stopped in the look calls nothing on what it saw', async () => {
+test('[UP2] a process suspended during the lookup does not act on its result', async () => {
   const vendor = makeVendor()
   let open = false
   const world = makeWorld((request) => (open ? vendor.serve(request) : null))
@@ -312,8 +312,8 @@ test('[UP2] whoever was stopped in the look calls nothing on what it saw', async
   expect(await workOf(world, id)).toMatchObject({ state: 'done' })
 })
 
-describe('an upsert that nobody answered', () => {
-  test('[UP3] a vendor that creates and drops the answer has one object after the find', async () => {
+describe('an upsert without a response', () => {
+  test('[UP3] a vendor that creates and drops the response has one object after the lookup', async () => {
     const vendor = makeVendor(({ method }) => method === 'POST')
     const world = makeWorld(vendor.serve)
     const node = await world.node({ documents: upserting({ update: null }) })
@@ -325,7 +325,7 @@ describe('an upsert that nobody answered', () => {
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 
-  test('[UP3] one that created nothing is asked, and then creates it', async () => {
+  test('[UP3] if nothing was created, the lookup shows that, and the object is created', async () => {
     const vendor = makeVendor()
     let lost = 0
     const world = makeWorld((request) => {
@@ -340,7 +340,7 @@ describe('an upsert that nobody answered', () => {
     expect(await workOf(world, id)).toMatchObject({ state: 'done' })
   })
 
-  test('[UP4] an update that may be repeated is repeated', async () => {
+  test('[UP4] a repeatable update is repeated', async () => {
     let drops = true
     const vendor = makeVendor(({ method }) => drops && method === 'PUT')
     const world = makeWorld(vendor.serve)
@@ -354,7 +354,7 @@ describe('an upsert that nobody answered', () => {
     expect(methods(world).filter((method) => method === 'PUT')).toHaveLength(2)
   })
 
-  test('[UP4] a create in doubt is told from an update that may not be repeated', async () => {
+  test('[UP4] an unknown create is distinguished from an update that may not be repeated', async () => {
     const vendor = makeVendor(({ method }) => method === 'POST')
     const world = makeWorld(vendor.serve)
     const node = await world.node({ documents: upserting({ update: PATCH }) })
@@ -365,7 +365,7 @@ describe('an upsert that nobody answered', () => {
     expect(methods(world)).not.toContain('PATCH')
   })
 
-  test('[UP4] a crash before any call is no doubt: it is done, once', async () => {
+  test('[UP4] after a crash before any call nothing is unknown: it is done, once', async () => {
     const vendor = makeVendor()
     let isOpen = false
     const world = makeWorld((request) => (isOpen ? vendor.serve(request) : null))

@@ -1,7 +1,9 @@
-// An upsert as one effect: look for the object by its reference, then update or create it, with the reference locked meanwhile.
+// An upsert as one effect: look the object up by its reference, then update or create it, with the reference locked
+// meanwhile.
 //
-// Invariants: UP2 between the look and the call nobody else works on the reference. UP3 a create that nobody answered is looked
-// for before it is made again. UP4 an update in doubt is made again only where that is harmless or the vendor still knows its key.
+// Invariants: UP2 between the lookup and the call no other job works on the reference. UP3 a create without a response
+// is looked up before it is repeated. UP4 an update with an unknown outcome is repeated only if that is safe or the
+// vendor still knows its key.
 
 import { parseResponse, type Sought, type UpsertAction } from '../../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -22,7 +24,7 @@ import { takeLock } from './reference-locks.ts'
 import { lastPhase, type Phase, phaseEvidence } from './upsert-phases.ts'
 
 export interface Upserts {
-  /** Throws ExpressionError where the event has no reference. */
+  /** Throws ExpressionError if the event has no reference. */
   callOf(call: InternalCall, action: UpsertAction): Call
 }
 
@@ -42,7 +44,7 @@ export function makeUpserts(
 
   const judge = (sent: Sent, policy: CallPolicy) => verdictOf(sent, policy, { decisions, now: clock.now() })
 
-  /** What the look says, or how it failed. It changes nothing at the other side, whatever became of it. */
+  /** The result of the lookup, or how it failed. It changes nothing externally in either case. */
   const look = async (
     call: Call,
     action: UpsertAction,
@@ -95,7 +97,7 @@ export function makeUpserts(
     if (needsPhases(action) && !(await notePhase(call, isFound ? 'update' : 'create'))) {
       return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the item was taken away' }
     }
-    // Whoever takes over reckons with a look that takes its time, and not with a process that was stopped in it.
+    // A node that takes over allows for a slow lookup, but not for a process that was suspended in it.
     if (clock.monotonic() - beganAt > action.timeoutMs + LOOK_MARGIN_MS) {
       return { outcome, verdict: { ...UNREADABLE, class: 'transient' }, error: 'the look took too long' }
     }
@@ -109,7 +111,7 @@ export function makeUpserts(
     }
   }
 
-  /** Written down before the call, where a doubt could not be told apart otherwise. */
+  /** Recorded before the call, if an unknown outcome could not be interpreted otherwise. */
   const notePhase = async ({ item, key }: Call, phase: Phase): Promise<boolean> => {
     const guards = [leaseGuard(item), reserveGuard(item, key)]
     const evidence = phaseEvidence(phase, item.work.epoch)
@@ -135,7 +137,7 @@ export function makeUpserts(
     return { effect: policy.idempotent || isKnown ? 'repeat' : 'unclear' }
   }
 
-  /** With what its requests carry of secrets, for one attempt. */
+  /** With the secrets of its requests, for one attempt. */
   const prepare = async (call: Call, action: UpsertAction, scope: Scope) => {
     const opened = await openSecrets(vault, call.item.work.tenant, action.secrets)
     if (!opened.ok) return async () => notPerformed(opened.class, opened.error)
@@ -178,7 +180,7 @@ const LOOK_MARGIN_MS = 250
 const READ = { idempotent: true, classify: {} }
 const UNREADABLE = { as: 'failed', class: 'validation', effect: 'none', retryAfterMs: null } as const
 
-/** An update that may not be repeated: whether it was sent, or a create, decides what a doubt means. */
+/** An update that may not be repeated: whether it or a create was sent decides what an unknown outcome means. */
 function needsPhases({ update }: UpsertAction): boolean {
   return update !== null && !update.policy.idempotent && update.keyTtlMs === null
 }
