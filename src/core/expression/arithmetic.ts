@@ -1,7 +1,7 @@
-// core/expression/arithmetic.ts — exact whole numbers, doubles, exact decimals, and `+` of texts and lists.
-// Where a double holds both operands as they were written, doubles are calculated with; where one of them is a number that no
-// double holds, all but `/` is exact.
-// Invariant: a result is a finite double that is no whole number beyond 2^53, or the bigint or Numeral that no such double holds.
+// Arithmetic of exact integers, doubles and exact decimals, and `+` of texts and lists. Where a double holds both operands as
+// written, doubles are used; where one of them is a number that no double holds, all but `/` is exact.
+// Invariant: a result is a finite double that is not an integer beyond 2^53, or the bigint or Numeral that no such double
+// holds.
 
 import {
   canonicalNumber,
@@ -32,7 +32,7 @@ export function finite(value: number): number | bigint {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value + 0
 }
 
-/** Throws where the result is beyond what a number may be. */
+/** Throws if the result exceeds the bounds of a number. */
 export function exact(value: Scaled): JsonNumber {
   const result = fromScaled(value)
   if (result === null) throw new ExpressionError('bounds', `a number out of range: ${NUMERAL_BOUNDS}`)
@@ -80,7 +80,7 @@ export function add(frame: Frame, a: unknown, b: unknown, at: Operands): unknown
   if (isMissing(a)) return a
   if (isMissing(b)) return b
   if (isNumber(a) && isNumber(b)) {
-    // A sum visits many elements at one step for sixteen: exact ones take far longer.
+    // A sum visits sixteen elements per charged step: exact ones take far longer.
     if (typeof a === 'object' || typeof b === 'object') charge(frame, 1)
     return calculateExactly(plainNumber(a), plainNumber(b), addDoubles, addWholes)
   }
@@ -156,7 +156,7 @@ export function remainder(a: unknown, b: unknown, at: Operands): unknown {
   return calculate(a, b, at, remainderDoubles, remainderWholes)
 }
 
-/** A whole number when it divides evenly, else a double: the quotient of two decimals may never end. */
+/** An integer when it divides evenly, else a double: the quotient of two decimals may never end. */
 export function divide(a: unknown, b: unknown, at: Operands): unknown {
   if (isMissing(a)) return a
   if (isMissing(b)) return b

@@ -1,5 +1,5 @@
-// core/expression/asked-fields.ts — what a formula takes for granted of a value: the fields that it reads right off it without asking whether
-// they are there. Comparing what is missing is no error, so its «false» may only say that the value is another one than was expected.
+// The fields that a formula reads directly off a value without checking that they exist. Comparing a missing value is not an
+// error, so a "false" may only mean that the value is not the expected one.
 
 import { childrenOf, type Node, staticPath } from './ast.ts'
 import { compileProgram } from './expression.ts'
@@ -7,7 +7,7 @@ import { compileProgram } from './expression.ts'
 export interface AskedFields {
   /** Fields of the value that are read without `has`, `coalesce`, `type` or a comparison with null anywhere. */
   readonly fields: readonly string[]
-  /** Some field of it is read, so that it is a map; some element, so that it is a list. */
+  /** Some field of it is read, so it must be a map; some element, so it must be a list. */
   readonly isMap: boolean
   readonly isList: boolean
 }
@@ -49,14 +49,14 @@ function fieldOf(node: Node, path: string): string | typeof ELEMENT | typeof ANY
   return typeof node.index.value === 'string' ? node.index.value : ELEMENT
 }
 
-/** Whoever asks for `a.b.c` asks for `a.b`, too. */
+/** A read of `a.b.c` includes a read of `a.b`. */
 function isStepOf(node: Node, child: Node): boolean {
   return (node.kind === 'member' || node.kind === 'index') && node.target === child
 }
 
 const ASKING = new Set(['coalesce', 'type'])
 
-/** Whether the node is about its child being there. */
+/** Whether the node tests that its child exists. */
 function asksFor(node: Node, child: Node): boolean {
   if (node.kind === 'has') return true
   if (node.kind === 'call') return ASKING.has(node.name)

@@ -1,4 +1,4 @@
-// core/expression/ast.ts — the tree between parser and compiler. `at` and `end` are offsets into the text.
+// The syntax tree between parser and compiler. `at` and `end` are offsets into the text.
 
 import type { JsonNumber } from '../foundation/json/index.ts'
 
@@ -117,7 +117,7 @@ export function staticPath(node: Node): string | undefined {
   }
 }
 
-/** In `(a[*].b).c` the last step applies to the list, so it is no path of the elements. */
+/** In `(a[*].b).c` the last step applies to the list, so it is not a path of the elements. */
 function stepTarget(target: Node): string | undefined {
   return target.kind === 'each' ? undefined : staticPath(target)
 }

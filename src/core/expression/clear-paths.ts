@@ -1,12 +1,12 @@
-// core/expression/clear-paths.ts — the paths whose values reach the result of a text as they are. What is only compared,
-// counted or asked for, and what goes through `hash` or `hmac`, does not.
+// The paths whose values reach the result of a text unchanged. Values that are only compared, counted or tested for presence,
+// and arguments of `hash` or `hmac`, do not.
 
 import { childrenOf, type Node, staticPath } from './ast.ts'
 import { compileProgram } from './expression.ts'
 import { Fault } from './expression-errors.ts'
 import { splitTemplate } from './template.ts'
 
-/** Functions whose result says nothing of the text that they are given. */
+/** Functions whose result reveals nothing of their text arguments. */
 const CONSUMING = new Set([
   'hash',
   'hmac',
@@ -38,14 +38,14 @@ export function clearPaths(text: string, as: 'expression' | 'template'): readonl
 function walk(node: Node, found: Set<string>): void {
   const path = staticPath(node)
   if (path !== undefined) {
-    // Without a root it is a part of an element, whose list was seen before.
+    // Without a root it is a part of an element, whose list was already noted.
     if (/^[A-Za-z_]/.test(path)) found.add(path)
     return
   }
   for (const part of flowing(node)) walk(part, found)
 }
 
-/** The parts whose values may be in the node's own. */
+/** The parts whose values may be in the node's own value. */
 function flowing(node: Node): readonly Node[] {
   switch (node.kind) {
     case 'has':

@@ -1,4 +1,4 @@
-// core/expression/compile-call.ts — calls: which function, how many arguments, and patterns fixed by the text.
+// Compiles calls: which function, how many arguments, and patterns fixed by the text.
 
 import type { Node } from './ast.ts'
 import { type Env, pathOf } from './env.ts'

@@ -1,4 +1,4 @@
-// core/expression/compile-loop.ts — what repeats: `[*]` and the macros. Every element is charged.
+// Compiles loops: `[*]` and the macros. Every element is charged.
 
 import { childrenOf, type Node } from './ast.ts'
 import { type Env, pathOf } from './env.ts'
@@ -28,7 +28,7 @@ export function buildEach(node: Node & { kind: 'each' }, env: Env): Evaluate {
   const cost = costOf([node.body])
   return (frame) => {
     const list = target(frame)
-    // What is no list has no elements, and neither has a missing one.
+    // A value that is not a list has no elements, and neither has a missing one.
     if (!Array.isArray(list)) return undefined
     charge(frame, list.length * cost)
     chargeList(frame, list.length)
@@ -49,7 +49,7 @@ export function buildMacro(node: Node & { kind: 'macro' }, env: Env): Evaluate {
   const slot = env.slotCount++
   env.locals = new Map([...locals, [node.variable, slot]])
   const inner = new Map(localPaths)
-  // One of the same name outside is hidden.
+  // Shadows an outer variable of the same name.
   inner.delete(node.variable)
   if (path !== undefined) inner.set(node.variable, `${path}[*]`)
   env.localPaths = inner

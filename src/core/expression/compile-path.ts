@@ -1,4 +1,4 @@
-// core/expression/compile-path.ts — names: variables of macros, roots of the scope, and headers.
+// Compiles names: variables of macros, roots of the scope, and headers.
 
 import type { Node } from './ast.ts'
 import type { Env } from './env.ts'

@@ -1,5 +1,5 @@
-// core/expression/compile.ts — the tree to closures: every decision the text allows is taken once, here.
-// Only Fault is thrown while compiling, only ExpressionError while running.
+// Compiles the tree to closures: everything that the text alone determines is decided once, here. Only Fault is thrown while
+// compiling, only ExpressionError while running.
 
 import { isNumeral } from '../foundation/json/index.ts'
 import { add, divide, multiply, negate, type Operands, remainder, subtract } from './arithmetic.ts'
@@ -106,7 +106,7 @@ function buildAccess(
   }
 }
 
-/** An index is an expression of its own: its paths count although it stands inside one. */
+/** An index is an expression of its own: its paths count although it is inside one. */
 function buildApart(node: Node, env: Env): Evaluate {
   const { quiet } = env
   env.quiet = false
@@ -153,7 +153,7 @@ function buildObject(node: Node & { kind: 'object' }, env: Env): Evaluate {
       const key = entry.key(frame)
       if (typeof key !== 'string') throw typeError('a key of a map needs a text', key, entry.path)
       const value = entry.value(frame)
-      // A missing field is left out, as in the trees that are sent.
+      // A missing field is omitted, as in the trees that are sent.
       if (value === undefined) continue
       if (key === '__proto__') define(object, key, value)
       else object[key] = value

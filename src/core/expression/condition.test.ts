@@ -193,7 +193,7 @@ describe('conditions', () => {
     })
   })
 
-  test('[X40] all problems are told at once', () => {
+  test('[X40] all problems are reported at once', () => {
     const compiled = compileCondition({ all: ['1 +', { path: 'x.y', equls: 1 }] }, { roots })
     expect(compiled.ok === false && compiled.problems.map((problem) => problem.path)).toEqual([
       ['all', 0],
@@ -202,14 +202,14 @@ describe('conditions', () => {
     ])
   })
 
-  test('[X31] a condition knows its roots and paths', () => {
+  test('[X31] a condition lists its roots and paths', () => {
     expect(compileCondition({ all: ['event.a', { path: 'payload.b[0]', exists: true }] })).toMatchObject({
       condition: { roots: ['event', 'payload'], paths: ['event.a', 'payload.b[0]'] },
     })
   })
 })
 
-test('a path is read into its steps', () => {
+test('a path is parsed into its steps', () => {
   expect(compilePath("payload.items[*].tags[0]['x-y'].z")).toMatchObject({
     ok: true,
     path: { root: 'payload', steps: ['items', { each: true }, 'tags', 0, 'x-y', 'z'] },
@@ -243,7 +243,7 @@ describe('units', () => {
     '5w',
     '999999999999999d',
     '5toString',
-  ])('[X41] %j is no duration', (text) => {
+  ])('[X41] %j is not a duration', (text) => {
     expect(parseDuration(text)).toBe(null)
   })
   test.each([
@@ -256,7 +256,7 @@ describe('units', () => {
   ])('[X41] %s is %s bytes', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes)
   })
-  test('[X41] the largest unit that loses nothing', () => {
+  test('[X41] the largest unit without loss', () => {
     expect([90_000, 86_400_000, 1500, 0].map(formatDuration)).toEqual(['90s', '1d', '1500ms', '0ms'])
   })
 })

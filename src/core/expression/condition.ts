@@ -1,4 +1,4 @@
-// core/expression/condition.ts — `where` and `when`: an expression or a filter. Only true is true.
+// Conditions of `where` and `when`: an expression or a filter. Only true is true.
 
 import type { JsonValue } from '../foundation/json/index.ts'
 import { type CompileOptions, compileProgram } from './expression.ts'
@@ -12,7 +12,7 @@ import { isObject, typeOf } from './values.ts'
 export interface Condition {
   readonly roots: readonly string[]
   readonly paths: readonly string[]
-  /** Throws ExpressionError when it is an expression that cannot be evaluated. */
+  /** Throws ExpressionError if it is an expression that fails. */
   test(scope: Scope): boolean
 }
 
@@ -100,7 +100,7 @@ function buildFilter(filter: { readonly [key: string]: JsonValue }, place: Place
     attemptAt(work, [...place, name], () => makeTest(name, operators[name] as JsonValue)),
   )
   if (typeof text !== 'string') {
-    // An unknown operator is already told; without one the path is what is missing.
+    // An unknown operator is already reported; without one, the path is missing.
     if (text === undefined && names.some((name) => !OPERATORS.has(name))) return never
     return report(
       work,

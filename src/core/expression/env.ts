@@ -1,4 +1,4 @@
-// core/expression/env.ts — what the compiler knows while it walks: names in scope, slots, and the paths seen.
+// The compiler's environment: names in scope, slots, and the paths seen.
 
 import { type Node, staticPath } from './ast.ts'
 import type { Evaluate } from './frame.ts'
@@ -12,7 +12,7 @@ export interface Env {
   readonly paths: Set<string>
   readonly build: (node: Node, env: Env) => Evaluate
   locals: ReadonlyMap<string, number>
-  /** What the variables of macros stand for, where that has a static path. */
+  /** The static paths that variables of macros stand for, if any. */
   localPaths: ReadonlyMap<string, string>
   slotCount: number
   elementSlot: number
@@ -20,9 +20,9 @@ export interface Env {
   /** Inside a path that is already noted. */
   quiet: boolean
   depth: number
-  /** A loop may repeat a value many times over: measure the result. */
+  /** A loop may repeat a value many times: measure the result. */
   multiplies: boolean
-  /** Part of a request, where a secret may stand. */
+  /** Part of a request, where a secret is allowed. */
   readonly isRequest: boolean
   /** Undefined: the text is compiled without a key. */
   readonly hmac: Hmac | undefined
@@ -48,7 +48,10 @@ function startOf(node: Node): Node {
   return start
 }
 
-/** Notes the longest static path once, not each of its prefixes. The list of a macro was noted; its variable is no path. */
+/**
+ * Notes the longest static path once, not each of its prefixes. The list of a macro is already noted; its variable is not a
+ * path.
+ */
 export function notePath(node: Node, env: Env, build: () => Evaluate): Evaluate {
   const start = startOf(node)
   const isLocal = start.kind === 'name' && env.locals.has(start.name)

@@ -4,7 +4,7 @@ import { explainCondition } from './index.ts'
 const scope = { payload: { amount: 30, vat: null, tags: ['a', 'b'], kind: 'order' }, header: {} }
 const explain = (condition: Parameters<typeof explainCondition>[0]) => explainCondition(condition, scope)
 
-test('[TR1] an expression is told by its outermost parts, with both sides of a comparison', () => {
+test('[TR1] an expression is explained by its outermost parts, with both sides of a comparison', () => {
   expect(explain("payload.amount > 50 && payload.kind == 'order' && (payload.vat == null || true)")).toEqual([
     { part: 'payload.amount > 50', holds: false, saw: 'payload.amount = 30' },
     { part: "payload.kind == 'order'", holds: true, saw: 'payload.kind = "order"' },
@@ -26,7 +26,7 @@ test('[TR1] an expression is told by its outermost parts, with both sides of a c
   ])
 })
 
-test('[TR1] a filter is told by its leaves', () => {
+test('[TR1] a filter is explained by its leaves', () => {
   const filter = {
     all: [
       { path: 'payload.amount', atLeast: 10, lessThan: 20 },
@@ -43,7 +43,7 @@ test('[TR1] a filter is told by its leaves', () => {
   ])
 })
 
-test('[TR1] what cannot be decided says so, and long values are cut', () => {
+test('[TR1] a part that cannot be decided says so, and long values are truncated', () => {
   const [undecided, fine] = explain('payload.kind > 3 && payload.amount == 30')
   expect(undecided).toMatchObject({ holds: false, saw: expect.stringContaining('cannot be decided: ') })
   expect(fine).toMatchObject({ holds: true })
@@ -52,7 +52,7 @@ test('[TR1] what cannot be decided says so, and long values are cut', () => {
   expect(explainCondition(Array.from({ length: 200 }, () => 'true').join(' && '), {}).length).toBe(100)
 })
 
-test('what does not compile has no parts', () => {
+test('a text that does not compile has no parts', () => {
   expect(explain('payload.')).toEqual([])
   expect(explain(null)).toEqual([])
 })

@@ -1,5 +1,5 @@
-// core/expression/explain.ts — why a condition holds or not: its parts, each with its own truth and what it saw.
-// For people who may see the payload; unlike errors, it tells values, cut short.
+// Explains why a condition holds or not: its parts, each with its own result and the values it read. For users who may see the
+// payload; unlike errors, it contains values, truncated.
 
 import { type JsonValue, stringifyJson } from '../foundation/json/index.ts'
 import type { Node } from './ast.ts'
@@ -12,10 +12,10 @@ import { makePath } from './path.ts'
 import { isObject } from './values.ts'
 
 export interface ConditionPart {
-  /** The part as it was written. */
+  /** The part as written. */
   readonly part: string
   readonly holds: boolean
-  /** `payload.amount = 30`: what the part looked at, or why it cannot be decided. */
+  /** `payload.amount = 30`: the values that the part read, or why it cannot be decided. */
   readonly saw?: string
 }
 
@@ -24,8 +24,8 @@ const PARTS_MAX = 100
 const SEEN_MAX = 5
 
 /**
- * The condition must compile; what of it does not is left out. It is decided by `scope`. What it saw is told where `shown`, which
- * may hold less, gives the same.
+ * The condition must compile; parts that do not are left out. `scope` decides it. The values are shown where `shown`, which may
+ * contain less, gives the same result.
  */
 export function explainCondition(
   condition: JsonValue,

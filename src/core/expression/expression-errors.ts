@@ -1,9 +1,9 @@
-// core/expression/expression-errors.ts — what can go wrong: problems are found before a text runs, errors while it does.
-// Invariant: neither ever contains a value, only its type and where it came from. Payloads hold secrets.
+// Problems, found before a text runs, and errors, raised while it does. Invariant: neither ever contains a value, only its type
+// and its path. Payloads contain secrets.
 
 export interface ExpressionProblem {
   readonly message: string
-  /** Into the text that was compiled, in UTF-16 units, as are editors' columns. */
+  /** Offset in the compiled text, in UTF-16 units, as are editors' columns. */
   readonly offset: number
   readonly length: number
   /** A replacement for the marked text. */
@@ -31,7 +31,7 @@ export class ExpressionError extends Error {
   }
 }
 
-/** A failed formula, without any value: the path and the type say enough to mend it. */
+/** A failed formula, without any value: the path and the type are enough to fix it. */
 export function describeError(error: ExpressionError): string {
   const where = error.path === undefined ? '' : ` at ${error.path}`
   const what = error.valueType === undefined ? '' : ` (found ${error.valueType})`

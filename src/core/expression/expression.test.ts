@@ -228,7 +228,7 @@ describe('operators', () => {
     ["{'k' + payload.id: [1],}", { k7: [1] }],
     ['{}', {}],
   ])
-  test('[X18] a map may have a field __proto__, which is no prototype', () => {
+  test('[X18] a map may have a field __proto__, which is not its prototype', () => {
     const value = evaluate("{'__proto__': {'admin': true}}") as object
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
     expect(JSON.stringify(value)).toBe('{"__proto__":{"admin":true}}')
@@ -262,7 +262,7 @@ describe('texts', () => {
   ])
 })
 
-test('[X31] an expression knows its roots and static paths', () => {
+test('[X31] an expression lists its roots and static paths', () => {
   const read = (text: string): unknown => {
     const compiled = compileExpression(text)
     return compiled.ok ? [compiled.expression.roots, compiled.expression.paths] : compiled.problem

@@ -1,4 +1,4 @@
-// core/expression/expression.ts — compiles a text once, evaluates it often.
+// Compiles a text once, evaluates it often.
 
 import type { JsonValue } from '../foundation/json/index.ts'
 import { normalise } from './arithmetic.ts'
@@ -15,18 +15,18 @@ export interface CompileOptions extends Keyed {
   /** Names in scope; without them every root is accepted. */
   readonly roots?: readonly string[]
   readonly steps?: number
-  /** The text is part of a request: `secret('name')` may stand in it. */
+  /** The text is part of a request: `secret('name')` is allowed in it. */
   readonly secrets?: boolean
 }
 
 export interface Expression {
   readonly text: string
   readonly roots: readonly string[]
-  /** Static paths the text reads, such as `payload.labels[*].title`; each once, in order of appearance. */
+  /** Static paths that the text reads, such as `payload.labels[*].title`; each once, in order of appearance. */
   readonly paths: readonly string[]
   /** Throws ExpressionError. A missing value is null. */
   evaluate(scope: Scope): JsonValue
-  /** As `evaluate`, but undefined where nothing is there: an assignment then leaves its target alone. */
+  /** As `evaluate`, but undefined for a missing value: an assignment then leaves its target unchanged. */
   read(scope: Scope): JsonValue | undefined
 }
 
@@ -39,7 +39,7 @@ export interface Program {
   readonly node: Node
   readonly roots: readonly string[]
   readonly paths: readonly string[]
-  /** The entry of the vault that it is; null: it is something else. */
+  /** The vault entry that it names; null: it is something else. */
   readonly secret: string | null
   run(scope: Scope): unknown
 }

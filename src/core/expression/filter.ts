@@ -1,5 +1,5 @@
-// core/expression/filter.ts — conditions as data: { path, equals: … }, combined by all, any and not.
-// A filter never fails at run time: what cannot be compared does not match.
+// Conditions as data: { path, equals: … }, combined by all, any and not. A filter never fails at run time: values that cannot
+// be compared do not match.
 
 import { isNumeral, type JsonValue } from '../foundation/json/index.ts'
 import { closest, Fault } from './expression-errors.ts'
@@ -9,12 +9,12 @@ import { equal, isMissing, order, typeOf } from './values.ts'
 export type Test = (value: unknown) => boolean
 
 interface Operator {
-  /** What the operand must be, in words; null when it is fine. */
+  /** What the operand must be, in words; null when it is valid. */
   readonly needs: (operand: JsonValue) => string | null
   readonly make: (operand: JsonValue) => Test
 }
 
-/** Filters compare with constants of the definition: their size is bounded there, so no steps are counted. */
+/** Filters compare with constants of the definition, whose size is bounded there, so no steps are counted. */
 const UNCOUNTED: Frame = { scope: {}, steps: Number.POSITIVE_INFINITY, locals: [] }
 
 const anything = (): null => null
@@ -71,7 +71,7 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
   ['notExists', { needs: needsBool, make: not(exists) }],
 ])
 
-/** Throws Fault; its offset is into the operator's name or the operand's text. */
+/** Throws Fault; its offset is in the operator's name or the operand's text. */
 export function makeTest(name: string, operand: JsonValue): Test {
   const operator = OPERATORS.get(name)
   if (operator === undefined) throw unknownOperator(name)

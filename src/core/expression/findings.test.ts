@@ -127,7 +127,7 @@ describe('limits', () => {
     expect(codeOf('payload.numbers.map(n, payload.text.substring(1) + n)', payload)).toBe('steps')
   })
 
-  test('[X28] [X29] a value that refers to itself many times over is not walked to its end', () => {
+  test('[X28] [X29] a value that contains itself many times is not walked completely', () => {
     const twice = '.map(x, [x, x])'.repeat(60)
     expect(codeOf(`[1]${twice}`, {})).toBe('bounds')
     expect(codeOf(`hash([1]${twice})`, {})).toBe('steps')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSameFormula, readFormula } from './index.ts'
 
-describe('what a formula begins with', () => {
+describe('the prefix of a formula', () => {
   test.each([
     ["'SAP:HOURS:' + payload.id", ['SAP:HOURS:']],
     ["'A:' + 'B:' + payload.id + ':c'", ['A:B:']],
@@ -19,7 +19,7 @@ describe('what a formula begins with', () => {
     expect(readFormula(text)?.starts).toEqual(starts.map((one) => ({ text: one, isWhole: false })))
   })
 
-  test('a whole value is told from a beginning', () => {
+  test('a whole value is distinguished from a prefix', () => {
     expect(readFormula("'ONE'")?.starts).toEqual([{ text: 'ONE', isWhole: true }])
     expect(readFormula("payload.x ? 'ONE' : payload.id")?.starts).toEqual([
       { text: 'ONE', isWhole: true },
@@ -29,7 +29,7 @@ describe('what a formula begins with', () => {
   })
 })
 
-describe('what a formula reads', () => {
+describe('the reads of a formula', () => {
   test.each([
     ["'A' + payload.a.id + payload['b']", ['payload.a.id', 'payload.b']],
     ['hash(payload, header.date)', ['payload via hash', 'header.date via hash']],
@@ -45,7 +45,7 @@ describe('what a formula reads', () => {
     expect(found).toEqual(reads)
   })
 
-  test('a template, and what does not compile', () => {
+  test('a template, and a text that does not compile', () => {
     expect(readFormula('x-{{ payload.id }}-{{ extRef }}', 'template')?.reads.map(({ path }) => path)).toEqual(
       ['payload.id', 'extRef'],
     )

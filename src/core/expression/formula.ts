@@ -1,5 +1,5 @@
-// core/expression/formula.ts — what a formula is made of, as far as its text alone tells: what every value of it begins with,
-// what it reads and through which functions, and whether two texts are the same formula. Nothing is computed here.
+// What a formula's text alone reveals: the prefix of its values, what it reads and through which functions, and whether two
+// texts are the same formula. Nothing is evaluated here.
 
 import { isNumber, isNumeral, type JsonValue, stringifyByValue } from '../foundation/json/index.ts'
 import { childrenOf, type Node, staticPath } from './ast.ts'
@@ -24,7 +24,7 @@ export interface FormulaStart {
 
 export interface Formula {
   readonly reads: readonly FormulaRead[]
-  /** What its values begin with: several where it chooses; empty text where it is computed from the start. */
+  /** The prefixes of its values: several where it chooses; empty where it is computed from the start. */
   readonly starts: readonly FormulaStart[]
   /** The most arguments that `extRef` is called with; 0 when it is not. */
   readonly extRefParts: number
@@ -41,7 +41,7 @@ export function readFormula(text: string, as: 'expression' | 'template' = 'expre
     if (path !== undefined) {
       const root = /^[A-Za-z_]\w*/.exec(path)?.[0]
       if (root !== undefined && !locals.includes(root)) reads.push({ path, through, offset: node.at })
-      // The list of `[*]` and what follows it are one path; its index may read others.
+      // The list of `[*]` and the steps after it are one path; its index may read others.
       return
     }
     if (node.kind === 'call' && node.name === 'extRef') extRefParts = Math.max(extRefParts, node.args.length)
@@ -66,7 +66,7 @@ function nodesOf(text: string, as: 'expression' | 'template'): readonly (string 
 const STARTS_MAX = 16
 const COMPUTED: readonly FormulaStart[] = [{ text: '', isWhole: false }]
 
-/** Of parts that are written one after another. */
+/** Of concatenated parts. */
 function startsOf(parts: readonly (string | Node)[]): readonly FormulaStart[] {
   let starts: readonly FormulaStart[] = [{ text: '', isWhole: true }]
   for (const part of parts) {
@@ -97,7 +97,7 @@ function startsOfNode(node: Node): readonly FormulaStart[] {
   }
 }
 
-/** `extRef` and `join` put signs between their parts. */
+/** `extRef` and `join` put separators between their parts. */
 function startsOfCall(node: Node & { readonly kind: 'call' }): readonly FormulaStart[] {
   if (node.name === 'extRef') return startsOf(between(node.args, ':'))
   const [list, separator] = node.receiver === null ? node.args : [node.receiver, ...node.args]
@@ -110,7 +110,7 @@ function between(parts: readonly Node[], sign: string): readonly (string | Node)
   return parts.flatMap((part, index) => (index === 0 ? [part] : [sign, part]))
 }
 
-/** Spaces, quotes and needless brackets do not make another formula. A text that does not compile is only like itself. */
+/** Spaces, quotes and redundant parentheses make no difference. A text that does not compile equals only itself. */
 export function isSameFormula(one: string, other: string): boolean {
   if (one.trim() === other.trim()) return true
   const [a, b] = [shapeOf(one), shapeOf(other)]

@@ -1,6 +1,6 @@
-// core/expression/frame.ts — the state of one evaluation, and its bounds.
-// Only work that data can multiply is charged (elements visited, bytes built or searched): what the text alone
-// fixes is bounded by the parser, so a plain path costs no bookkeeping.
+// The state of one evaluation, and its bounds.
+// Only work that data can multiply is charged (elements visited, bytes built or searched): work that the text alone determines
+// is bounded by the parser, so a plain path costs no bookkeeping.
 
 import { Numeral } from '../foundation/json/index.ts'
 import { ExpressionError } from './expression-errors.ts'
@@ -19,7 +19,7 @@ export type Evaluate = (frame: Frame) => unknown
 export const STEPS_MAX = 10_000
 export const STRING_MAX = 1_048_576
 const LIST_MAX = 100_000
-/** Of a whole result, counted as characters plus 16 per node: shared parts count each time they appear. */
+/** For a whole result, counted as characters plus 16 per node: shared parts count each time they appear. */
 const RESULT_MAX = 16 * STRING_MAX
 const NODE_SIZE = 16
 
@@ -35,7 +35,7 @@ export function chargeText(frame: Frame, length: number): void {
   charge(frame, length >> 10)
 }
 
-/** Searching is quadratic at worst, when text and part are long and alike. */
+/** Searching is quadratic at worst, when text and part are long and similar. */
 export function chargeSearch(frame: Frame, text: string, part: string): void {
   charge(frame, Math.floor((text.length * part.length) / STRING_MAX))
 }
@@ -45,7 +45,7 @@ export function chargeList(frame: Frame, length: number): void {
   charge(frame, length >> 6)
 }
 
-/** Call before walking a value as a whole: a small value may refer to itself many times over. */
+/** Call before walking a whole value: a small value may contain itself many times. */
 export function chargeValue(frame: Frame, value: unknown): void {
   charge(frame, Math.floor(measure(value, (frame.steps + 1) * 1024) / 1024))
 }
@@ -54,7 +54,7 @@ export function checkResult(value: unknown): void {
   if (measure(value, RESULT_MAX) > RESULT_MAX) throw new ExpressionError('bounds', 'the result is too large')
 }
 
-/** The size of a value, given up on as soon as it exceeds `most`. */
+/** The size of a value; stops as soon as it exceeds `most`. */
 function measure(value: unknown, most: number): number {
   if (typeof value === 'string') return NODE_SIZE + value.length
   if (typeof value !== 'object' || value === null) return NODE_SIZE

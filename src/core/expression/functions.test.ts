@@ -111,7 +111,7 @@ describe('helpers', () => {
       fc.property(parts, parts, (a, b) => {
         const reference = (p: readonly string[]): unknown =>
           evaluate('extRef(payload[0], payload[1], payload[2], payload[3], payload[4])', p)
-        // Half a surrogate pair has no encoding: all of them read as the replacement character.
+        // Lone surrogates have no encoding: all of them become the replacement character.
         const same = a.every((text, i) => wellFormed(text) === wellFormed(b[i] ?? ''))
         expect(reference(a) === reference(b)).toBe(same)
         expect(reference(a)).toMatch(/^[\w.%:-]+$/)
@@ -119,7 +119,7 @@ describe('helpers', () => {
     )
   })
 
-  test('[KY11] neither the order of keys nor the spelling of a number makes another text', () => {
+  test('[KY11] neither the order of keys nor the spelling of a number changes the text', () => {
     const texts = ['{"id":7,"a":{"x":1.0,"y":[1e2,-0]}}', '{"a":{"y":[100,0],"x":1},"id":7.0}']
     for (const text of [
       'hash(payload)',
@@ -146,7 +146,7 @@ describe('helpers', () => {
         expect(evaluate('hash([payload])', shuffled(payload))).toBe(evaluate('hash([payload])', payload))
       }),
     )
-    // A list has an order, and a text is no number.
+    // A list is ordered, and a text is not a number.
     expect(evaluate('hash(payload)', [1, 2])).not.toBe(evaluate('hash(payload)', [2, 1]))
     expect(evaluate('hash(payload)', '7')).not.toBe(evaluate('hash(payload)', 7))
   })
@@ -181,12 +181,12 @@ describe('helpers', () => {
     })
   })
 
-  test('[X25] patterns that blow up elsewhere are linear here', () => {
+  test('[X25] patterns that blow up elsewhere run in linear time here', () => {
     const payload = { a: `${'a'.repeat(5000)}!` }
     expect(evaluate("re(payload.a, '^(a+)+$')", payload)).toBe(false)
   })
 
-  test('[X25] `matches` is refused with what to write instead', () => {
+  test('[X25] `matches` is refused with a replacement', () => {
     expect(compileExpression("payload.name.matches('x')")).toMatchObject({
       ok: false,
       problem: { offset: 13, length: 7, suggestion: 're(text, pattern)' },
@@ -217,7 +217,7 @@ test.each([
   expect(evaluate(text)).toEqual(expected)
 })
 
-test('[CA1] a token ends somewhere, and holds no half of a pair', () => {
+test('[CA1] a token is bounded, and never contains half of a surrogate pair', () => {
   expect(evaluate('token(payload)', 'x'.repeat(300))).toBe('x'.repeat(96))
   expect(evaluate(`token('${'a'.repeat(95)}😀')`)).toBe(`${'a'.repeat(95)}_`)
 })

@@ -1,5 +1,5 @@
-// core/expression/functions.ts — the functions an expression may call, in both styles: size(x) and x.size().
-// A missing argument gives a missing result, unless a function says that it looks at missing ones.
+// The functions that an expression may call, in both styles: size(x) and x.size(). A missing argument gives a missing result,
+// unless a function declares that it handles missing ones.
 
 import {
   isNumber,
@@ -45,7 +45,7 @@ function numeric(
 const same = (value: bigint): bigint => value
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value)
 
-/** The whole number below; the quotient of bigints is cut, which is the one above for what is negative. */
+/** Rounds down; bigint division truncates, which rounds up for negative values. */
 function floorOf(coefficient: bigint, unit: bigint): Scaled {
   const cut = coefficient / unit
   return { coefficient: coefficient < 0n && coefficient % unit !== 0n ? cut - 1n : cut, scale: 0 }
@@ -67,7 +67,7 @@ const VALUE_FUNCTIONS: FunctionTable = {
   })),
   ceil: numeric('ceil', Math.ceil, same, ({ coefficient }, unit) => ceilingOf(coefficient, unit)),
   floor: numeric('floor', Math.floor, same, ({ coefficient }, unit) => floorOf(coefficient, unit)),
-  /** Halves go away from zero, as money is rounded. */
+  /** Halves round away from zero, as for money. */
   round: numeric(
     'round',
     (value) => Math.sign(value) * Math.round(Math.abs(value)),
@@ -119,7 +119,7 @@ function truncated(value: JsonNumber): number | bigint {
   return normalise(coefficient / 10n ** BigInt(scale))
 }
 
-/** The nearest double, whatever is given: `double` is how a formula asks for one. */
+/** The nearest double: `double` explicitly requests one. */
 function toNumber(value: unknown, site: CallSite): unknown {
   if (isNumber(value)) return finite(Number(value))
   if (typeof value === 'string' && value.length <= DIGITS_MAX && DECIMAL.test(value))

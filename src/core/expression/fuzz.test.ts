@@ -128,7 +128,7 @@ function outcome(run: () => unknown): string {
   }
 }
 
-test('[X26] any text compiles or gives one problem in it, and evaluates the same way twice', () => {
+test('[X26] any text compiles or gives one problem inside it, and evaluates the same way twice', () => {
   const before = canonicalJson(payload)
   let compiledCount = 0
   fc.assert(
@@ -167,7 +167,7 @@ test('[X26] any text is a template, a path or a problem', () => {
   )
 })
 
-test('[X40] any tree is a shape and a condition, or problems with paths that lead somewhere', () => {
+test('[X40] any tree is a shape and a condition, or has problems with valid paths', () => {
   const operator = fc.constantFrom(
     'path',
     'equals',

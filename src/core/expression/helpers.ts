@@ -1,4 +1,4 @@
-// core/expression/helpers.ts — what CEL has not: stable hashes, external references, and linear-time patterns.
+// Functions that CEL lacks: stable hashes, external references, and linear-time patterns.
 
 import { createHash } from 'node:crypto'
 import { RE2JS } from 're2js'
@@ -11,7 +11,7 @@ import { needText } from './text-functions.ts'
 import { isMissing, toText, typeError } from './values.ts'
 
 const PATTERN_MAX = 1000
-/** Counted repetitions are unrolled: a short pattern may ask for a program of any size. */
+/** Counted repetitions are unrolled: a short pattern may need a program of any size. */
 const PROGRAM_MAX = 20_000
 const REPEAT = /\{(\d{1,6})(?:,(\d{0,6}))?\}/g
 const EXT_REF_PARTS = ['source', 'route', 'objectType', 'id', 'operation', 'version'] as const
@@ -19,7 +19,7 @@ const EXT_REF_REQUIRED = 4
 
 export type Pattern = (text: string) => boolean
 
-/** Throws ExpressionError 'regex'; the message is about the pattern's form and never quotes it. */
+/** Throws ExpressionError 'regex'; the message describes the pattern's form and never quotes it. */
 export function compilePattern(pattern: string): Pattern {
   if (pattern.length > PATTERN_MAX)
     throw new ExpressionError('regex', `a pattern has at most ${PATTERN_MAX} characters`)
@@ -36,12 +36,12 @@ export function compilePattern(pattern: string): Pattern {
   }
 }
 
-/** While `weighPatterns` runs. */
+/** Set while `weighPatterns` runs. */
 let weighed: { size: number } | null = null
 
 /**
- * How much work it is to compile the patterns that `compile` compiles: the length of each, times its counted repetitions. 10,000 of it took
- * 1.5 to 6 ms (2026-11, 2 shared cores).
+ * The cost of compiling the patterns that `compile` compiles: the length of each, times its counted repetitions. A cost of
+ * 10,000 took 1.5 to 6 ms (2026-11, 2 shared cores).
  */
 export function weighPatterns(compile: () => void): number {
   const [outer, own] = [weighed, { size: 0 }]
@@ -66,7 +66,7 @@ function reasonOf(error: unknown): string {
   return reason ?? 'look-around and back-references do not exist in linear time'
 }
 
-/** Matching costs by the length of the text: a pattern engine is far slower than a text search. */
+/** Matching cost grows with the text: a pattern engine is far slower than a text search. */
 export function patternCost(text: string): number {
   return 1 + (text.length >> 4)
 }
@@ -77,7 +77,7 @@ const re: FunctionEntry = {
   run(frame, site, args) {
     const text = needText(frame, site, args, 0)
     const pattern = needText(frame, site, args, 1)
-    // Compiling is the dear part, and may happen for every element.
+    // Compiling is the expensive part, and may happen for every element.
     charge(frame, patternCost(text) + 100 + 4 * pattern.length)
     return compilePattern(pattern)(text)
   },
@@ -95,7 +95,7 @@ const hash: FunctionEntry = {
   },
 }
 
-/** `source:route:objectType:id[:operation[:version]]`; every other character is percent-encoded, so parts never run together. */
+/** `source:route:objectType:id[:operation[:version]]`; every other character is percent-encoded, so parts cannot collide. */
 const extRef: FunctionEntry = {
   least: EXT_REF_REQUIRED,
   most: EXT_REF_PARTS.length,
@@ -128,26 +128,26 @@ function encodePart(text: string): string {
   )
 }
 
-/** Percent-encodes; half a surrogate pair, which has no encoding, becomes the replacement character. */
+/** Percent-encodes; a lone surrogate, which has no encoding, becomes the replacement character. */
 export function encodeText(text: string): string {
   return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
 }
 
-/** Dots, wildcards, spaces, control characters and halves of surrogate pairs: no token of a subject holds them. */
+/** Dots, wildcards, spaces, control characters and lone surrogates: not allowed in a token of a subject. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const NO_TOKEN = /[\s\u0000-\u001f\u007f-\u009f.*>\p{Surrogate}]+/gu
 const TOKEN_LENGTH_MAX = 96
 const WORD = /^[\w-]{1,96}$/
 const TOKENS_MAX = 8
 
-/** A part of a subject from whatever was sent: one token, or with a separator as many as that makes. */
+/** Makes a part of a subject from arbitrary input: one token, or several with a separator. */
 const token: FunctionEntry = {
   least: 1,
   most: 2,
   run(frame, site, args) {
     const [value] = args
     if (typeof value === 'object' && !isNumber(value)) return null
-    // Most are words already, and every event has one or two.
+    // Most inputs are valid tokens already, and every event has one or two.
     if (args.length === 1 && typeof value === 'string' && WORD.test(value)) return value
     charge(frame, 1)
     const text = toText(value).slice(0, TOKEN_LENGTH_MAX)

@@ -15,7 +15,8 @@ function evaluate(text: string, payload: JsonValue = {}, keyed: Keyed = KEYED): 
 }
 
 describe('hmac', () => {
-  // Made by OpenSSL: `openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f`. They are in ledgers: they never change.
+  // Computed with OpenSSL: `openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f`. Ledgers contain them: they must never
+  // change.
   test.each([
     [
       "hmac('ada@example.com')",
@@ -32,7 +33,7 @@ describe('hmac', () => {
       '04989e9161c254e8007dff5d3a6724d00af007b38b4d908359c31e975d4fa106',
       '40d9afd03b3d591c7ae198b6e1f985bd67bd98442def97adb1ad2f6756bfddac',
     ],
-  ])('[X43] [X23] %s and its hash stay what they were', (text, digest, hash) => {
+  ])('[X43] [X23] %s and its hash never change', (text, digest, hash) => {
     expect(evaluate(text)).toBe(digest)
     expect(evaluate(text.replace('hmac', 'hash'))).toBe(hash)
   })
@@ -52,14 +53,14 @@ describe('hmac', () => {
     )
   })
 
-  test('[X43] is null for what is missing, and stands in front alone', () => {
+  test('[X43] is null for a missing value, and only for a single argument', () => {
     expect(evaluate('hmac(payload.none)')).toBeNull()
     expect(evaluate("hmac('a', payload.none)")).toBeNull()
     const behind = compileExpression('payload.a.hmac()', KEYED)
     expect(!behind.ok && behind.problem.message).toContain('in front')
   })
 
-  test('[X44] without a key it compiles, and evaluates to an error that holds no value', () => {
+  test('[X44] without a key it compiles, and evaluates to an error that contains no value', () => {
     expect(() => evaluate("hmac('ada@example.com')", {}, {})).toThrow(
       expect.objectContaining({ name: 'ExpressionError', code: 'key', message: '`hmac` has no key here' }),
     )
@@ -72,11 +73,11 @@ describe('hmac', () => {
     expect(evaluate('keys(payload)', {})).toEqual([])
   })
 
-  test('[HK6] what is only shown has a text in its place that is no digest', () => {
+  test('[HK6] a display-only text has a placeholder that is not a digest', () => {
     expect(evaluate("'A:' + hmac(payload.a)", { a: 1 }, { hmac: SHOWN_HMAC })).toBe('A:[hmac]')
   })
 
-  test('[X43] a condition is explained with the key that it was decided by', () => {
+  test('[X43] a condition is explained with the key that decided it', () => {
     const scope = { payload: { email: 'ada@example.com' } }
     const condition = `hmac(payload.email) == '${evaluate("hmac('ada@example.com')")}'`
     expect(explainCondition(condition, scope, scope, KEYED)).toMatchObject([{ holds: true }])
@@ -93,7 +94,7 @@ describe('hmac', () => {
     [{ key: 'payload.hmac' }, false],
     [{ key: 'xhmac(payload)' }, false],
     [undefined, false],
-  ])('[HK5] whether %j may call it is seen in its texts', (value, isUsed) => {
+  ])('[HK5] whether %j may call it follows from its texts', (value, isUsed) => {
     expect(mayUseHmac(value)).toBe(isUsed)
   })
 })

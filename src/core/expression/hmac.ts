@@ -1,8 +1,9 @@
-// core/expression/hmac.ts — `hmac(…)`: the digest of `hash(…)` under a key that only the tenant's own nodes have.
+// `hmac(…)`: the digest of `hash(…)` under a key that only the tenant's own nodes have.
 //
-// The key is bound when a text is compiled, and is no part of its scope: nothing that a text reads, shows or sends can hold it.
+// The key is bound when a text is compiled, and is not part of its scope: nothing that a text reads, shows or sends can contain
+// it.
 //
-// Invariants: X43 the same input as `hash`, so that equal values have equal digests however they are written. X44 a text that was
+// Invariants: X43 the same input as `hash`, so that equal values have equal digests in any spelling. X44 a text that was
 // compiled without a key evaluates to an error; it never falls back to another key or to `hash`.
 
 import { createHmac } from 'node:crypto'
@@ -11,10 +12,10 @@ import { ExpressionError } from './expression-errors.ts'
 import { chargeValue } from './frame.ts'
 import type { FunctionEntry } from './function-entry.ts'
 
-/** From the canonical JSON of the arguments to the digest, 64 hex characters. The key itself stays inside. */
+/** Maps the canonical JSON of the arguments to the digest, 64 hex characters. The key itself stays inside. */
 export type Hmac = (text: string) => string
 
-/** What a text is compiled with beside its own words; without `hmac` a text that calls it cannot be evaluated. */
+/** What a text is compiled with beside its own content; without `hmac`, a text that calls it cannot be evaluated. */
 export interface Keyed {
   readonly hmac?: Hmac
 }
@@ -26,10 +27,10 @@ export function makeHmac(key: Uint8Array): Hmac {
   return (text) => createHmac('sha256', key).update(text).digest('hex')
 }
 
-/** What stands for every digest where a text is tried without a key. No digest looks like it. */
+/** The placeholder for every digest where a text is tried without a key. No digest looks like it. */
 const HMAC_PLACEHOLDER = '[hmac]'
 
-/** For what is only shown: never for a key, a request or anything else that has an effect. */
+/** For display only: never for a key, a request or anything else that has an effect. */
 export const SHOWN_HMAC: Hmac = () => HMAC_PLACEHOLDER
 
 export function hmacWith(hmac: Hmac | undefined): FunctionEntry {
@@ -45,10 +46,10 @@ export function hmacWith(hmac: Hmac | undefined): FunctionEntry {
   }
 }
 
-/** A call, as the lexer reads it: spaces and comments may stand before the bracket. */
+/** A call, as the lexer reads it: spaces and comments may precede the parenthesis. */
 const CALL = /\bhmac(?:\s|\/\/[^\n]*)*\(/
 
-/** Whether any text in it may call `hmac`. Texts that only look like it count, too: then a key is there that nothing uses. */
+/** Whether any text in it may call `hmac`. Texts that only look like it count, too: then a key is loaded that nothing uses. */
 export function mayUseHmac(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('hmac') && CALL.test(value)
   if (typeof value !== 'object' || value === null) return false

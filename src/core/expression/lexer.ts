@@ -1,4 +1,4 @@
-// core/expression/lexer.ts — text to tokens. Positions are exact: findings point at a column.
+// Splits text into tokens. Positions are exact: findings point at a column.
 
 import type { JsonNumber } from '../foundation/json/index.ts'
 import { Fault } from './expression-errors.ts'
@@ -17,7 +17,7 @@ const TEXT_MAX = 16_384
 
 const SPACE = /(?:\s|\/\/[^\n]*)*/y
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y
-/** Header names hold dashes; one ends at a space, so `header.a - 1` still subtracts. */
+/** Header names contain dashes; one ends at a space, so `header.a - 1` still subtracts. */
 const HEADER_NAME = /[A-Za-z_][A-Za-z0-9_]*(?:-+[A-Za-z0-9_]+)*/y
 const OPERATOR = /\|\||&&|[=!<>]=|[-+*/%!<>?:.,()[\]{}]/y
 const DIGIT = /[0-9]/
@@ -75,7 +75,7 @@ function isHeaderRoot(before: readonly Token[]): boolean {
   return before.at(-2)?.text === 'header' && before.at(-2)?.type === 'name' && before.at(-3)?.text !== '.'
 }
 
-/** `payload.5` must fail on the dot, not read `.5`. */
+/** `payload.5` must fail on the dot, not parse as `.5`. */
 function endsValue(before: readonly Token[]): boolean {
   const last = before.at(-1)
   return (

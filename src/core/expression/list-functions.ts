@@ -1,4 +1,4 @@
-// core/expression/list-functions.ts — functions on lists and maps.
+// Functions on lists and maps.
 
 import { isNumber } from '../foundation/json/index.ts'
 import { add } from './arithmetic.ts'
@@ -13,7 +13,7 @@ function needList(site: CallSite, args: readonly unknown[]): readonly unknown[] 
   return list
 }
 
-/** Of several arguments or of one list; a missing one among them makes the result missing, an empty list too. */
+/** Of several arguments or of one list; a missing one among them makes the result missing, as does an empty list. */
 function extreme(sign: number): FunctionEntry {
   return {
     least: 1,
@@ -102,7 +102,7 @@ export const LIST_FUNCTIONS: FunctionTable = {
       return parts.join(separator)
     },
   },
-  /** One level: lists within the list become its elements. */
+  /** One level: nested lists become elements of the list. */
   flatten: {
     least: 1,
     most: 1,

@@ -1,4 +1,4 @@
-// core/expression/literal-values.ts — numbers and quoted texts of the expression language, as CEL writes them.
+// Numbers and quoted texts of the expression language, as in CEL.
 
 import { type JsonNumber, plainNumber, readNumeral } from '../foundation/json/index.ts'
 import { Fault } from './expression-errors.ts'
@@ -25,7 +25,7 @@ export interface Literal<T> {
   readonly end: number
 }
 
-/** The text literal that begins at `at`, or null when none does. */
+/** The text literal that begins at `at`, or null if there is none. */
 export function readString(text: string, at: number): Literal<string> | null {
   STRING_OPEN.lastIndex = at
   const open = STRING_OPEN.exec(text)
@@ -47,7 +47,7 @@ export function readString(text: string, at: number): Literal<string> | null {
       position = escaped.end
       from = position
     } else {
-      // A raw text keeps its backslashes, but one still shields a quote, as in CEL.
+      // A raw text keeps its backslashes, but a backslash still escapes a quote, as in CEL.
       position += found === '\\' && position + 1 < text.length ? 2 : 1
     }
   }

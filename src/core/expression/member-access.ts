@@ -1,5 +1,5 @@
-// core/expression/member-access.ts — reading fields. Own properties only: nothing of the language runtime is reachable.
-// A field of something that has none is missing, never an error.
+// Reads fields. Own properties only: nothing of the language runtime is reachable. A field of a value without fields is
+// missing, never an error.
 
 import { isNumeral, Numeral } from '../foundation/json/index.ts'
 
@@ -31,7 +31,7 @@ export function hasMember(target: unknown, key: unknown): boolean {
   )
 }
 
-/** Header names have no case; stores keep them in lower case, so the first look nearly always finds them. */
+/** Header names are case-insensitive; stores hold them in lower case, so the first lookup nearly always succeeds. */
 export function headerName(headers: unknown, name: string): string {
   const lower = name.toLowerCase()
   if (typeof headers !== 'object' || headers === null || Object.hasOwn(headers, lower)) return lower

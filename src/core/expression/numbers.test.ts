@@ -20,9 +20,9 @@ const of = (...numerals: string[]) =>
   parseJson(`{${numerals.map((numeral, at) => `"${'abc'[at]}":${numeral}`).join(',')}}`)
 
 /**
- * Numerals, their text in keys, and the first digits of `hash(payload.a)`, written down before numbers beyond doubles were
- * exact. They are in ledgers: none may ever change. (The texts of 1e21 and above had been another spelling, `1e+21`, than
- * that of the same number in digits; their hashes are the former ones.)
+ * Numerals, their text in keys, and the first digits of `hash(payload.a)`, recorded before numbers beyond doubles were exact.
+ * Ledgers contain them: none may ever change. (The texts of 1e21 and above used a different spelling, `1e+21`, from that of the
+ * same number in digits; their hashes are the former ones.)
  */
 const GOLDEN: readonly (readonly [string, string, string])[] = [
   ['0', '0', 'd0bca111f8628137'],
@@ -106,7 +106,7 @@ const GOLDEN: readonly (readonly [string, string, string])[] = [
 const pair = numeralText.chain((one) => fc.tuple(fc.constant(one), fc.oneof(numeralText, respell(one))))
 
 describe('keys', () => {
-  test.each(GOLDEN)('[KY11] the key and the hash of %s stay what they were', (numeral, text, hash) => {
+  test.each(GOLDEN)('[KY11] the key and the hash of %s never change', (numeral, text, hash) => {
     const payload = of(numeral)
     expect(evaluate('string(payload.a)', payload)).toBe(text)
     expect(evaluate("'A:' + payload.a", payload)).toBe(`A:${text}`)
@@ -116,7 +116,7 @@ describe('keys', () => {
     expect(evaluate('string([payload.a])', payload)).toBe(`[${text}]`)
   })
 
-  test('[KY11] equal numbers share a key however they are written, different ones never do', () => {
+  test('[KY11] equal numbers share a key in any spelling, different ones never do', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         const payload = of(a, b)
@@ -138,7 +138,7 @@ describe('keys', () => {
     )
   })
 
-  test('[KY11] the amounts that a double rounds to one have two keys', () => {
+  test('[KY11] amounts that a double rounds to the same value have different keys', () => {
     const key = "'A:' + string(payload.amount)"
     expect(evaluate(key, parseJson('{"amount":1.000000000000000001}'))).toBe('A:1.000000000000000001')
     expect(evaluate(key, parseJson('{"amount":1.000000000000000002}'))).toBe('A:1.000000000000000002')
@@ -169,7 +169,7 @@ describe('comparing', () => {
     )
   })
 
-  test('[X16] a bound of many digits is the bound', () => {
+  test('[X16] a bound of many digits is exact', () => {
     const payload = of('1.000000000000000001', '1.000000000000000002')
     expect(evaluate('payload.a > 1.000000000000000001', payload)).toBe(false)
     expect(evaluate('payload.b > 1.000000000000000001', payload)).toBe(true)
@@ -220,13 +220,13 @@ describe('calculating', () => {
     )
   })
 
-  test('[X28] [X29] what may not end is bounded', () => {
+  test('[X28] [X29] computations that may not end are bounded', () => {
     const payload = parseJson(`{"list":[${Array.from({ length: 20_000 }, () => '1e-999').join(',')}]}`)
     expect(() => evaluate('payload.list.sum()', payload)).toThrow(ExpressionError)
     expect(() => evaluate('payload.a * payload.a', of(`0.${'7'.repeat(900)}`))).toThrow(ExpressionError)
   })
 
-  test('[X7] nothing of how a number is held can be read', () => {
+  test('[X7] the representation of a number cannot be observed', () => {
     const payload = of('1.0', '1.0')
     expect(
       evaluate("[payload.a.text, has(payload.a.text), payload.a['text'], type(payload.a)]", payload),
@@ -236,7 +236,7 @@ describe('calculating', () => {
 })
 
 describe('templates', () => {
-  test('[X42] in what is sent a number is as it arrived, in names and addresses it is its value', () => {
+  test('[X42] in sent data a number is spelled as it arrived, in names and addresses by its value', () => {
     fc.assert(
       fc.property(numeralText, (numeral) => {
         const payload = of(numeral)

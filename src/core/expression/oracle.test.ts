@@ -1,6 +1,6 @@
-// Compares generated expressions with another implementation of CEL, on what both define. The generator is typed, so
-// that it stays away from the intended differences listed in docs/spec/expressions.md: null and missing fields, mixed
-// types, integer division, overflow, substrings outside the text, and doubles that are whole numbers beyond 2^53.
+// Compares generated expressions with another implementation of CEL, on what both define. The generator is typed, so that it
+// avoids the intended differences listed in docs/spec/expressions.md: null and missing fields, mixed types, integer division,
+// overflow, substrings outside the text, and doubles that are integers beyond 2^53.
 
 import { Environment } from '@marcbachmann/cel-js'
 import fc from 'fast-check'
@@ -8,12 +8,12 @@ import { expect, test } from 'vitest'
 import { Numeral } from '../foundation/json/index.ts'
 import { compileExpression } from './index.ts'
 
-// Lists of mixed types are an intended difference: its checker would refuse a computed element beside a literal.
+// Lists of mixed types are an intended difference: the other checker would refuse a computed element beside a literal.
 const environment = new Environment({ unlistedVariablesAreDyn: true, homogeneousAggregateLiterals: false })
 const oracle = (text: string, context: Record<string, unknown>): unknown =>
   environment.evaluate(text, context)
 
-/** A printed expression and how tightly it binds; parentheses are written only where the grammar needs them. */
+/** A printed expression and its precedence; parentheses are written only where the grammar needs them. */
 interface Printed {
   readonly text: string
   readonly binds: number
@@ -170,7 +170,7 @@ const theirs = {
   payload: { ...ours.payload, i: 3n, list: [1n, 5n, -2n], map: { a: 1n, b: 20n } },
 }
 
-/** Whole numbers read alike, whichever type carries them. */
+/** Integers compare equal, whichever type holds them. */
 function readable(value: unknown): string {
   return JSON.stringify(value, (_key, member) =>
     typeof member === 'bigint' || Number.isInteger(member) ? `#${BigInt(member)}` : member,
@@ -187,7 +187,7 @@ test('generated expressions give what another implementation of CEL gives', () =
       try {
         expected = oracle(text, theirs)
       } catch (error) {
-        // Overflow of 64 bits is an intended difference; anything else the oracle refuses is a fault of the generator.
+        // Overflow of 64 bits is an intended difference; anything else that the oracle refuses is a bug of the generator.
         expect(String(error), text).toMatch(/overflow|out of range|integer/i)
         skipped++
         return

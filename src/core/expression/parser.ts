@@ -1,5 +1,5 @@
-// core/expression/parser.ts — tokens to a tree, by precedence climbing. CEL's grammar plus `[*]`.
-// Invariants: recursion and tree depth are bounded, so no text can exhaust the stack; only Fault is thrown.
+// Parses tokens to a tree, by precedence climbing. CEL's grammar plus `[*]`. Invariants: recursion and tree depth are bounded,
+// so no text can exhaust the stack; only Fault is thrown.
 
 import type { BinaryOperator, MacroName, MapEntry, Node } from './ast.ts'
 import { Fault } from './expression-errors.ts'

@@ -1,4 +1,4 @@
-// core/expression/path.ts — paths as filters, `sensitive` and `encrypt` write them: fixed names only.
+// Paths as filters, `sensitive` and `encrypt` write them: fixed names only.
 
 import type { Node } from './ast.ts'
 import { attempt, type Compiled, type CompileOptions, compileProgram } from './expression.ts'
@@ -65,7 +65,7 @@ function notAPath(node: Node): Fault {
   )
 }
 
-/** True when a text meant to be sent begins as a path would, and was probably meant to be `{{ … }}`. */
+/** True if a text to be sent begins like a path, and was probably meant as `{{ … }}`. */
 export function looksLikePath(text: string, roots: readonly string[]): boolean {
   const root = /^\s*([A-Za-z_]\w*)\.[A-Za-z_]/.exec(text)?.[1]
   return root !== undefined && roots.includes(root)

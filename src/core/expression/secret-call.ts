@@ -1,8 +1,8 @@
-// core/expression/secret-call.ts — `{{ secret('name') }}`: the one expression whose value is not in the scope of the definition.
-// It stands alone in its template, so that what is rendered holds the value as it is: whoever redacts the value redacts all of it.
+// `{{ secret('name') }}`: the one expression whose value is not in the scope of the definition. It is alone in its template, so
+// that the rendered text contains the value unchanged and redaction finds all of it.
 //
-// Invariants: IX1 a text compiles with `secret` only where the compiler was told that it is part of a request. IX3 without values in the
-// scope it renders as `[redacted]`: what is shown or stored is made that way.
+// Invariants: IX1 a text compiles with `secret` only where the compiler knows that it is part of a request. IX3 without values
+// in the scope it renders as `[redacted]`: everything shown or stored is rendered that way.
 
 import { isSecretName, OWN_SECRETS, REDACTED } from '../secrets/index.ts'
 import type { Node } from './ast.ts'
@@ -19,12 +19,12 @@ export function withSecrets(scope: Scope, values: SecretValues): Scope {
   return { ...scope, [SECRETS]: values } as Scope
 }
 
-/** null: what is rendered is for showing. */
+/** null: rendered for display. */
 export function secretsIn(scope: Scope): SecretValues | null {
   return (scope as { readonly [SECRETS]?: SecretValues })[SECRETS] ?? null
 }
 
-/** The value, or what is shown in its place. Throws ExpressionError. */
+/** The value, or its display text. Throws ExpressionError. */
 export function secretText(scope: Scope, key: string, name: string): string {
   const values = secretsIn(scope)
   if (values === null) return REDACTED
@@ -35,12 +35,12 @@ export function secretText(scope: Scope, key: string, name: string): string {
 
 type Call = Node & { readonly kind: 'call' }
 
-/** The key of an entry of the vault among the values. */
+/** The key of a vault entry among the values. */
 export function vaultKey(name: string): string {
   return `ref ${name}`
 }
 
-/** The name, where the whole text is one call of `secret`; null: it is something else. Throws Fault. */
+/** The name, if the whole text is one call of `secret`; null: it is something else. Throws Fault. */
 export function readSecretCall(node: Node): string | null {
   if (node.kind !== 'call' || node.name !== 'secret') return null
   const [name, ...more] = node.receiver === null ? node.args : [node.receiver, ...node.args]

@@ -1,5 +1,5 @@
-// core/expression/shape.ts — a tree of sends: every string in it is a template.
-// A field or element whose one template has no value is left out; null written in the tree stays.
+// A tree of sends: every string in it is a template.
+// A field or element whose one template has no value is omitted; null written in the tree stays.
 
 import { isNumeral, type JsonValue } from '../foundation/json/index.ts'
 import type { CompileOptions } from './expression.ts'
@@ -11,7 +11,7 @@ import { makeTemplate, type TemplateMode } from './template.ts'
 export interface Shape {
   readonly roots: readonly string[]
   readonly paths: readonly string[]
-  /** Entries of the vault that it takes. */
+  /** Vault entries that it uses. */
   readonly secrets: readonly string[]
   /** Undefined only when the whole tree is one template without a value. Throws ExpressionError. */
   render(scope: Scope, mode?: TemplateMode): JsonValue | undefined

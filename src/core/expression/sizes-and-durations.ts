@@ -1,4 +1,4 @@
-// core/expression/sizes-and-durations.ts — durations and sizes as definitions write them: `30s`, `1MiB`. Whole numbers, one unit.
+// Durations and sizes as definitions write them: `30s`, `1MiB`. Integers, one unit.
 
 const DURATIONS = [
   ['d', 86_400_000],
@@ -25,12 +25,12 @@ function parseAmount(text: string, units: ReadonlyMap<string, number>): number |
 
 const DURATION_UNITS: ReadonlyMap<string, number> = new Map(DURATIONS)
 
-/** Milliseconds, or null when it is no duration. */
+/** Milliseconds, or null when it is not a duration. */
 export function parseDuration(text: string): number | null {
   return parseAmount(text, DURATION_UNITS)
 }
 
-/** In the largest unit that loses nothing, so that it parses back to the same number. */
+/** In the largest unit without loss, so that it parses back to the same number. */
 export function formatDuration(durationMs: number): string {
   for (const [unit, size] of DURATIONS) {
     if (durationMs !== 0 && durationMs % size === 0) return `${durationMs / size}${unit}`
@@ -38,7 +38,7 @@ export function formatDuration(durationMs: number): string {
   return `${durationMs}ms`
 }
 
-/** Bytes, or null when it is no size. Only binary units: `1MB` means two different things. */
+/** Bytes, or null when it is not a size. Only binary units: `1MB` is ambiguous. */
 export function parseSize(text: string): number | null {
   return parseAmount(text, SIZES)
 }

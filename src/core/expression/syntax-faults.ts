@@ -1,4 +1,4 @@
-// core/expression/syntax-faults.ts — turns «something else was expected» into what to write instead.
+// Turns "something else was expected" into a suggestion of what to write instead.
 
 import { Fault } from './expression-errors.ts'
 import type { Token } from './lexer.ts'
@@ -18,7 +18,7 @@ export function unexpected(text: string, tokens: readonly Token[], index: number
   return new Fault(`${expected}, found ${shown(token)}`, token.at, token.end - token.at)
 }
 
-/** A value is complete and more follows: an operator is missing, or somebody wrote plain text. */
+/** A value is complete and more follows: an operator is missing, or the author wrote plain text. */
 export function textNeedsQuotes(text: string, tokens: readonly Token[], index: number): Fault {
   const token = tokens[index] as Token
   const length = token.end - token.at

@@ -30,7 +30,7 @@ describe('templates', () => {
     ["{{ {'a': {'b': '}}'}} }}", { a: { b: '}}' } }],
     ["{{ {'a': {'b': 1}}}}", { a: { b: 1 } }],
     [String.raw`{{ r'\' + "}}" }}`, undefined],
-  ])('[X32] %s keeps the type of its value', (text, value) => {
+  ])('[X32] %s preserves the type of its value', (text, value) => {
     if (text.includes('\\')) expect(compileTemplate(text).ok).toBe(false)
     else expect(render(text)).toEqual(value)
   })
@@ -87,7 +87,7 @@ describe('templates', () => {
     })
   })
 
-  test('a template tells its roots, paths and whether it is constant', () => {
+  test('a template lists its roots and paths, and says whether it is constant', () => {
     expect(compileTemplate('{{ payload.a }} {{ vars.b + payload.a }}')).toMatchObject({
       template: { roots: ['payload', 'vars'], paths: ['payload.a', 'vars.b'], isConstant: false },
     })
@@ -96,7 +96,7 @@ describe('templates', () => {
 })
 
 describe('shapes', () => {
-  test('[X35] a tree of templates leaves out what has no value', () => {
+  test('[X35] a tree of templates omits parts without a value', () => {
     const compiled = compileShape({
       id: '{{ payload.id }}',
       gone: '{{ payload.zz }}',
@@ -123,7 +123,7 @@ describe('shapes', () => {
     expect(compiled.ok && JSON.stringify(compiled.shape.render(scope))).toBe('{"__proto__":{"a":7}}')
   })
 
-  test('[X35] [X40] every problem is told, with its path', () => {
+  test('[X35] [X40] every problem is reported, with its path', () => {
     const compiled = compileShape({ a: ['ok', '{{ 1 + }}'], b: { '{{ x }}': '{{' } })
     expect(compiled).toMatchObject({
       ok: false,

@@ -1,7 +1,7 @@
-// core/expression/template.ts — text with `{{ expression }}`.
-// One template alone keeps its value's type; inside longer text values are written out. In a URL every value is
-// percent-encoded and must be there: a missing one would silently address something else. In data that is sent a number is
-// written as it arrived; in every other text by its value, so that names and addresses do not depend on its spelling.
+// Text with `{{ expression }}`.
+// A single template preserves its value's type; inside longer text values are written out. In a URL every value is
+// percent-encoded and must be present: a missing one would silently address something else. In data that is sent a number is
+// spelled as it arrived; in every other text by its value, so that names and addresses do not depend on its spelling.
 
 import type { JsonValue } from '../foundation/json/index.ts'
 import { attempt, type Compiled, type CompileOptions, compileProgram, type Program } from './expression.ts'
@@ -17,13 +17,13 @@ export interface Template {
   readonly text: string
   readonly roots: readonly string[]
   readonly paths: readonly string[]
-  /** Entries of the vault that it takes. */
+  /** Vault entries that it uses. */
   readonly secrets: readonly string[]
   /** True when the text has no template in it. */
   readonly isConstant: boolean
-  /** What is written as it is, in order; null where something is computed. */
+  /** The literal parts, in order; null where something is computed. */
   readonly literals: readonly (string | null)[]
-  /** Undefined only for one template alone whose value is missing. Throws ExpressionError. */
+  /** Undefined only for a single template whose value is missing. Throws ExpressionError. */
   render(scope: Scope, mode?: TemplateMode): JsonValue | undefined
 }
 
@@ -79,11 +79,11 @@ function urlValue(program: Program, scope: Scope, before: string): string {
   const value = program.run(scope)
   const path = program.paths[0]
   const text = toText(value)
-  // An empty step would address the collection instead of one object; in a query it is only an empty value.
+  // An empty path segment would address the collection instead of one object; in a query it is only an empty value.
   if (isMissing(value) || (text === '' && !/[?#]/.test(before))) {
     throw new ExpressionError('missing', `${path ?? 'a value'} is missing in a URL`, path, 'null')
   }
-  // A base address comes from the environment, not from an event, and stands in front.
+  // A base address comes from the environment, not from an event, and is at the front.
   if (before === '' && program.roots.length === 1 && program.roots[0] === 'vars') return text
   return encodeText(text)
 }

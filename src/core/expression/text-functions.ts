@@ -1,4 +1,4 @@
-// core/expression/text-functions.ts — functions on texts. Positions and lengths count code points, as in CEL.
+// Functions on texts. Positions and lengths count code points, as in CEL.
 
 import { isNumeral } from '../foundation/json/index.ts'
 import { charge, chargeList, chargeSearch, chargeText, type Frame } from './frame.ts'
@@ -68,14 +68,14 @@ export const TEXT_FUNCTIONS: FunctionTable = {
       const from = needText(frame, site, args, 1)
       const to = needText(frame, site, args, 2)
       chargeSearch(frame, text, from)
-      // Counted before it is built: one short text may ask for gigabytes.
+      // Checked before building: one short text may ask for gigabytes.
       const parts = from === '' ? ['', ...Array.from(text), ''] : text.split(from)
       const length = text.length + (parts.length - 1) * (to.length - from.length)
       chargeText(frame, length)
       return parts.join(to)
     },
   },
-  /** From `start` up to and without `end`; ends beyond the text are its ends. */
+  /** From `start` up to but excluding `end`; out-of-range ends are clamped. */
   substring: {
     least: 2,
     most: 3,

@@ -1,6 +1,7 @@
-// core/expression/values.ts — what values are and how they compare.
-// Inside the evaluator `undefined` is a missing value and `null` one that is there: they behave alike, except that
-// a template alone leaves a missing field out. A number is a double, a bigint or a Numeral (core/foundation/json), and compares by its value.
+// Values and how they compare.
+// Inside the evaluator `undefined` is a missing value and `null` a present one: they behave alike, except that a single
+// template omits a missing field. A number is a double, a bigint or a Numeral (core/foundation/json), and compares by its
+// value.
 
 import {
   canonicalNumber,
@@ -32,7 +33,7 @@ export function typeOf(value: unknown): string {
   }
 }
 
-/** `path` names the operand when it is a plain path; the value itself is never told. */
+/** `path` names the operand when it is a plain path; the value itself is never included. */
 export function typeError(what: string, value: unknown, path: Operand): ExpressionError {
   const type = typeOf(value)
   return new ExpressionError('type', `${what}, but ${path ?? 'this value'} is a ${type}`, path, type)
@@ -85,13 +86,16 @@ export function order(frame: Frame, a: unknown, b: unknown): number | null | und
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** How a value reads in a longer text that is sent: missing is empty, lists and maps are JSON, numbers are as they were written. */
+/**
+ * How a value is written in a longer text that is sent: missing is empty, lists and maps are JSON, numbers are spelled as
+ * written.
+ */
 export function toSentText(value: unknown): string {
   if (isNumeral(value)) return value.text
   return typeof value === 'object' && value !== null ? stringifyJson(value as JsonValue) : toText(value)
 }
 
-/** The same, but numbers of equal value read equally, however they were written: what names and keys are made of. */
+/** The same, but numbers of equal value are written equally, however they were spelled: for names and keys. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value
   if (isMissing(value)) return ''

@@ -1,4 +1,4 @@
-// `each`: the elements of a list in the event, each of which is an item of its own.
+// `each`: the elements of a list in the event, each of which becomes a job of its own.
 
 import type { RouteDocument } from '../definitions/documents/index.ts'
 import { must } from '../effects/action/index.ts'
@@ -9,9 +9,9 @@ export interface Elements {
   /** The name under which expressions see the element. */
   readonly as: string
   readonly max: number
-  /** How many there are. Throws ExpressionError where there is no list. */
+  /** The number of elements. Throws ExpressionError if there is no list. */
   count(scope: Scope): number
-  /** Throws ExpressionError where there is none. */
+  /** Throws ExpressionError if there is none. */
   at(scope: Scope, index: number): JsonValue
 }
 

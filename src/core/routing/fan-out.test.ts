@@ -52,7 +52,7 @@ describe('each', () => {
   const route = compileRoute({ ...ROUTE, each: { of: 'payload.entries', as: 'entry', max: 3 } })
   const scope = { event: { id: 'evt_1' } as never, payload: { entries: [{ n: 7 }, null] } }
 
-  test('[FO3] an item sees its element under the name that the route gives it', () => {
+  test('[FO3] a job sees its element under the name that the route gives it', () => {
     expect(itemScope(route, scope, 0)).toEqual({ ...scope, entry: { n: 7 } })
     expect(itemScope(route, scope, 1)).toEqual({ ...scope, entry: null })
     expect(itemScope(route, scope, null)).toBe(scope)
@@ -74,7 +74,7 @@ describe('each', () => {
   })
 })
 
-test('[FO8] only a route that says nothing of turns, limits and buffers runs its items at their birth', () => {
+test('[FO8] only a route without order, limits and buffers leases its jobs on insert', () => {
   expect(compileRoute(ROUTE).isImmediate).toBe(true)
   expect(compileRoute({ ...ROUTE, each: { of: 'payload', as: 'one', max: 2 } }).isImmediate).toBe(true)
   const policies: readonly Partial<RouteDocument>[] = [

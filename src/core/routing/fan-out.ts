@@ -1,19 +1,19 @@
-// `fanOut`: which of the routes that want an event run.
+// `fanOut`: which of the routes that match an event run.
 //
-// Invariants: FO1 a `one` beside any other is ambiguous, and then none of them runs. FO2 of those that say `first` only the
-// first written runs. What is disabled takes no part: it is listed, and nobody gives way to it. Neither do triggers of workflows:
-// what an event means to a case is not what is done with it.
+// Invariants: FO1 a `one` beside any other match is ambiguous, and then none of them runs. FO2 of those with `first` only the
+// first written runs. A disabled route takes no part: it is listed, and does not displace others. Neither do triggers of
+// workflows: they decide what an event means to an instance, not what is done with it.
 
 import type { Route } from './route.ts'
 
 export type Chosen =
   | { readonly ok: true; readonly routes: readonly Route[] }
-  /** The names of all that want it. */
+  /** The names of all matching routes. */
   | { readonly ok: false; readonly names: readonly string[] }
 
 /** `wanting`: in the order written. */
 export function chooseRoutes(wanting: readonly Route[]): Chosen {
-  // The way of nearly all events: one route, or several that know nothing of each other.
+  // The path of nearly all events: one route, or several independent ones.
   if (wanting.length < 2 || wanting.every(isForAll)) return { ok: true, routes: wanting }
   const taking = wanting.filter(({ status, of }) => status !== 'disabled' && of === undefined)
   if (taking.length > 1 && taking.some(({ document }) => document.fanOut === 'one'))

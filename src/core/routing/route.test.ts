@@ -78,11 +78,11 @@ describe('the key', () => {
     ['a text that is too long', 'a'.repeat(1_025), 'bounds', 'string'],
     ['U+0000', 'a\0b', 'type', 'string'],
     ['a lone surrogate', 'a\ud800', 'type', 'string'],
-  ] as const)('[K2] %s is none', (_name, value, code, valueType) => {
+  ] as const)('[K2] %s is not a key', (_name, value, code, valueType) => {
     expect(errorOf(() => keyOf(value))).toMatchObject({ code, path: 'key', valueType })
   })
 
-  test('[K2] a field that is missing is none, and the error holds no value', () => {
+  test('[K2] a missing field is not a key, and the error contains no value', () => {
     const route = compileRoute({ ...ROUTE, key: "'BOOK:' + payload.order.id" })
     expect(() => route.keyOf(scopeOf({ secret: 's3cret' }))).toThrow(ExpressionError)
     expect(errorOf(() => route.keyOf(scopeOf({ order: { id: ['s3cret'] } }))).message).not.toContain('s3cret')
@@ -107,7 +107,7 @@ describe('the key', () => {
 })
 
 describe('the scope', () => {
-  test('[K3] holds the event, what it brought and the environment, and nothing of the run', () => {
+  test('[K3] contains the event, its content and the environment, and nothing about the run', () => {
     const scope = scopeOf({ k: 1 }, { base: 'https://x.example' })
     expect(Object.keys(scope).sort()).toEqual(['event', 'header', 'payload', 'source', 'tenant', 'vars'])
     const key = "[source, tenant, event.subject, event.objectId, header['x-kind'], vars.base].join(':')"
@@ -116,7 +116,7 @@ describe('the scope', () => {
     )
   })
 
-  test.each(['attempt', 'now', 'run.id', 'work.id', 'key'])('[K3] knows no %s', (text) => {
+  test.each(['attempt', 'now', 'run.id', 'work.id', 'key'])('[K3] has no %s', (text) => {
     let key: string | null = null
     try {
       key = compileRoute({ ...ROUTE, key: text }).keyOf(scopeOf({}))
@@ -130,17 +130,17 @@ describe('a route', () => {
     [null, {}, true],
     ['payload.total > 0', { total: 1 }, true],
     ['payload.total > 0', { total: 0 }, false],
-  ])('wants by its condition: %s of %j', (where, payload, wants) => {
+  ])('matches by its condition: %s of %j', (where, payload, wants) => {
     expect(compileRoute({ ...ROUTE, where }).wants(scopeOf(payload))).toBe(wants)
   })
 
-  test('may be tried for its wait and all its delays, at their longest', () => {
+  test('may be retried for its wait and all its delays, at their longest', () => {
     const { expiresInMs } = compileRoute(ROUTE)
     expect(expiresInMs).toBe(HOUR + 6 * MINUTE)
     expect(expiresInMs).toBeGreaterThan(HOUR + 1.1 * 5 * MINUTE)
   })
 
-  test('is known by its name as a consumer and by its content as a version', () => {
+  test('is identified by its name as a consumer and by its content as a version', () => {
     const [one, same, other] = [ROUTE, { ...ROUTE }, { ...ROUTE, key: null }].map((one) => compileRoute(one))
     expect(one?.consumer).toBe('route:book')
     expect(one?.hash).toBe(same?.hash)

@@ -1,4 +1,4 @@
-// A route, compiled: who it listens to, whether it wants an event, under which key, and what it does.
+// A route, compiled: its subjects, its condition, the key of its effect, and its action.
 
 import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definitions/documents/index.ts'
 import { type Action, compileAction, must, OWN_KEY_PREFIX } from '../effects/action/index.ts'
@@ -18,9 +18,9 @@ import { compileElements, type Elements } from './each-element.ts'
 export interface Route {
   readonly document: RouteDocument
   readonly hash: string
-  /** What the document declares, unless somebody said otherwise while it is in force. */
+  /** As the document declares, unless an operator overrides it while it is deployed. */
   readonly status: DefinitionStatus
-  /** `route:<name>`, or `workflow:<name>` of a part of a workflow. */
+  /** `route:<name>`, or `workflow:<name>` for a part of a workflow. */
   readonly consumer: string
   /**
    * Parts of a workflow run as routes of their own: `trigger`, for matching; `step`, for the action of a transition, an undo or
@@ -32,41 +32,44 @@ export interface Route {
     | { readonly kind: 'step'; readonly workflow: string; readonly part: string }
     | { readonly kind: 'delivery'; readonly subscription: string }
   readonly action: Action
-  /** How long an item may be tried and wait, all in all. */
+  /** How long a job may be retried and wait, in total. */
   readonly expiresInMs: number
-  /** What its items are about, where there is one per element; null: one per event. */
+  /** The element that a job is about, where there is one job per element; null: one per event. */
   readonly each: Elements | null
-  /** null: its items wait for none of their own. */
+  /** null: its jobs do not wait for each other. */
   readonly lane: RouteLane | null
-  /** null: each of its items has a call of its own. */
+  /** null: each of its jobs makes a call of its own. */
   readonly batch: BatchRules | null
-  /** Whether an item may run at its birth: nothing says that it waits, or for whom. */
+  /** Whether a job may be leased on insert: nothing makes it wait. */
   readonly isImmediate: boolean
   wants(scope: Scope): boolean
-  /** Of an item's own scope. Throws ExpressionError when the formula gives no key. */
+  /** In a job's own scope. Throws ExpressionError if the formula gives no key. */
   keyOf(scope: Scope, element?: number | null): string
 }
 
-/** What differs between environments: addresses, names. Never secrets. */
+/** Values that differ between environments: addresses, names. Never secrets. */
 export type Vars = Readonly<Record<string, JsonValue>>
 
 /**
- * What expressions of routes see. Of the event only what is known before it is stored: a condition must say the same
- * when it is matched and when the item runs.
+ * The scope of a route's expressions. It contains only fields of the event that are known before it is stored: a condition must
+ * give the same result when the event is matched and when the job runs.
  */
 export function routeScope(event: Envelope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
   return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
 }
 
 /**
- * What expressions of one item see: what its route sees of the event, and the element that it is about. This is the one place
- * that says so, for whoever runs it, asks about it or tries it out. Throws ExpressionError where the event has no such element.
+ * The scope of one job's expressions: the route's scope of the event, and the job's element. The only place that defines it,
+ * for running, explaining and previewing a job. Throws ExpressionError if the event has no such element.
  */
 export function itemScope({ each }: Pick<Route, 'each'>, scope: Scope, element: number | null): Scope {
   return each === null || element === null ? scope : { ...scope, [each.as]: each.at(scope, element) }
 }
 
-/** What its action's templates see: of one item that shares its call, a batch of its own stands for the one it will be in. */
+/**
+ * The scope of its action's templates: for a single job of a batching route, a batch of one represents the batch that it will
+ * be in.
+ */
 export function callScope(route: Pick<Route, 'batch' | 'each'>, scope: Scope, key: string): Scope {
   if (route.batch === null) return { ...scope, key }
   return batchScope([{ key, scope }], key, route.each?.as ?? null)
@@ -127,7 +130,7 @@ function keyText(value: JsonValue): string {
     const valueType = Array.isArray(value) ? 'list' : 'map'
     throw new ExpressionError('type', 'the key is not a text or a number', 'key', valueType)
   }
-  // One word for many events: all but the first would be taken for repetitions.
+  // A constant key for many events: all but the first would be treated as repetitions.
   if (typeof value === 'boolean') {
     throw new ExpressionError('type', 'the key is not a text or a number', 'key', 'bool')
   }

@@ -49,7 +49,7 @@ describe('[SE50] a credential in clear text', () => {
     { with: { token: 'payload.token', user: 'abc123' }, on: { token: 'abc123' } },
     { catalog: { example: { token: `ghp_${'a1'.repeat(18)}` } } },
     { auth: { bearer: { ref: 'books' } } },
-  ])('%j holds none', (value) => {
+  ])('%j contains none', (value) => {
     expect(findLiterals(value as never)).toEqual([])
     expect(hideLiterals(value as never)).toEqual(value)
   })
@@ -62,12 +62,12 @@ describe('[SE50] a credential in clear text', () => {
     expect(mayHoldLiteral(JSON.stringify({ path: 'a.yaml', text }))).toBe(true)
   })
 
-  test('a number in its exact digits is left as it is', () => {
+  test('a number keeps its exact digits', () => {
     const value = parseJson('{"body":{"v":1.000000000000000001,"n":12345678901234567890}}')
     expect(hideLiterals(value)).toStrictEqual(value)
   })
 
-  test('of a request that is sent, all that stands in such places is hidden', () => {
+  test('in a request, every value at such a position is hidden', () => {
     expect(
       hideRequest({
         url: 'https://a.example/?token=x1y2z3',
@@ -79,7 +79,7 @@ describe('[SE50] a credential in clear text', () => {
     })
   })
 
-  test('what is hidden holds no credential any more, and nothing else changes', () => {
+  test('the redacted text contains no credential any more, and nothing else changes', () => {
     const text = fc.string({
       unit: fc.constantFrom(
         'a',

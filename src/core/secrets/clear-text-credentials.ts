@@ -1,5 +1,5 @@
-// core/secrets/clear-text-credentials.ts — credentials that stand in a definition in clear text: in headers, addresses and queries, or anywhere by their
-// known shape. What a template makes is no literal.
+// Finds clear-text credentials in a definition: in headers, addresses and queries, or anywhere by their known format. The
+// output of a template does not count as a literal.
 //
 // Invariant: every pattern here is linear in the length of the text.
 
@@ -9,18 +9,18 @@ type Step = string | number
 
 export interface LiteralCredential {
   readonly path: readonly Step[]
-  /** Where it stands in the text at the path. */
+  /** Its offset in the text at the path. */
   readonly offset: number
   /** The credential itself. */
   readonly text: string
-  /** What it is, to be read after «this is»: never a part of the credential. */
+  /** What it is, to follow "this is": never a part of the credential. */
   readonly what: string
 }
 
 export const HIDDEN = '[hidden]'
 export const USER_INFO_WHAT = 'a user and password in an address'
 
-/** Tokens that show by their first characters what they are. */
+/** Tokens that are recognizable by their prefix. */
 const SHAPES: readonly (readonly [what: string, pattern: string])[] = [
   ['a token of GitHub', 'gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{22,255}'],
   ['a token of GitLab', 'glpat-[A-Za-z0-9_-]{20,255}'],
@@ -43,24 +43,24 @@ const HEADER =
   /^(?:authorization|proxy-authorization|cookie|x-functions-key|ocp-apim-subscription-key|(?:[\w-]*[-_])?(?:api-?key|token|secret|password|auth-?key|access-?key))$/i
 /** The word before the credential itself. */
 const SCHEME = /^\s*(?:(?:bearer|basic|token|apikey|api-key|key|negotiate)\s+)?/i
-/** Whatever the header is called. */
+/** Whatever the header's name. */
 const SCHEMED = /^\s*(?:bearer|basic)\s+\S/i
 const PARAMETER =
   /^(?:access[-_]?token|auth[-_]?token|api[-_]?key|auth[-_]?key|token|secret|client[-_]?secret|password|passwd|pwd)$/i
-/** Names that mean other things too: a credential is longer than those. */
+/** Ambiguous names: a credential is longer than their usual values. */
 const VAGUE_PARAMETER = /^(?:key|code|sig|signature|auth)$/i
 const VAGUE_LENGTH_MIN = 16
 const LENGTH_MIN = 3
 
-/** Fields below which stands what is sent. */
+/** Fields whose content is sent. */
 const SENT = new Set<Step>(['body', 'data', 'with'])
-/** What is read from an event or beside it, where a field takes an expression. */
+/** Reads of an event or its context, where a field takes an expression. */
 const READ = /^\s*(?:payload|header|event|data|metadata|instance|steps|vars|actor|input|item|result)\s*[.[]/
 
 const ADDRESS = /^\s*https?:\/\//i
 const USER_INFO = /^\s*https?:\/\/([^/?#@\s]{0,1000})@/i
 const QUERY = /[?&]([\w.-]{1,64})=([^&#\s]*)/g
-/** Addresses of webhooks: whoever knows the path may post. */
+/** Webhook addresses: anyone who knows the path may post. */
 const WEBHOOKS: readonly (readonly [what: string, pattern: RegExp])[] = [
   [
     'the secret path of a Slack webhook',
@@ -75,7 +75,7 @@ const WEBHOOKS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['the token of a Telegram bot', /^\s*https:\/\/api\.telegram\.org\/bot([^/\s]+)/i],
 ]
 
-/** Names of fields below which examples and descriptions of data stand, not what is sent. */
+/** Fields that contain examples and descriptions of data, not what is sent. */
 const NOT_SENT = new Set(['example', 'examples', 'schema'])
 
 interface Span {
@@ -84,7 +84,7 @@ interface Span {
   readonly what: string
 }
 
-/** Every credential in clear text in a document, as it was written or in its normal form. */
+/** Every clear-text credential in a document, as written or in its normal form. */
 export function findLiterals(value: JsonValue): readonly LiteralCredential[] {
   const found: LiteralCredential[] = []
   walk(value, [], (path, text) => {
@@ -100,7 +100,7 @@ export function hideLiterals<Value extends JsonValue>(value: Value): Value {
   return walk(value, [], (path, text) => hideSpans(text, spansOf(path, text))) as Value
 }
 
-/** A request as it is sent: what stands where credentials do is hidden, whatever made it. */
+/** A request as it is sent: values at credential positions are hidden, wherever they come from. */
 export function hideRequest<
   Request extends { readonly url: string; readonly headers: Readonly<Record<string, string>> },
 >(request: Request): Request {
@@ -108,7 +108,7 @@ export function hideRequest<
   return { ...request, ...hideLiterals({ url, headers }) }
 }
 
-/** Whether a text of many fields, YAML or JSON, may hold one. More may be taken for a credential than is one. */
+/** Whether a text of many fields, YAML or JSON, may contain one. It errs towards reporting too many. */
 export function mayHoldLiteral(text: string): boolean {
   if (shapesIn(text).length > 0) return true
   for (const [, name = '', quoted, plain] of text.matchAll(FIELD)) {
@@ -120,8 +120,8 @@ export function mayHoldLiteral(text: string): boolean {
 }
 
 /**
- * The value is looked at and not taken: it may hold further fields. In YAML it may begin on the next line; within JSON the end of a line is
- * two characters.
+ * The value is only looked ahead at, not consumed: it may contain further fields. In YAML it may begin on the next line; within
+ * JSON the end of a line is two characters.
  */
 const FIELD =
   /([A-Za-z][\w-]{0,63})["']?\s{0,8}[:=](?=\s{0,8}(?:[>|][-+\d]{0,2}(?:\\r)?(?:\\n|\s)\s{0,32})?(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512})))/g
@@ -170,7 +170,7 @@ function shapesIn(text: string): readonly Span[] {
 
 function headerSpan(text: string): readonly Span[] {
   const from = SCHEME.exec(text)?.[0].length ?? 0
-  // `token=` before a template names it and is none.
+  // `token=` before a template only names it.
   const rest = text.slice(from).replaceAll(/[\w-]{1,64}=["']?(?=\0)/g, '')
   return isLiteral(rest) ? [{ from, to: text.length, what: 'a credential in a header' }] : []
 }
@@ -201,12 +201,12 @@ function isLiteralParameter(name: string, value: string): boolean {
   return VAGUE_PARAMETER.test(name) && value.length >= VAGUE_LENGTH_MIN && isLiteral(value)
 }
 
-/** Something is left beside what templates make. */
+/** Something is left beside the output of templates. */
 function isLiteral(text: string): boolean {
   return text.replaceAll(/[^A-Za-z0-9]/g, '').length >= LENGTH_MIN
 }
 
-/** Templates as NULs of the same length, so that places stay. */
+/** Templates as NULs of the same length, so that offsets stay. */
 function maskTemplates(text: string): string {
   if (!text.includes('{{')) return text
   let masked = ''

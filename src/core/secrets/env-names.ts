@@ -3,13 +3,13 @@
 // Invariants: a setting of the node (`MILLRACE_…`) is never readable, listed or not. With a list, only listed names are readable.
 // Without one, every name is readable except those that usually hold secrets of the machine, the cloud or the database.
 
-/** Names or beginnings (`STRIPE_*`); null: there is no list. */
+/** Names or prefixes (`STRIPE_*`); null: there is no list. */
 export type EnvNames = readonly string[] | null
 
 const OWN_SETTINGS = /^MILLRACE_/i
 const ENTRY = /^[A-Za-z_][A-Za-z0-9_]*\*?$/
 
-/** Beginnings of names that belong to the process, its cloud or its database, and to no vendor. */
+/** Prefixes of names that belong to the process, its cloud or its database, and to no vendor. */
 export const RESERVED_ENV = [
   'NODE_',
   'NPM_',
@@ -36,7 +36,7 @@ export const RESERVED_ENV = [
   'DYLD_',
 ] as const
 
-/** Whether the text can stand in the list. */
+/** Whether the text is a valid entry of the list. */
 export function isEnvEntry(text: string): boolean {
   return ENTRY.test(text) && !mayMeanSetting(text)
 }

@@ -1,5 +1,5 @@
-// What tells two values of a secret apart and says nothing of them: the beginning of a hash, bound to the tenant and the name, so that the
-// same value under two names, or of two tenants, does not show as the same.
+// Distinguishes two values of a secret without revealing them: a prefix of a hash, bound to the tenant and the name, so that
+// equal values under two names or of two tenants have different fingerprints.
 
 import { createHash } from 'node:crypto'
 

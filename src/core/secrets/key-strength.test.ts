@@ -20,7 +20,7 @@ test.each([
   expect(weaknessOf(key)).toEqual(expect.any(String))
 })
 
-test('[AC22] what chance makes is not', () => {
+test('[AC22] random keys are not weak', () => {
   for (let count = 0; count < 200; count += 1) {
     for (const key of [
       randomBytes(32).toString('base64'),

@@ -1,5 +1,5 @@
-// core/secrets/key-strength.ts — whether a key that people chose can be guessed. It finds what is short, repeated, made of one kind of
-// character or of words that everybody tries; it cannot find every sentence that someone knows.
+// Whether a user-chosen key can be guessed. It detects keys that are short, repetitive, of one kind of character or of common
+// words; it cannot detect every known phrase.
 
 const LENGTH_MIN = 20
 const DISTINCT_MIN = 10
@@ -21,7 +21,7 @@ export function weaknessOf(key: string): string | null {
   return bitsOf(key) < BITS_MIN ? 'it is too regular' : null
 }
 
-/** By how often each character comes. */
+/** By the frequency of each character. */
 function bitsOf(text: string): number {
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)

@@ -1,8 +1,8 @@
-// How a master key is written.
+// The text format of a master key.
 
 const KEY_BYTES = 32
 
-/** 32 bytes as 64 hexadecimal digits or as base64, with or without its end; null: anything else. */
+/** 32 bytes as 64 hexadecimal digits or as base64, with or without padding; null: anything else. */
 export function parseMasterKey(text: string): Uint8Array | null {
   const bytes = /^[0-9a-fA-F]{64}$/.test(text)
     ? Buffer.from(text, 'hex')
@@ -12,10 +12,10 @@ export function parseMasterKey(text: string): Uint8Array | null {
   return bytes?.length === KEY_BYTES ? new Uint8Array(bytes) : null
 }
 
-/** Of 32 random bytes about 30 differ; fewer than this never come by chance. */
+/** Of 32 random bytes about 30 are distinct; fewer than this never happens by chance. */
 const DISTINCT_MIN = 12
 
-/** Zeros, a counted row, a piece again and again: keys that stand in examples, and that somebody would try first. */
+/** Zeros, a sequence, a repeated piece: keys from examples, which an attacker would try first. */
 export function isSimpleMasterKey(bytes: Uint8Array): boolean {
   if (new Set(bytes).size < DISTINCT_MIN) return true
   const at = (index: number) => bytes[index] ?? 0

@@ -1,16 +1,16 @@
-// Master keys, known by an id that is made from them. The first seals; all open.
+// Master keys, identified by an id derived from them. The first encrypts; all decrypt.
 
 import { createHash } from 'node:crypto'
 
 export interface MasterKey {
-  /** Stands beside what the key sealed; says nothing about the key. */
+  /** Stored beside what the key encrypted; reveals nothing about the key. */
   readonly id: string
   readonly bytes: Uint8Array
 }
 
 export interface MasterKeys {
   readonly current: MasterKey
-  /** null: it is not among those that this node was given. */
+  /** null: this node does not have it. */
   find(id: string): MasterKey | null
 }
 

@@ -1,5 +1,5 @@
-// core/secrets/named-secrets.ts — which secrets a document names, wherever it does: `{ env }`, `{ ref }` and `{ file }` in places of secrets, and
-// `{{ secret('name') }}` in what is sent.
+// Which secrets a document names, wherever it does: `{ env }`, `{ ref }` and `{ file }` in secret fields, and `{{
+// secret('name') }}` in what is sent.
 
 import type { JsonValue } from '../foundation/json/index.ts'
 
@@ -9,11 +9,11 @@ export type NamedSecret =
   | {
       readonly ref: string
       readonly path: readonly (string | number)[]
-      /** Of a template: where in the text its name stands. */
+      /** For a template: the offset of its name in the text. */
       readonly offset?: number
     }
 
-/** Fields that hold where a secret is. */
+/** Fields that refer to a secret. */
 const PLACES = new Set(['secret', 'bearer', 'password', 'value'])
 const CALL = /\bsecret\(\s{0,8}['"]([\w.-]{1,128})['"]\s{0,8}\)/g
 

@@ -12,14 +12,14 @@ test.each([
   ['in base64', Buffer.from(SECRET).toString('base64')],
   ['in base64 behind a name', Buffer.from(`ab:${SECRET}`).toString('base64')],
   ['in base64url behind a longer one', Buffer.from(`user:${SECRET}`).toString('base64url')],
-])('[DR3] a secret %s is taken out', (_how, text) => {
+])('[DR3] a secret %s is removed', (_how, text) => {
   const clean = makeRedact([SECRET])(`before ${text} behind`)
   expect(clean).toContain(REDACTED)
   expect(clean).not.toContain(SECRET)
   expect(clean.length).toBeLessThan(`before ${text} behind`.length)
 })
 
-test('[DR3] whatever it is, it does not stay, and nothing else goes', () => {
+test('[DR3] any secret is removed, and nothing else', () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 8, maxLength: 40 }),

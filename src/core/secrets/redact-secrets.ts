@@ -1,14 +1,13 @@
-// core/secrets/redact-secrets.ts — takes values out of a text that must be seen nowhere, in the forms in which they may come back: as they are, and
-// as base64, percent-encoding and JSON write them.
+// Redacts secret values in a text, in the encodings in which they may appear: plain, base64, percent-encoded and JSON.
 //
-// Invariant: RN3 what is kept of an exchange holds none of its secrets.
+// Invariant: RN3 what is stored of an exchange contains none of its secrets.
 
 export const REDACTED = '[redacted]'
 
-/** Shorter ones would be found in any text, and hide nothing. */
+/** Shorter values would be found in any text, and hide nothing. */
 const LENGTH_MIN = 4
 
-/** Replaces in texts what is secret in them. */
+/** Replaces secret values in texts. */
 export type Redact = (text: string) => string
 
 export function makeRedact(secrets: readonly string[]): Redact {
@@ -18,7 +17,7 @@ export function makeRedact(secrets: readonly string[]): Redact {
     for (const form of formsOf(secret)) if (form.length >= LENGTH_MIN) forms.add(form)
   }
   if (forms.size === 0) return (text) => text
-  // The longest first: what holds another must go whole.
+  // Longest first: a value that contains another must be replaced completely.
   const all = [...forms].sort((a, b) => b.length - a.length)
   return (text) => {
     let clean = text
@@ -39,7 +38,7 @@ function formsOf(secret: string): readonly string[] {
   ]
 }
 
-/** Wherever it begins within what was encoded, the characters that are its own alone are the same. */
+/** At any offset within the encoded text, the characters that depend on it alone are the same. */
 function withinBase64(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, 'utf8')
   return [0, 1, 2].flatMap((before) => {

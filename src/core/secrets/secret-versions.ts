@@ -1,8 +1,9 @@
-// core/secrets/secret-versions.ts — the values of one secret: the one in use, one that waits, and former ones that are good for a while yet. How a
-// vault holds a value (sealed, or in the care of another system) is its own.
+// The versions of one secret: the one in use, a pending one, and former ones that stay valid for a while. How a vault holds a
+// value (encrypted, or in another system) is its own concern.
 //
-// Invariants: VA5 a pending value takes no place before it is promoted; one that is set outright drops it. OV1 a former value ends at its
-// time. OV2 without an overlap the new value is alone. OV3 five former ones at most. VA12 what was expected and is not so changes nothing.
+// Invariants: VA5 a pending value is not used before it is promoted; setting a value directly drops it. OV1 a former value ends
+// at its time. OV2 without an overlap only the new value is valid. OV3 five former ones at most. VA12 a change that expects a
+// different version changes nothing.
 
 import { AppError } from '../foundation/errors/index.ts'
 import type { Instant } from '../foundation/time/index.ts'
@@ -19,13 +20,13 @@ export interface SecretVersions<Held extends HeldVersion> {
   /** null: only a pending one was ever set. */
   readonly current: Held | null
   readonly pending: Held | null
-  /** The latest one first. Left out: there is none. */
+  /** Newest first. Left out: there is none. */
   readonly former?: readonly Former<Held>[]
 }
 
 interface Change {
   readonly now: Instant
-  /** For so long the value that was in use stays good. */
+  /** How long the value that was in use stays valid. */
   readonly overlapMs: number
 }
 
@@ -53,7 +54,7 @@ export function promoteVersion<Held extends HeldVersion>(
   return { current: before.pending, pending: null, ...kept(follow(before, change)) }
 }
 
-/** Those whose time is not over. */
+/** Those that have not expired. */
 export function inOverlap<Held extends HeldVersion>(
   secret: SecretVersions<Held> | null,
   now: Instant,
@@ -61,7 +62,7 @@ export function inOverlap<Held extends HeldVersion>(
   return (secret?.former ?? []).filter(({ until }) => now < until)
 }
 
-/** Throws `conflict` when another version is in use than the one that the change was made from. */
+/** Throws `conflict` when the version in use is not the one that the change was based on. */
 export function expectVersion(
   name: string,
   before: SecretVersions<HeldVersion> | null,
@@ -73,14 +74,14 @@ export function expectVersion(
   throw new AppError('conflict', `the secret ‘${name}’ ${seen}, not at ${expected ?? 'none'}: look again`)
 }
 
-/** Throws `conflict` when the pending value is another one, or none is left: somebody promoted, replaced or dropped it. */
+/** Throws `conflict` when the pending value differs, or is gone: it was promoted, replaced or dropped meanwhile. */
 export function expectPending(name: string, found: string | null, expected: string | undefined): void {
   if (expected === undefined || expected === found) return
   const seen = found === null ? 'has no pending value any more' : 'has another pending value by now'
   throw new AppError('conflict', `the secret ‘${name}’ ${seen}: look again`)
 }
 
-/** What stays valid beside a new value. Without an overlap it is alone: whoever must cut a secret off cuts off all of it. */
+/** What stays valid beside a new value. Without an overlap nothing does: revoking a secret must revoke all of it. */
 function follow<Held extends HeldVersion>(
   before: SecretVersions<Held> | null,
   { now, overlapMs }: Change,

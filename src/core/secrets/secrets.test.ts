@@ -19,7 +19,7 @@ test('[VA8] a master key is 32 bytes, hexadecimal or base64', () => {
   expect(parseMasterKey('correct horse battery staple')).toBeNull()
 })
 
-test('[VA14] keys that nobody made by chance are known as such', () => {
+test('[VA14] keys that are not random are detected', () => {
   const of = (make: (index: number) => number) => Uint8Array.from({ length: 32 }, (_, index) => make(index))
   for (const simple of [
     of(() => 0),
@@ -38,7 +38,7 @@ test('[VA14] keys that nobody made by chance are known as such', () => {
   }
 })
 
-test('[VA11] a fingerprint is of one value, name and tenant', () => {
+test('[VA11] a fingerprint depends on value, name and tenant', () => {
   const all = [
     ['a', 'b', 'c'],
     ['a', 'b', 'd'],
@@ -52,7 +52,7 @@ test('[VA11] a fingerprint is of one value, name and tenant', () => {
   expect(fingerprintOf('default', 'crm', 'value')).toBe(fingerprintOf('default', 'crm', 'value'))
 })
 
-test('names of secrets can stand in an address', () => {
+test('names of secrets are valid in an address', () => {
   for (const name of ['crm', 'CRM_KEY', 'a.b-c_1', '0']) expect(isSecretName(name)).toBe(true)
   for (const name of ['', '.a', '-a', 'a b', 'a/b', 'ä', 'a\n', 'x'.repeat(129)])
     expect(isSecretName(name)).toBe(false)

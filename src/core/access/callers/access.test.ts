@@ -17,7 +17,7 @@ const SECRET = `${'A_-9'.repeat(10)}abc`
 const ID = '0123456789abcdef'
 
 describe('tokens', () => {
-  test('[AC1] come back as they were made, with hyphens in the tenant and underscores in the secret', () => {
+  test('[AC1] round-trip, with hyphens in the tenant and underscores in the secret', () => {
     for (const kind of ['key', 'session', 'link'] as const) {
       const token = { kind, tenant: 'a-b-1' as TenantId, id: ID, secret: SECRET }
       expect(parseToken(kind, formatToken(token))).toEqual(token)
@@ -37,11 +37,11 @@ describe('tokens', () => {
     ['a line end', `mrk_acme_${ID}_${SECRET}\n`],
     ['a path', `mrk_../acme_${ID}_${SECRET}`],
     ['nothing', ''],
-  ])('[AC1] with %s are none', (_what, text) => {
+  ])('[AC1] with %s are rejected', (_what, text) => {
     expect(parseToken('key', text)).toBeNull()
   })
 
-  test('[AC2] only the very secret matches its hash, and only with what it is bound to', () => {
+  test('[AC2] only the exact secret with its bound value matches the hash', () => {
     const hash = hashSecret(SECRET)
     expect(hash).not.toContain(SECRET)
     expect(matchesHash(SECRET, hash)).toBe(true)
@@ -53,7 +53,7 @@ describe('tokens', () => {
   })
 })
 
-test('[AC5] a role may do what the lesser ones may; only the node’s own admin is the node', () => {
+test('[AC5] a role includes the lesser roles; only the node’s own admin administers the node', () => {
   const table = ROLES.map((role) =>
     (['viewer', 'operator', 'admin', 'node'] as const).map((needed) =>
       isAllowed({ role, isNodeAdmin: false }, needed),
@@ -67,7 +67,7 @@ test('[AC5] a role may do what the lesser ones may; only the node’s own admin 
   expect(isAllowed({ role: 'admin', isNodeAdmin: true }, 'node')).toBe(true)
 })
 
-test('[AC10] names of tenants have small letters, digits and inner hyphens', () => {
+test('[AC10] tenant names consist of lowercase letters, digits and inner hyphens', () => {
   for (const name of ['default', 'a', '0', 'a-b', 'a-', 'x'.repeat(63)])
     expect(isTenantName(name), name).toBe(true)
   for (const name of ['', '-a', 'A', 'a_b', 'a.b', 'a b', 'a\n', 'ä', 'x'.repeat(64)])
@@ -75,7 +75,7 @@ test('[AC10] names of tenants have small letters, digits and inner hyphens', () 
 })
 
 describe('permissions', () => {
-  test('[HD1] are had by name, and all of them by an admin', () => {
+  test('[HD1] are granted by name; an admin has all of them', () => {
     const some = { role: 'operator', permissions: ['triage.start'] } as const
     expect(hasPermission(some, 'triage.start')).toBe(true)
     expect(hasPermission(some, 'triage')).toBe(false)
@@ -84,7 +84,7 @@ describe('permissions', () => {
     expect(missingPermission({ role: 'admin', permissions: [] }, ['triage.approve'])).toBeNull()
   })
 
-  test('[HD1] have names of letters, digits and a few signs', () => {
+  test('[HD1] are named with letters, digits and a few punctuation characters', () => {
     for (const name of ['a', 'triage.approve', 'A-1_b:c', '9', 'x'.repeat(100)])
       expect(isPermissionName(name), name).toBe(true)
     for (const name of ['', '.a', 'a b', 'a*', 'ä', 'x'.repeat(101), 'a\n'])

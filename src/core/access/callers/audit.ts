@@ -1,7 +1,7 @@
-// Which messages of the log are the audit trail: access, keys, secrets, and what users do to work and definitions.
+// Which log messages form the audit trail: access, keys, secrets, and user actions on jobs and definitions.
 //
-// Invariant: a log writes these whatever its level is. What users do to jobs and dead letters is on control lines, which are always
-// written as well. A message that a user causes, or that says who may read what, belongs in this table.
+// Invariant: a log writes these messages at every level. User actions on jobs and dead letters are on control lines, which are
+// always written as well. A message that a user causes, or that says who may read what, belongs in this table.
 
 export const AUDIT_MESSAGES = {
   access: [

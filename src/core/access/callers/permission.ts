@@ -1,9 +1,9 @@
-// What a key may do beside its role: words that definitions choose, such as `triage.approve`, and that keys are granted.
-// A role says how far somebody reaches into the system; a permission, which step of a business somebody may take.
+// Permissions of a key beside its role: names that definitions choose, such as `triage.approve`, and that keys are granted. A
+// role limits how much of the system a user reaches; a permission allows one step of a business process.
 
 import type { Role } from './role.ts'
 
-/** As a piece of a JSON Schema and of an expression: letters, digits and `_ . : -`, a letter or digit first. */
+/** As part of a JSON Schema and of an expression: letters, digits and `_ . : -`, a letter or digit first. */
 export const PERMISSION_NAME = '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$'
 export const PERMISSIONS_MAX = 100
 
@@ -23,7 +23,7 @@ export function hasPermission({ role, permissions }: Holder, permission: string)
   return role === 'admin' || permissions.includes(permission)
 }
 
-/** The first that is missing; null: none. */
+/** The first missing permission; null: none is missing. */
 export function missingPermission(holder: Holder, needed: readonly string[]): string | null {
   return needed.find((permission) => !hasPermission(holder, permission)) ?? null
 }

@@ -1,5 +1,5 @@
-// What a caller may do: a viewer reads, an operator acts on what happened, an admin decides who may. The node's own admin is
-// an admin of the first tenant who may also make others.
+// Roles of callers: a viewer reads, an operator acts on events and jobs, an admin manages access. The node's own admin is an
+// admin of the first tenant who may also create tenants.
 
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]

@@ -1,16 +1,16 @@
-// How much one tenant may have, so that none of them fills the node for the others.
+// Limits per tenant, so that no tenant fills the node for the others.
 //
-// Invariant: a limit refuses only what would add to a count. A tenant that has more than a limit, because it was lowered, can still
-// change and remove what it has.
+// Invariant: a limit refuses only what would add to a count. A tenant above a limit that was lowered can still change and
+// remove what it has.
 
 import { AppError } from '../../foundation/errors/index.ts'
 
 export interface TenantLimits {
-  /** Set by users; those that the engine makes for subscriptions and credentials are not counted. */
+  /** Set by users; secrets that the engine creates for subscriptions and credentials are not counted. */
   readonly secrets: number
   readonly definitions: number
   readonly keys: number
-  /** Of the API and of definitions together. */
+  /** Created by the API and by definitions, counted together. */
   readonly subscriptions: number
 }
 
@@ -21,7 +21,7 @@ export const TENANT_LIMITS: TenantLimits = {
   subscriptions: 20_000,
 }
 
-/** The setting of each. */
+/** The setting that sets each limit. */
 const SETTINGS: Readonly<Record<keyof TenantLimits, string>> = {
   secrets: 'MILLRACE_TENANT_SECRETS',
   definitions: 'MILLRACE_TENANT_DEFINITIONS',
@@ -29,7 +29,7 @@ const SETTINGS: Readonly<Record<keyof TenantLimits, string>> = {
   subscriptions: 'MILLRACE_TENANT_SUBSCRIPTIONS',
 }
 
-/** `count`: how many there would be. Throws `tenant_limit`. */
+/** `count`: the number after the change. Throws `tenant_limit`. */
 export function holdToLimit(what: keyof TenantLimits, count: number, limits: TenantLimits): void {
   const limit = limits[what]
   if (count <= limit) return

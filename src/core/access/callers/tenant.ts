@@ -1,4 +1,4 @@
-// Names of tenants. They stand in addresses, keys and subjects, so they have neither dots nor underscores.
+// Names of tenants. They are part of addresses, keys and subjects, so they contain neither dots nor underscores.
 
 export const TENANT_NAME = '^[a-z0-9][a-z0-9-]{0,62}$'
 

@@ -1,8 +1,8 @@
-// What a caller shows: `mrk_{tenant}_{id}_{secret}` for a key, `mrs_…` for a session, `mrl_…` for a one-time link.
+// Tokens that callers present: `mrk_{tenant}_{id}_{secret}` for a key, `mrs_…` for a session, `mrl_…` for a one-time link.
 //
-// The tenant and the id say where to look; the secret is 256 random bits, of which only the SHA-256 is kept. A slow hash
-// would add nothing: it makes guessing dear where people choose what is to be guessed, and nobody guesses 256 random bits.
-// It would cost milliseconds on each request instead.
+// The tenant and the id locate the record; the secret is 256 random bits, of which only the SHA-256 is stored. A slow hash
+// would add nothing: it makes guessing expensive where people choose the secret, and 256 random bits cannot be guessed. It
+// would cost milliseconds on each request.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { TenantId } from '../../foundation/ids/index.ts'
@@ -21,7 +21,7 @@ export const SECRET_BYTES = 32
 export const ID_BYTES = 8
 
 const PREFIXES = { key: 'mrk', session: 'mrs', link: 'mrl' } as const
-// A tenant has no underscore and an id is hexadecimal, so the first three underscores are the joints.
+// A tenant has no underscore and an id is hexadecimal, so the first three underscores are the separators.
 const TOKEN = /^(mr[ksl])_([a-z0-9-]{1,63})_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/
 
 export function formatToken({ kind, tenant, id, secret }: Token): string {
@@ -36,12 +36,12 @@ export function parseToken(kind: TokenKind, text: string): Token | null {
   return isTenantName(tenant) ? { kind, tenant: tenant as TenantId, id, secret } : null
 }
 
-/** `bound` ties the secret to something else that must be known as well. */
+/** `bound` ties the secret to a second value that the caller must know as well. */
 export function hashSecret(secret: string, bound = ''): string {
   return createHash('sha256').update(bound).update(secret).digest('base64url')
 }
 
-/** In the same time, wherever they differ. */
+/** In constant time. */
 export function matchesHash(secret: string, hash: string, bound = ''): boolean {
   const expected = Buffer.from(hash, 'base64url')
   const actual = Buffer.from(hashSecret(secret, bound), 'base64url')

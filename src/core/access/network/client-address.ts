@@ -1,19 +1,19 @@
-// core/access/network/client-address.ts — who sent a request, and to which address, when proxies stand in between.
-// Invariants: GU4 a header counts only as far as trusted proxies vouch for it: from the peer on, each believed hop names
-// the one before it. GU5 without a trusted peer no header is looked at.
+// Determines who sent a request, and to which address, when proxies are in between.
+// Invariants: GU4 a header counts only as far as trusted proxies vouch for it: starting from the peer, each trusted hop names
+// the one before it. GU5 without a trusted peer no header is read.
 
 import { type Networks, normalAddress } from './networks.ts'
 
 type HeaderValue = string | readonly string[] | undefined
 export type ProxyHeaders = Readonly<Record<string, HeaderValue>>
 
-/** The chain of a request has a handful of hops; whoever sends more wants us to count them. */
+/** A real chain has a handful of hops; more would only cost time. */
 const HOPS_MAX = 64
 const HOST = /^(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 
 /**
- * The nearest address that is not a trusted proxy. When all of them are, the farthest; where a hop cannot be read, the
- * proxy that told of it, because beyond it nobody vouches for anything.
+ * The nearest address that is not a trusted proxy. If all of them are trusted, the farthest; if a hop cannot be parsed, the
+ * proxy that reported it, because no trusted proxy vouches for anything beyond it.
  */
 export function clientAddress(peer: string, forwardedFor: HeaderValue, isTrusted: Networks): string {
   let client = normalAddress(peer) ?? peer
@@ -36,7 +36,7 @@ export interface PublicUrlInput {
   readonly target: string
 }
 
-/** The address as the sender saw it; `base` is what the operator says it is, and wins. */
+/** The address as the sender saw it; `base` is the operator's setting, and wins. */
 export function publicUrl(input: PublicUrlInput, isTrusted: Networks, base: string | null): string {
   if (base !== null) return base + input.target
   const { headers } = input
@@ -48,7 +48,7 @@ export function publicUrl(input: PublicUrlInput, isTrusted: Networks, base: stri
   return `${scheme}://${HOST.test(host) ? host : 'localhost'}${input.target}`
 }
 
-/** What the nearest proxy wrote is last. */
+/** The nearest proxy appends last. */
 function lastOf(value: HeaderValue): string {
   const text = textOf(value)
   return text.slice(text.lastIndexOf(',') + 1).trim()
@@ -58,7 +58,7 @@ function textOf(value: HeaderValue): string {
   return value === undefined ? '' : typeof value === 'string' ? value : value.join(',')
 }
 
-/** Without the port that some proxies write behind it. */
+/** Without the port that some proxies append. */
 function bare(hop: string): string {
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(hop)
   if (bracketed !== null) return bracketed[1] as string

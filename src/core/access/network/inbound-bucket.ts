@@ -1,11 +1,11 @@
-// core/access/network/inbound-bucket.ts — a token bucket as plain data: so many at once, then one per step.
-// Time is an argument, of a clock that does not go back; should one do so, nothing is gained by it.
+// A token bucket as plain data: a burst at once, then one token per step. Time is an argument from a monotonic clock; if the
+// clock steps back, no tokens are gained.
 
 import type { Instant } from '../../foundation/time/index.ts'
 
 export interface BucketPolicy {
   readonly capacity: number
-  /** How long it takes until one token is there again. */
+  /** How long until one token is available again. */
   readonly refillMs: number
 }
 
@@ -14,7 +14,7 @@ export interface Bucket {
   readonly at: Instant
 }
 
-/** Fractions of tokens do not add up exactly: whoever waited as long as told must not be told to wait again. */
+/** Fractions of tokens do not add up exactly: a client that waited as long as instructed must not be asked to wait again. */
 const EPSILON = 1e-6
 
 export function takeToken(
@@ -28,7 +28,7 @@ export function takeToken(
   if (tokens >= 1 - EPSILON) {
     return { bucket: { tokens: Math.max(0, tokens - 1), at: Math.max(at, before.at) }, taken: true }
   }
-  // Also for the time by which the clock is behind.
+  // Also covers the time by which the clock is behind.
   const behindMs = Math.max(0, before.at - at)
   return { taken: false, waitMs: Math.ceil((1 - tokens) * policy.refillMs + behindMs) }
 }

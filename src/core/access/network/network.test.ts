@@ -36,7 +36,7 @@ describe('an allowlist', () => {
     expect(compileAllowlist(['192.0.2.0/24', entry])(address)).toBe(isIn)
   })
 
-  test('[GU2] an IPv4 address in the clothes of IPv6 is the IPv4 address, on both sides', () => {
+  test('[GU2] an IPv4-mapped IPv6 address is the IPv4 address, on both sides', () => {
     fc.assert(
       fc.property(four, fc.integer({ min: 0, max: 32 }), four, (base, bits, address) => {
         const plain = compileNetworks([`${base}/${bits}`])
@@ -62,12 +62,12 @@ describe('an allowlist', () => {
     '2001:db8::/129',
     '__proto__',
     'toString',
-  ])('[GU3] %j is none of network, address and vendor', (entry) => {
+  ])('[GU3] %j is neither a network nor an address nor a vendor', (entry) => {
     expect(parseAllowed(entry)).toBeNull()
     expect(compileAllowlist([entry])('10.0.0.1')).toBe(false)
   })
 
-  test('[GU1] every vendor’s list is dated, says where it is from and can be read', () => {
+  test('[GU1] every vendor’s list has a date and a source, and parses', () => {
     expect(Object.keys(VENDOR_NETWORKS)).toContain('github')
     for (const [name, { asOf, published, networks }] of Object.entries(VENDOR_NETWORKS)) {
       expect(asOf, name).toMatch(/^20\d\d-\d\d-\d\d$/)
@@ -76,7 +76,7 @@ describe('an allowlist', () => {
     }
   })
 
-  test('no text crashes it', () => {
+  test('no text makes it throw', () => {
     const allows = compileAllowlist(['10.0.0.0/8', 'github'])
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()), (text) => {
@@ -121,7 +121,7 @@ describe('behind proxies', () => {
     )
   })
 
-  test('[GU4] a sender cannot choose its address, whatever it writes before the proxy’s word', () => {
+  test('[GU4] a sender cannot choose its address, whatever it writes in front of the proxy’s entry', () => {
     fc.assert(
       fc.property(fc.string(), (written) => {
         expect(clientAddress('10.0.0.1', `${written}, 203.0.113.7`, trusted)).toBe('203.0.113.7')
@@ -158,7 +158,7 @@ describe('a bucket', () => {
     return step.bucket
   }
 
-  test('[AC9] [GU7] gives what it holds, then one per step, and says how long to wait', () => {
+  test('[AC9] [GU7] allows its burst, then one per step, and says how long to wait', () => {
     const empty = take(take(undefined, 0), 0)
     expect(takeToken(empty, 0, policy)).toEqual({ taken: false, waitMs: 1_000 })
     expect(takeToken(empty, 750, policy)).toEqual({ taken: false, waitMs: 250 })
@@ -166,7 +166,7 @@ describe('a bucket', () => {
     expect(takeToken(again, 1_000, policy).taken).toBe(false)
   })
 
-  test('[AC9] [GU7] never holds more than it can, and takes no harm from a clock that goes back', () => {
+  test('[AC9] [GU7] never exceeds its capacity, and tolerates a clock that goes back', () => {
     const rested = take(take(undefined, 0), 1_000_000)
     expect(rested.tokens).toBe(1)
     const back = take(rested, 0)
@@ -174,7 +174,7 @@ describe('a bucket', () => {
     expect(takeToken(back, 1_000_000, policy).taken).toBe(false)
   })
 
-  test('[GU7] never gives more than its burst and what the time brought, and keeps its word', () => {
+  test('[GU7] never allows more than its burst and the elapsed time, and the wait it announces suffices', () => {
     const policies = fc.record({
       perMinute: fc.integer({ min: 1, max: 100_000 }),
       burst: fc.integer({ min: 1, max: 200 }),

@@ -1,6 +1,6 @@
-// core/access/network/networks.ts — addresses and the networks they lie in, for allowlists and trusted proxies.
-// Invariants: GU2 an IPv4 address written as IPv6 is the IPv4 address, on both sides of the comparison. What cannot be
-// read lies in no network.
+// Addresses and the networks that contain them, for allowlists and trusted proxies.
+// Invariants: GU2 an IPv4 address written as IPv6 is the IPv4 address, on both sides of the comparison. An address that does
+// not parse is in no network.
 
 import ipaddr from 'ipaddr.js'
 import { VENDOR_NETWORKS } from './vendor-networks.ts'
@@ -12,7 +12,7 @@ export type Networks = (address: string) => boolean
 
 const MAPPED_BITS = 96
 
-/** One entry of an allowlist as networks; null: it is none of network, address and vendor's name. */
+/** One entry of an allowlist as networks; null: neither a network nor an address nor a vendor's name. */
 export function parseAllowed(entry: string): readonly string[] | null {
   const vendor = Object.hasOwn(VENDOR_NETWORKS, entry) ? VENDOR_NETWORKS[entry] : undefined
   if (vendor !== undefined) return vendor.networks
@@ -23,7 +23,7 @@ export function vendorNames(): readonly string[] {
   return Object.keys(VENDOR_NETWORKS)
 }
 
-/** Entries that cannot be read let nobody in: definitions are checked before. */
+/** Entries that do not parse allow no sender: definitions are checked before. */
 export function compileAllowlist(entries: readonly string[]): Networks {
   return compileNetworks(entries.flatMap((entry) => parseAllowed(entry) ?? []))
 }
@@ -41,12 +41,12 @@ export function compileNetworks(texts: readonly string[]): Networks {
   }
 }
 
-/** The address in its one spelling, IPv4 where it is one; null: it is none. A port or a zone makes it none. */
+/** The address in its canonical spelling, IPv4 where it is one; null: not an address. A port or a zone makes it invalid. */
 export function normalAddress(text: string): string | null {
   return parseAddress(text)?.toString() ?? null
 }
 
-/** A network or one address; null: it is neither. */
+/** A network or one address; null: neither. */
 export function readNetwork(text: string): Network | null {
   const slash = text.indexOf('/')
   if (slash === -1) {
@@ -69,7 +69,7 @@ function parseAddress(text: string): Address | null {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** Four decimal parts or an IPv6 address without a zone: other spellings mean different things to different readers. */
+/** Four decimal parts or an IPv6 address without a zone: other spellings mean different things to different parsers. */
 function readAddress(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   return text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text)

@@ -1,4 +1,4 @@
-// core/access/network/outbound-policy.ts — what the operator allows beside public addresses: networks, and hosts by name.
+// What the operator allows beside public addresses: networks, and hosts by name.
 
 import { readNetwork } from './networks.ts'
 import type { IpAddress } from './outbound-ranges.ts'
@@ -9,7 +9,7 @@ export interface OutboundPolicy {
   readonly hosts: ReadonlySet<string>
   /** With their leading dot: `.example.internal`. */
   readonly suffixes: readonly string[]
-  /** The upper bound: what this one does not allow either stays forbidden. Left out: there is none. */
+  /** The upper bound: what it does not allow stays forbidden too. Left out: no upper bound. */
   readonly within?: OutboundPolicy
 }
 
@@ -17,8 +17,8 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'] as const
 const LABELS = /^(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*$/
 
 /**
- * One entry in its usual spelling: a network, an address, `loopback`, a host, or `*.` and a domain. null: it is none of these. What
- * ends in a number is meant as an address, and is none.
+ * One entry in its usual spelling: a network, an address, `loopback`, a host, or `*.` and a domain. null: none of these. Text
+ * that ends in a number is meant as an address, so it is never a host.
  */
 export function parseOutboundEntry(entry: string): readonly string[] | null {
   const text = entry.toLowerCase()
@@ -30,7 +30,7 @@ export function parseOutboundEntry(entry: string): readonly string[] | null {
   return [text.startsWith('*.') ? `*.${name}` : name]
 }
 
-/** Throws where an entry cannot be read: settings are checked before. */
+/** Throws if an entry does not parse: settings are checked before. */
 export function makeOutboundPolicy(entries: readonly string[], within?: OutboundPolicy): OutboundPolicy {
   const networks: (readonly [IpAddress, number])[] = []
   const hosts = new Set<string>()

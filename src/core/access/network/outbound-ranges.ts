@@ -1,6 +1,5 @@
-// core/access/network/outbound-ranges.ts — what kind of address an address is, by the registries of special-purpose addresses (IANA) and the
-// places where clouds put their metadata services.
-// Invariants: an IPv4 address in IPv6 clothes is the IPv4 address. Of IPv6 only what lies in 2000::/3 can be public, and not all of it.
+// Classifies addresses by the IANA registries of special-purpose addresses and by the addresses of cloud metadata services.
+// Invariants: an IPv4-mapped IPv6 address is the IPv4 address. Of IPv6 only 2000::/3 can be public, and not all of it.
 
 import ipaddr from 'ipaddr.js'
 
@@ -11,7 +10,7 @@ export type AddressRule =
   | 'unspecified'
   | 'loopback'
   | 'private'
-  /** What providers share among their customers (CGNAT). */
+  /** Shared by providers among their customers (CGNAT). */
   | 'shared'
   | 'link_local'
   | 'metadata'
@@ -24,7 +23,7 @@ export type AddressRule =
 
 type Row = readonly [network: string, rule: AddressRule]
 
-/** The first that fits counts. */
+/** The first match counts. */
 const IPV4: readonly Row[] = [
   ['169.254.169.254/32', 'metadata'],
   ['169.254.170.2/32', 'metadata'],
@@ -77,21 +76,22 @@ const BY_KIND = { ipv4: compile(IPV4), ipv6: compile(IPV6) }
 const GLOBAL = ipaddr.parseCIDR('2000::/3')
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
 
-/** What forbids the address to everybody who was not told otherwise; null: it is public. */
+/** The class that forbids the address unless the policy allows it; null: the address is public. */
 export function ruleOfAddress(address: IpAddress): AddressRule | null {
   for (const { network, rule } of BY_KIND[address.kind()]) if (address.match(network)) return rule
   if (address instanceof ipaddr.IPv4) return null
-  // Where IPv4 is reached by a translator, every IPv4-only name leads here: it is as public as what is inside.
+  // Where a translator reaches IPv4, every IPv4-only name resolves to this range: the address is as public as the IPv4 address
+  // inside.
   if (address.match(NAT64)) {
     const rule = ruleOfAddress(tail(address))
-    // A network that is allowed around it does not ask for such a service.
+    // Allowing a surrounding network does not allow a metadata service in it.
     return rule === null || rule === 'metadata' ? rule : 'transition'
   }
   if (isIsatap(address)) return 'transition'
   return address.match(GLOBAL) ? null : 'reserved'
 }
 
-/** The address, IPv4 where it is one in other clothes; null: nobody could say for sure which one is meant. */
+/** The address, IPv4 where an IPv6 spelling embeds it; null: ambiguous. */
 export function readAnyAddress(text: string): IpAddress | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!text.includes(':') || text.includes('%')) return null
@@ -101,7 +101,7 @@ export function readAnyAddress(text: string): IpAddress | null {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** `::127.0.0.1` is `::7f00:1`; the parser would take it for `::ffff:7f00:1`. null: what ends in dots is no IPv4 address. */
+/** `::127.0.0.1` is `::7f00:1`; the parser would read it as `::ffff:7f00:1`. null: the dotted ending is not an IPv4 address. */
 function withoutDots(text: string): string | null {
   if (!text.includes('.')) return text
   const at = text.lastIndexOf(':') + 1
@@ -111,7 +111,7 @@ function withoutDots(text: string): string | null {
   return `${text.slice(0, at)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
 }
 
-/** In any network: the interface part says that the last four bytes are an IPv4 address. Two bits of it are free. */
+/** In any network: the interface identifier marks the last four bytes as an IPv4 address. Two bits of it are free. */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return ((parts[4] as number) & 0xfcff) === 0 && parts[5] === 0x5efe
 }

@@ -83,7 +83,7 @@ describe('an address', () => {
     expect(judge(url)).toBe('ok')
   })
 
-  test('[OG1] a message names the rule and nothing of the address that could be a secret', () => {
+  test('[OG1] a message names the rule, and no part of the address that could be a secret', () => {
     for (const url of [
       'http://user:hidden@a.example/',
       'ftp://a.example/hidden',
@@ -95,7 +95,7 @@ describe('an address', () => {
   })
 })
 
-describe('what is not public', () => {
+describe('a non-public address', () => {
   test.each([...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6])('[OG2] %s is refused', (address) => {
     expect(judgeAddress(address, nothing).ok).toBe(false)
     expect(judge(address.includes(':') ? `http://[${address}]/` : `http://${address}/`)).not.toBe('ok')
@@ -141,11 +141,11 @@ describe('what is not public', () => {
     ['0177.0.0.1', 'unreadable'],
     ['', 'unreadable'],
     ['example.com', 'unreadable'],
-  ])('[OG2] %s is called what it is: %s', (address, rule) => {
+  ])('[OG2] %s is classified as %s', (address, rule) => {
     expect(ruleOf(judgeAddress(address, nothing))).toBe(rule)
   })
 
-  test('[OG2] every spelling of this machine is refused, and allowed where this machine is', () => {
+  test('[OG2] every spelling of loopback is refused, and allowed where loopback is allowed', () => {
     const spellings = [...spellIpv4('127.0.0.1'), ...IPV6_LOOPBACK, ...LOCAL_NAMES]
     for (const host of spellings) {
       expect([host, judge(`http://${host}:8080/`)]).toEqual([host, 'loopback'])
@@ -153,7 +153,7 @@ describe('what is not public', () => {
     }
   })
 
-  // Another reader of networks than the one under test.
+  // A second network parser, independent of the one under test.
   const blocked = new BlockList()
   for (const [network, bits] of [
     ['0.0.0.0', 8],
@@ -176,7 +176,7 @@ describe('what is not public', () => {
 
   const anyIpv4 = fc.oneof(
     fc.ipV4(),
-    // Uniform addresses seldom hit small networks.
+    // Uniformly random addresses seldom hit small networks.
     fc
       .tuple(fc.constantFrom(...FORBIDDEN_IPV4, ...PUBLIC_IPV4), fc.nat(3), fc.nat(255))
       .map(([address, at, byte]) =>
@@ -186,7 +186,7 @@ describe('what is not public', () => {
       ),
   )
 
-  test('[OG2] every spelling of an IPv4 address is judged as the address, public or not', () => {
+  test('[OG2] every spelling of an IPv4 address is judged as that address, public or not', () => {
     fc.assert(
       fc.property(anyIpv4, (address) => {
         const isPublic = !blocked.check(address)
@@ -196,7 +196,7 @@ describe('what is not public', () => {
     )
   })
 
-  test('[OG2] no tunnel and no translator leads to a forbidden IPv4 address, and but one to a public one', () => {
+  test('[OG2] no tunnel or translator leads to a forbidden IPv4 address, and only one leads to a public one', () => {
     fc.assert(
       fc.property(anyIpv4, (address) => {
         const isPublic = !blocked.check(address)
@@ -208,7 +208,7 @@ describe('what is not public', () => {
     )
   })
 
-  test('[OG2] of IPv6 only 2000::/3 passes, without what is set apart in it', () => {
+  test('[OG2] of IPv6 only 2000::/3 passes, without its reserved ranges', () => {
     const groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 })
     fc.assert(
       fc.property(groups, fc.boolean(), (parts, isGlobal) => {
@@ -225,7 +225,7 @@ describe('what is not public', () => {
     )
   })
 
-  test('[OG1] [OG2] whatever somebody writes, judging it never throws', () => {
+  test('[OG1] [OG2] judging arbitrary text never throws', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl(), fc.ipV6()), (text) => {
         for (const url of [text, `http://${text}/`, `http://[${text}]/`]) judgeUrl(url, nothing)
@@ -236,7 +236,7 @@ describe('what is not public', () => {
 })
 
 describe('a name', () => {
-  test('[OG3] one forbidden address refuses it, wherever it stands, and is not told', () => {
+  test('[OG3] one forbidden address refuses the name, at any position, and is not disclosed', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...PUBLIC_IPV4, ...PUBLIC_IPV6)),
@@ -253,7 +253,7 @@ describe('a name', () => {
     )
   })
 
-  test('[OG4] a host that is named may lead to private networks, and to nothing else that is not public', () => {
+  test('[OG4] a host that is allowed by name may resolve to private networks, and to nothing else that is not public', () => {
     const policy = makeOutboundPolicy(['crm.internal', '*.Example.Internal'])
     const at = (host: string, address: string) => ruleOf(judgeAddresses(host, [address], policy))
     for (const host of [
@@ -287,7 +287,7 @@ describe('a name', () => {
 })
 
 describe('the operator’s list', () => {
-  test('[OG5] networks let through what lies in them, in whatever clothes it comes, and nothing else', () => {
+  test('[OG5] networks allow the addresses inside them in every spelling, and nothing else', () => {
     const list = ['10.0.0.0/8', 'fd00::/8', '192.168.1.7', '::ffff:172.16.0.0/108']
     const policy = makeOutboundPolicy(list)
     for (const address of ['10.1.2.3', '::ffff:10.1.2.3', 'fd12::1', '192.168.1.7', '172.31.0.1'])
@@ -296,7 +296,7 @@ describe('the operator’s list', () => {
       expect([address, judgeAddress(address, policy).ok]).toEqual([address, false])
   })
 
-  test('[OG5] a metadata service is called only where its very address is named', () => {
+  test('[OG5] a metadata service is allowed only by its exact address', () => {
     const wide = makeOutboundPolicy(['0.0.0.0/0', '::/0'])
     for (const address of ['169.254.169.254', '100.100.100.200', 'fd00:ec2::254', '::ffff:169.254.169.254']) {
       expect(ruleOf(judgeAddress(address, wide))).toBe('metadata')
@@ -317,7 +317,7 @@ describe('the operator’s list', () => {
     ['CRM.Internal.', ['crm.internal']],
     ['*.example.internal', ['*.example.internal']],
     ['a_b.example', ['a_b.example']],
-  ])('[OG6] %s can be read', (entry, words) => {
+  ])('[OG6] %s parses', (entry, words) => {
     expect(parseOutboundEntry(entry)).toEqual(words)
     expect(() => makeOutboundPolicy([entry])).not.toThrow()
   })
@@ -342,7 +342,7 @@ describe('the operator’s list', () => {
     '-a.example',
     'a b',
     `${'a'.repeat(64)}.example`,
-  ])('[OG6] %j cannot', (entry) => {
+  ])('[OG6] %j does not parse', (entry) => {
     expect(parseOutboundEntry(entry)).toBeNull()
     expect(() => makeOutboundPolicy([entry])).toThrow()
   })

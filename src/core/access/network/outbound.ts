@@ -1,9 +1,9 @@
-// core/access/network/outbound.ts — where a call may go. Public addresses always; others only where the operator named them, because an
-// address in a definition, a subscription or an event must not reach the machine's own network.
-// Names are not resolved here: whoever resolves one asks `judgeAddresses` about everything that it leads to.
-// Invariants: OG1 what cannot be read is refused. OG2 an address is judged by what it means, not by how it is spelled.
-// OG3 one forbidden address refuses the name. OG31 what `judgeAddresses` says of a name that a resolver was asked for is for the
-// operator: callers learn `unreachableName`, which is the same for a name that does not exist.
+// Decides where an outbound call may go. Public addresses are always allowed; others only where the operator named them,
+// because an address in a definition, a subscription or an event must not reach the node's own network. Names are not resolved
+// here: after resolving one, the caller passes every resulting address to `judgeAddresses`.
+// Invariants: OG1 an address that does not parse is refused. OG2 an address is judged by its meaning, not its spelling. OG3 one
+// forbidden address refuses the name. OG31 the verdict of `judgeAddresses` on a resolved name is for the operator: callers get
+// `unreachableName`, which is the same for a name that does not exist.
 
 import type { OutboundPolicy } from './outbound-policy.ts'
 import { type AddressRule, type IpAddress, readAnyAddress, ruleOfAddress } from './outbound-ranges.ts'
@@ -14,25 +14,25 @@ export type OutboundRule = 'url' | 'scheme' | 'credentials' | 'fragment' | 'port
 export interface OutboundRefusal {
   readonly ok: false
   readonly rule: OutboundRule
-  /** For people: which rule, and what to do. A clause without its full stop. */
+  /** For users: which rule, and what to do. A clause without its full stop. */
   readonly message: string
 }
 
 export type OutboundVerdict = { readonly ok: true } | OutboundRefusal
 
-/** An address that can be called, if nothing speaks against where it leads. */
+/** An address that parses and may be called, provided that its host resolves to allowed addresses. */
 export interface OutboundTarget {
   readonly ok: true
   readonly url: URL
-  /** In its one spelling: without brackets and without a final dot. */
+  /** Canonical: without brackets and without a final dot. */
   readonly host: string
   readonly isLiteral: boolean
 }
 
 const HOST_CHARACTERS_MAX = 253
-/** The URL parser writes every IPv4 address so, and takes nothing else that ends in a number for a host. */
+/** The URL parser writes every IPv4 address like this, and accepts no other host that ends in a number. */
 const FOUR_PARTS = /^\d+\.\d+\.\d+\.\d+$/
-/** Their protocols read lines as commands, and would read those of a request. */
+/** Their protocols read lines as commands, and would execute the lines of a request. */
 const OTHER_PROTOCOLS: ReadonlySet<string> = new Set(
   [
     0, 7, 9, 19, 21, 22, 23, 25, 53, 110, 119, 139, 143, 389, 445, 465, 514, 587, 636, 993, 995, 6379, 6667,
@@ -40,9 +40,9 @@ const OTHER_PROTOCOLS: ReadonlySet<string> = new Set(
   ].map(String),
 )
 
-/** What can be said of the text alone: whether it is an address that can be called at all, and whom it names. */
+/** Checks the text alone: whether it is an address that can be called at all, and which host it names. */
 export function readTarget(text: string): OutboundTarget | OutboundRefusal {
-  // The URL parser passes over line breaks and takes a backslash for a slash: people would read another address than it does.
+  // The URL parser skips line breaks and reads a backslash as a slash: a user would see a different address.
   if (hasControls(text)) return refusal('url', 'the address holds control characters or spaces around it')
   if (/^[^?#]*\\/.test(text)) return refusal('url', 'the address holds a backslash; write / instead')
   const url = parseUrl(text)
@@ -62,8 +62,8 @@ export function readTarget(text: string): OutboundTarget | OutboundRefusal {
 }
 
 /**
- * The same for a mail server. No port is refused: a server speaks first there, and whoever does not greet as one is told nothing. The
- * address is read as if it were http, so that its host has the one spelling that is judged.
+ * The same for a mail server. No port is refused: a mail server speaks first, and nothing is sent to a peer that does not greet
+ * as one. The address is parsed as http, so that its host has the canonical spelling that is judged.
  */
 export function readMailTarget(text: string): OutboundTarget | OutboundRefusal {
   const scheme = /^smtps?(?=:\/\/)/i.exec(text)?.[0].toLowerCase()
@@ -80,7 +80,7 @@ export function readMailTarget(text: string): OutboundTarget | OutboundRefusal {
   return { ...read, url }
 }
 
-/** What can be said without resolving a name. */
+/** The verdict that is possible without resolving a name. */
 export function judgeUrl(text: string, policy: OutboundPolicy): OutboundVerdict {
   const target = readTarget(text)
   return target.ok ? judgeTarget(target, policy) : target
@@ -88,12 +88,12 @@ export function judgeUrl(text: string, policy: OutboundPolicy): OutboundVerdict 
 
 export function judgeTarget({ host, isLiteral }: OutboundTarget, policy: OutboundPolicy): OutboundVerdict {
   if (isLiteral) return judgeAddress(host, policy)
-  // These names mean this machine by definition, whatever a resolver says.
+  // These names mean loopback by definition, whatever a resolver returns.
   const isLocal = host === 'localhost' || host.endsWith('.localhost')
   return isLocal ? judgeAddresses(host, ['127.0.0.1'], policy) : OK
 }
 
-/** An address that somebody wrote down. */
+/** A literal address. */
 export function judgeAddress(text: string, policy: OutboundPolicy): OutboundVerdict {
   const rule = forbids(text, policy, null)
   return rule === null
@@ -102,8 +102,8 @@ export function judgeAddress(text: string, policy: OutboundPolicy): OutboundVerd
 }
 
 /**
- * What callers learn of a name that does not resolve, and of one that leads where no call may go. One text for both: otherwise a
- * tenant could ask the node which names exist in the operator's network, and what kind of address each has.
+ * The error for callers, both when a name does not resolve and when it resolves to a forbidden address. One text for both:
+ * otherwise a tenant could discover which names exist in the operator's network, and what kind of address each has.
  */
 export function unreachableName(host: string, { within }: OutboundPolicy): string {
   const settings =
@@ -111,14 +111,16 @@ export function unreachableName(host: string, { within }: OutboundPolicy): strin
   return `${host} cannot be reached from here: the name does not resolve, or it leads to an address that is not allowed; check the name, or ask the operator to allow the host (${settings})`
 }
 
-/** Of a name that no call may go to. For the operator's log alone. */
+/** For a name that resolves to a forbidden address. Only for the operator's log. */
 export interface RefusedName {
   readonly host: string
   readonly rule: OutboundRule
   readonly addresses: readonly string[]
 }
 
-/** What a name leads to. Some good addresses excuse no bad one: which of them is dialled would be a matter of chance. */
+/**
+ * Judges all addresses of a name. One forbidden address refuses the name: which address is dialled would be a matter of chance.
+ */
 export function judgeAddresses(
   host: string,
   addresses: readonly string[],
@@ -150,7 +152,7 @@ function isExcepted(
   host: string | null,
 ): boolean {
   if (policy.within !== undefined && !isExcepted(address, rule, policy.within, host)) return false
-  // A network that happens to contain such a service does not ask for it: only its very address does.
+  // Allowing a network that contains a metadata service does not allow the service: only its exact address does.
   if (rule === 'metadata')
     return policy.networks.some((network) => isWhole(network) && contains(network, address))
   if (policy.networks.some((network) => contains(network, address))) return true

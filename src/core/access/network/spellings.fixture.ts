@@ -1,4 +1,4 @@
-// The many ways to write one address into a URL, for tests of the outbound guard.
+// The many spellings of one address in a URL, for tests of the outbound policy.
 
 type Bytes = readonly [number, number, number, number]
 
@@ -10,7 +10,7 @@ export function bytesOf(address: string): Bytes {
   return address.split('.').map(Number) as unknown as Bytes
 }
 
-/** Hosts as a URL may spell them, all of which mean the IPv4 address. */
+/** Spellings of hosts in a URL that all mean the IPv4 address. */
 export function spellIpv4(address: string): readonly string[] {
   const bytes = bytesOf(address)
   const [a, b, c, d] = bytes
@@ -50,7 +50,7 @@ export function spellIpv4(address: string): readonly string[] {
   ]
 }
 
-/** IPv4 addresses in the clothes of IPv6, which systems connect to as IPv4. */
+/** IPv6 spellings of IPv4 addresses, which operating systems connect to as IPv4. */
 export function spellMapped(bytes: Bytes): readonly string[] {
   const [high, low] = halves(bytes)
   const dotted = bytes.join('.')

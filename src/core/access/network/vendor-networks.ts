@@ -1,10 +1,10 @@
-// Where vendors say that their webhooks come from. They change these lists now and then: the date says how old each is,
-// the address where to look again. A vendor whose list changes too often to be kept here is not in it.
+// Networks that vendors publish as the origin of their webhooks. Vendors change these lists now and then: each has its date and
+// the address of its source. A vendor whose list changes too often to be stored here is left out.
 
 export interface VendorNetworks {
   /** Where the vendor publishes them. */
   readonly published: string
-  /** How old the list is. */
+  /** When the list was last copied. */
   readonly asOf: string
   readonly networks: readonly string[]
 }

@@ -1,4 +1,4 @@
-// core/connections/connection/connection-address.ts — where calls on a connection go: its own addresses, or its provider's, and nowhere else.
+// Resolves where calls on a connection go: its own addresses, or its provider's, and nowhere else.
 //
 // Invariant: DR1 whatever a call names, it goes to the origin of one of the connection's addresses.
 
@@ -7,14 +7,14 @@ import { compileShape, compileTemplate, ExpressionError, type Scope } from '../.
 import type { JsonValue } from '../../foundation/json/index.ts'
 
 export interface Addresses {
-  /** As the templates of the provider see it. */
+  /** The connection as the provider's templates see it. */
   readonly config: JsonValue
   readonly base: string
   readonly endpoints: ReadonlyMap<string, string>
   readonly origins: ReadonlySet<string>
 }
 
-/** Throws ExpressionError where an address lacks what it cannot do without, or is none. */
+/** Throws ExpressionError if an address lacks a required value or is not an address. */
 export function resolveAddresses(
   provider: Pick<ProviderDocument, 'baseUrl' | 'endpoints'>,
   connection: Pick<ConnectionDocument, 'config' | 'endpoints'>,
@@ -37,7 +37,7 @@ export type Located =
   | { readonly ok: true; readonly url: string }
   | { readonly ok: false; readonly why: string }
 
-/** `target`: a path behind the address, or a whole address of the same origin. */
+/** `target`: a path below the address, or a whole address of the same origin. */
 export function locate(
   { base, endpoints, origins }: Addresses,
   endpoint: string | null,
@@ -46,7 +46,7 @@ export function locate(
   const isWhole = /^[a-z][a-z0-9+.-]*:/i.test(target)
   if (!isWhole && target !== '' && !/^[/?]/.test(target))
     return { ok: false, why: 'a path begins with a slash' }
-  // One that its provider no longer has goes to the base.
+  // A class that the provider no longer has falls back to the base.
   const address = (endpoint === null ? undefined : endpoints.get(endpoint)) ?? base
   const url = isWhole ? target : `${address}${target}`
   if (!URL.canParse(url)) return { ok: false, why: 'this is no address' }
@@ -66,7 +66,7 @@ function render(text: string, scope: Scope, path: string): string {
   return address
 }
 
-/** Of mail servers, too, whose addresses have none by themselves. */
+/** Also for mail servers, whose URLs have no origin of their own. */
 function originOf(address: string): string {
   const { protocol, host } = new URL(address)
   return `${protocol}//${host}`

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { provesReachOnly } from './connection-probe.ts'
 
-test('[CX30] without a path of its own, an http connection is reachable by any answer that is no verdict', () => {
+test('[CX30] without a path of its own, an http connection is reachable by any response that is not a verdict', () => {
   const config = { baseUrl: 'https://api.example' }
   const passing = (name: string, given: typeof config & { probe?: string }) =>
     [200, 301, 400, 401, 403, 404, 405, 407, 408, 410, 421, 425, 429, 500, 503].filter((status) =>

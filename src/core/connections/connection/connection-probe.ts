@@ -1,5 +1,5 @@
-// core/connections/connection/connection-probe.ts — a provider's probe, compiled: the read-only request by which a connection is tested and probed and a new secret is
-// verified, and what its answer means.
+// A provider's probe, compiled: the read-only request that tests and probes a connection and verifies a new secret, and how to
+// read its response.
 
 import type { OperationDocument, ProviderDocument } from '../../definitions/documents/index.ts'
 import { type CompiledOperation, compileOperation } from '../../effects/action/index.ts'
@@ -17,12 +17,12 @@ export function probeOf(provider: ProviderDocument): CompiledOperation | null {
   return probe
 }
 
-/** What no answer of an address proves to be there: a credential that is refused, a limit, or something that passes. */
+/** Failures that prove nothing about the address: a refused credential, a rate limit, or a transient error. */
 const VERDICTS: readonly number[] = [401, 403, 407, 408, 421, 425, 429]
 
 /**
- * Whether an answer proves that the other side is there and nothing more. The provider `http` asks for `/` where a connection
- * names no path (`config.probe`), and many APIs have nothing there: their 404 or 405 is no fault of the connection.
+ * Whether a response proves only that the other side is reachable. The provider `http` requests `/` where a connection names no
+ * path (`config.probe`), and many APIs have nothing there: their 404 or 405 does not mean that the connection is broken.
  */
 export function provesReachOnly(
   provider: Pick<ProviderDocument, 'name'>,

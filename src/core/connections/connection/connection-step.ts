@@ -1,10 +1,9 @@
-// core/connections/connection/connection-step.ts — what tests, probes, calls and people make of a connection.
-// pending → active (a passed test) ⇄ degraded (its probe fails, or its circuit is not closed); retired from any of them.
-// Not its job: who tests, probes or tries, and what is written down of it.
+// How tests, probes, calls and operator actions change a connection. pending → active (a passed test) ⇄ degraded (its probe
+// fails, or its circuit is not closed); retired from any of them. Not its job: who tests, probes or calls, and what is stored.
 //
-// Invariants: CX1 active only after a passed test of this very document. CX2 a retired document runs nothing, whatever is told of it. CX3 a
-// person's word on the circuit stands before what the circuit says, until its end. CX9 what one call is refused for does not open the circuit
-// for the others.
+// Invariants: CX1 active only after a passed test of this exact document. CX2 a retired document runs nothing, whatever events
+// arrive. CX3 an operator's override of the circuit wins over the circuit until it expires. CX9 a refusal of one call does not
+// open the circuit for the others.
 
 import { type CircuitPolicy, USUAL_CIRCUIT } from '../../definitions/documents/index.ts'
 import type { FailureClass } from '../../failures/failure/index.ts'
@@ -13,7 +12,7 @@ import { unreachable } from '../../foundation/errors/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 import type { CircuitOverride, ConnectionState, ConnectionStatus, ProbeResult } from './connection-state.ts'
 
-/** What counts of the document in force. */
+/** The relevant parts of the deployed document. */
 export interface ConnectionTerms {
   readonly hash: string
   readonly isRetired: boolean
@@ -22,32 +21,32 @@ export interface ConnectionTerms {
 }
 
 export type ConnectionEvent =
-  /** One look with the document in force, by a person or by the node itself. */
+  /** A test of the deployed document, started by an operator or by the node itself. */
   | { readonly type: 'tested'; readonly at: Instant; readonly result: ProbeResult }
-  /** One look by the clock. `isTry`: it was let through an open circuit. */
+  /** A scheduled probe. `isTry`: it was let through an open circuit. */
   | { readonly type: 'probed'; readonly at: Instant; readonly result: ProbeResult; readonly isTry: boolean }
-  /** What a call came to; null: it went well. */
+  /** The outcome of a call; null: it succeeded. */
   | {
       readonly type: 'told'
       readonly at: Instant
       readonly class: FailureClass | null
       readonly isTry: boolean
     }
-  /** Somebody begins to try an open circuit. */
+  /** A caller starts a trial call through an open circuit. */
   | { readonly type: 'tried'; readonly at: Instant }
-  /** null: as the circuit itself says. */
+  /** null: no override. */
   | { readonly type: 'overridden'; readonly at: Instant; readonly override: CircuitOverride | null }
   | { readonly type: 'retired'; readonly at: Instant; readonly by: string; readonly reason: string }
 
-/** What others are told of. `outage` and `healed` are the circuit's. */
+/** Changes to publish. `outage` and `healed` come from the circuit. */
 export type ConnectionTell = 'activated' | 'degraded' | 'recovered' | 'retired' | 'outage' | 'healed'
 
 export interface ConnectionStep {
   readonly state: ConnectionState
   readonly tells: readonly ConnectionTell[]
-  /** What the circuit did; `trying`: the try is whose step is written down first. */
+  /** What the circuit did; `trying`: the trial belongs to the caller whose step is stored first. */
   readonly circuit: 'opened' | 'reopened' | 'trying' | 'closed' | null
-  /** Whether it is to be written down: what a closed circuit counts is not. */
+  /** Whether the state must be stored: the counts of a closed circuit are not. */
   readonly isKept: boolean
 }
 
@@ -63,7 +62,7 @@ export const NEW_CONNECTION: ConnectionState = {
   updatedAt: 0,
 }
 
-/** By the document in force, which may be another than the one that the state was written under. */
+/** Evaluated for the deployed document, which may differ from the one that the state was written under. */
 export function connectionStatus(state: ConnectionState, terms: ConnectionTerms): ConnectionStatus {
   if (terms.isRetired || state.retired?.hash === terms.hash) return 'retired'
   if (state.testedHash !== terms.hash) return 'pending'
@@ -72,7 +71,7 @@ export function connectionStatus(state: ConnectionState, terms: ConnectionTerms)
   return isWell ? 'active' : 'degraded'
 }
 
-/** What a person said of the circuit, while it lasts. */
+/** The operator's override of the circuit, while it is valid. */
 export function overrideAt({ override }: ConnectionState, at: Instant): CircuitOverride | null {
   return override === null || (override.until !== null && at >= override.until) ? null : override
 }
@@ -104,7 +103,7 @@ function change(
       const { class: failed, httpStatus } = event.result
       const told = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
       const { next, circuit } = turn(seen, { ...told, isTry: event.isTry }, terms)
-      // It answers, and is not well for that.
+      // Reachable, but not healthy.
       return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
     }
     case 'told':
@@ -126,7 +125,7 @@ function change(
   }
 }
 
-/** A passed one is as good as any try: whoever asked for it sees that the other side is back. */
+/** A passed test counts like any successful trial: it shows that the other side is back. */
 function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerms) {
   if (!result.ok) return { next: { ...state, health: 'unhealthy' as const, lastTest: result }, circuit: null }
   const circuit = state.circuit.state === 'closed' ? null : ('closed' as const)
@@ -142,7 +141,10 @@ function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerm
   }
 }
 
-/** A missing thing, a refused credential: of one route or account, said by a side that works. Of what was not sent nobody said anything. */
+/**
+ * A missing resource or a refused credential concerns one route or account, and comes from a side that works. A call that was
+ * not sent proves nothing.
+ */
 function countedAs(failed: FailureClass | null, isAnswered: boolean): FailureClass | null {
   if (failed !== 'config' && failed !== 'auth') return failed
   return isAnswered ? 'validation' : 'poison'
@@ -153,7 +155,7 @@ function turn(
   event: CircuitEvent,
   terms: ConnectionTerms,
 ): { readonly next: ConnectionState; readonly circuit: ConnectionStep['circuit'] } {
-  // A document may have taken the circuit away while it was open: then it closes with the next word.
+  // A new document may have removed the circuit while it was open: it then closes with the next event.
   const policy = terms.circuit ?? USUAL_CIRCUIT
   if (terms.circuit === null && state.circuit.state === 'closed') return { next: state, circuit: null }
   const step = stepCircuit(state.circuit, event, policy)

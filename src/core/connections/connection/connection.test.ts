@@ -62,7 +62,7 @@ describe('a connection', () => {
     expect(connectionStatus(ACTIVE, { ...TERMS, hash: 'h2' })).toBe('pending')
   })
 
-  test('[CX2] is retired for its document, whatever is told of it', () => {
+  test('[CX2] is retired for its document, whatever events arrive', () => {
     const retired = walk([{ type: 'retired', at: 5, by: 'ops', reason: 'over' }], ACTIVE)
     expect(retired.status).toBe('retired')
     expect(walk([tested(6), probed(7, null), told(8, null)], retired).status).toBe('retired')
@@ -80,7 +80,7 @@ describe('a connection', () => {
     })
   })
 
-  test('is out after five failures, and back after a try that went well', () => {
+  test('opens its circuit after five failures, and recovers after a successful trial', () => {
     const fourth = walk(
       Array.from({ length: 4 }, (_, index) => told(10 + index, 'transient')),
       ACTIVE,
@@ -101,7 +101,7 @@ describe('a connection', () => {
   })
 
   test.each(['config', 'auth', 'validation'] as const)(
-    '[CX9] what one call is refused for (%s) does not open it for the others, and shows as a try that it answers',
+    '[CX9] a refusal of one call (%s) does not open the circuit for the others, and as a trial shows that the other side responds',
     (failed) => {
       const refused = Array.from({ length: 50 }, (_, index) => told(10 + index, failed))
       expect(walk(refused, ACTIVE).circuit).toEqual(CLOSED)
@@ -116,14 +116,14 @@ describe('a connection', () => {
     },
   )
 
-  test('[CX9] a look that was not sent does not close it', () => {
+  test('[CX9] a probe that was not sent does not close it', () => {
     const half = walk([{ type: 'tried', at: 30_014 }], OUT)
     const result = { ...seen(30_015, 'config'), httpStatus: null }
     const next = walk([{ type: 'probed', at: 30_015, result, isTry: true }], half)
     expect(next.circuit).toMatchObject({ state: 'open', tryAt: 60_015 })
   })
 
-  test('what a closed circuit counts is not written down', () => {
+  test('the counts of a closed circuit are not stored', () => {
     expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({ isKept: false, tells: [] })
     expect(stepConnection(ACTIVE, told(10, null), TERMS).state).toBe(ACTIVE)
     const off = walk(
@@ -134,7 +134,7 @@ describe('a connection', () => {
     expect(off).toBe(ACTIVE)
   })
 
-  test('[CX3] what a person says of the circuit has an end', () => {
+  test('[CX3] an operator’s override of the circuit expires', () => {
     const override = { is: 'open', reason: 'move', by: 'ops', since: 5, until: 50 } as const
     const said = walk([{ type: 'overridden', at: 5, override }], ACTIVE)
     expect(overrideAt(said, 49)).toEqual(override)
@@ -215,11 +215,11 @@ describe('its addresses', () => {
     '.evil.example/x',
     'file:///etc/passwd',
     'javascript:1',
-  ])('[DR1] nothing goes to %s', (target) => {
+  ])('[DR1] no call goes to %s', (target) => {
     expect(locate(addresses, null, target).ok).toBe(false)
   })
 
-  test('[DR1] whatever is named, it goes to an origin of its own', () => {
+  test('[DR1] whatever target is named, the call goes to one of the connection’s origins', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl(), fc.webPath()), (target) => {
         const place = locate(addresses, null, target)
@@ -228,7 +228,7 @@ describe('its addresses', () => {
     )
   })
 
-  test('one that lacks a value or is none says so', () => {
+  test('an address that is invalid or lacks a value is reported', () => {
     const none = { config: {}, endpoints: {} }
     expect(() => resolveAddresses({ baseUrl: 'ftp://x', endpoints: {} }, none, {})).toThrow('no http address')
     expect(() => resolveAddresses({ baseUrl: '{{ config.url }}', endpoints: {} }, none, {})).toThrow(

@@ -1,8 +1,8 @@
-// core/connections/credential/apply-credential.ts — how a value that is sent as it is gets into a request: by a header, in the query, or as a signature over the
-// request. Tokens that are derived from a secret are sent as `bearer` is.
+// Puts a credential's value into a request: in a header, in the query, or as a signature over the request. Tokens derived from
+// a secret are sent like `bearer`.
 //
-// What is signed by `hmac` is `METHOD\npath?query\nsha256(body)\ntimestamp`, the hash in hex and of an empty text where there is no body,
-// the timestamp in seconds; the header holds the prefix and the signature in hex, `x-timestamp` the timestamp.
+// `hmac` signs `METHOD\npath?query\nsha256(body)\ntimestamp`: the hash is in hex, of an empty text if there is no body; the
+// timestamp is in seconds. The header holds the prefix and the signature in hex, `x-timestamp` the timestamp.
 
 import { createHash, createHmac } from 'node:crypto'
 import {
@@ -18,12 +18,12 @@ export interface RequestToSign {
   readonly body: string | null
 }
 
-/** What is added to a request. */
+/** Additions to a request. */
 export interface Applied {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
-  /** What must be seen nowhere. */
+  /** Values to redact everywhere. */
   readonly secrets: readonly string[]
 }
 
@@ -34,7 +34,7 @@ const API_KEY_HEADER = 'x-api-key'
 
 const NOT_SAID: ProviderDocument['authentication'] = { header: null, prefix: '', query: null }
 
-/** Of `apiKey`, `basic` and `bearer`: the same for every request. */
+/** For `apiKey`, `basic` and `bearer`: the same for every request. */
 export function applyValue(
   provider: Pick<ProviderDocument, 'authentication' | 'auth'>,
   { auth, username }: Pick<CredentialDocument, 'auth' | 'username'>,
@@ -65,7 +65,7 @@ export function applyValue(
   }
 }
 
-/** Of a token that is derived from the secret. */
+/** For a token derived from the secret. */
 export function bearer(token: string): Applied {
   return { headers: { authorization: `Bearer ${token}` }, query: {}, secrets: [token] }
 }
@@ -85,7 +85,7 @@ export function applyHmac(
       [TIMESTAMP_HEADER]: timestamp,
     },
     query: {},
-    // The signature too: who has it may send the same again while its time is good.
+    // The signature is redacted too: whoever has it can resend the request while its timestamp is valid.
     secrets: [key, signature],
   }
 }
@@ -97,7 +97,7 @@ function textToSign({ method, url, body }: RequestToSign, timestamp: string): st
   return `${method.toUpperCase()}\n${targetOf(url)}\n${digest}\n${timestamp}`
 }
 
-/** Path and query, as they are sent. */
+/** Path and query, as sent. */
 function targetOf(url: string): string {
   const { pathname, search } = new URL(url)
   return pathname + search

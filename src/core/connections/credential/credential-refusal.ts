@@ -1,8 +1,7 @@
-// core/connections/credential/credential-refusal.ts — what becomes of work whose call was refused with a credential, and when a credential is due for another
-// secret by its policy.
+// Decides what happens to a job whose call was refused with a credential, and when a credential's policy requires a new secret.
 //
-// Invariants: CD3 one rotation per refused version, and none within the cool-down after the last one: a vendor that refuses everything
-// must not be answered by rotations without end.
+// Invariants: CD3 one rotation per refused version, and none within the cool-down after the last one: a vendor that refuses
+// everything must not cause endless rotations.
 
 import type { CredentialDocument } from '../../definitions/documents/index.ts'
 import { hashText } from '../../foundation/hash/index.ts'
@@ -13,21 +12,23 @@ import type { CredentialState } from './credential-state.ts'
 export interface RefusalQuestion {
   readonly state: CredentialState
   readonly policy: Pick<CredentialDocument['rotation'], 'coolDownMs'>
-  /** What was refused: the version of the token where one is derived from the secret, and otherwise of the secret. null: the secret itself. */
+  /**
+   * The refused version: of the token where one is derived from the secret, otherwise of the secret. null: the secret itself.
+   */
   readonly version: number | null
-  /** The call was made with a token that is derived from the secret. */
+  /** The call used a token derived from the secret. */
   readonly isDerived: boolean
-  /** Its secret can be replaced: it is kept in the vault. */
+  /** The secret can be replaced: it is stored in the vault. */
   readonly canRotate: boolean
-  /** The account is known to lack a permission, which no other secret gives it. */
+  /** The account is known to lack a permission, which a new secret would not grant. */
   readonly lacksScope: boolean
   readonly now: Instant
 }
 
 export type RefusalStep =
-  /** Another version or token is in use by now. */
+  /** A different version or token is in use by now. */
   | { readonly do: 'again' }
-  /** The token ended before its time: the next call gets another one. */
+  /** The token ended early: the next call gets a new one. */
   | { readonly do: 'refresh' }
   | { readonly do: 'rotate' }
   /** A rotation is under way. */
@@ -36,7 +37,7 @@ export type RefusalStep =
 
 export type RefusalCode = 'credential_scope_missing' | 'credential_refused' | 'rotation_cool_down'
 
-/** A token that is refused so soon after it was given out says something about the account. */
+/** A token that is refused so soon after it was issued indicates a problem with the account. */
 const TOKEN_PROVED_MS = MINUTE
 const AFTER_FAILURE_MS = DAY
 
@@ -58,7 +59,7 @@ export function decideRefusal(question: RefusalQuestion): RefusalStep {
   return { do: 'rotate' }
 }
 
-/** Vendors' words for an account that is who it says, and may not do this. */
+/** Vendors' terms for an account that is authenticated but not authorized. */
 const SCOPE_WORDS =
   /insufficient[ _-]?(scope|permission)|missing[ _-]?scope|not[ _-]allowed[ _-]token[ _-]type|resource not accessible|access_?token_?scope/i
 
@@ -66,7 +67,7 @@ export function saysScopeMissing(error: string): boolean {
   return SCOPE_WORDS.test(error)
 }
 
-/** The same for the same cause: what is asked twice is done once. */
+/** The same for the same cause, so that a repeated request is done once. */
 export function rotationToken(credential: string, from: number | null, cause: string): string {
   return hashText(canonicalJson(['rotation', credential, from, cause])).slice(
     'sha256:'.length,
@@ -74,19 +75,19 @@ export function rotationToken(credential: string, from: number | null, cause: st
   )
 }
 
-/** Why a refusal begins one: another one after a rotation that failed, once the cool-down is over. */
+/** Why a refusal starts a rotation: also again after a failed rotation, once the cool-down is over. */
 export function causeOfRefusal({ lastFailure, lastRotatedAt }: CredentialState): string {
   return `auth-failure:${lastFailure?.at ?? 0}:${lastRotatedAt ?? 0}`
 }
 
-/** When its policy asks for another secret; null: never, or it has none yet. */
+/** When the policy requires a new secret; null: never, or there is no secret yet. */
 export function nextRotationAt(
   { current, lastRotatedAt, lastFailure }: Pick<CredentialState, 'current' | 'lastRotatedAt' | 'lastFailure'>,
   { everyMs, coolDownMs }: Pick<CredentialDocument['rotation'], 'everyMs' | 'coolDownMs'>,
 ): Instant | null {
   if (everyMs === null || current === null) return null
   const due = Math.max(lastRotatedAt ?? 0, current.since) + everyMs
-  // After one that failed it is tried again, but not all the time.
+  // A failed rotation is retried, but not continuously.
   const pauseMs = Math.min(everyMs, Math.max(coolDownMs, AFTER_FAILURE_MS))
   return lastFailure === null ? due : Math.max(due, lastFailure.at + pauseMs)
 }

@@ -1,14 +1,14 @@
-// core/connections/credential/credential-step.ts — how what is known of a credential changes. Pure: the same state and event give the same state.
+// The state machine of a credential. Pure: the same state and event give the same state.
 //
-// Invariants: CD1 the version in use changes only when another one was verified, or when the vault itself has another one in use. CD2 one
-// rotation at a time; beginning one while another is under way changes nothing. CD4 one refresh at a time: a lock is taken by nobody else
-// before its end.
+// Invariants: CD1 the version in use changes only when a new one was verified, or when the vault itself has a different one in
+// use. CD2 one rotation at a time; starting one while another is under way changes nothing. CD4 one refresh at a time: no other
+// node takes the lock before it expires.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 import type { CredentialState, CredentialVersion, Rotation } from './credential-state.ts'
 
-/** A version as the vault knows it. */
+/** A version as reported by the vault. */
 export interface VaultVersion {
   readonly version: number
   readonly fingerprint: string
@@ -22,7 +22,7 @@ export type CredentialEvent =
       readonly current: VaultVersion | null
       readonly by: string
     }
-  /** A value waits to be verified. `ref`: what it is called at the vendor. */
+  /** A value waits to be verified. `ref`: the vendor's id of it. */
   | {
       readonly type: 'supplied'
       readonly at: Instant
@@ -31,7 +31,7 @@ export type CredentialEvent =
       readonly ref?: string
     }
   | { readonly type: 'begun'; readonly at: Instant; readonly rotation: Rotation }
-  /** The vendor made a secret for it, which is about to be kept. */
+  /** The vendor created a secret for it, which is about to be stored. */
   | {
       readonly type: 'made'
       readonly at: Instant
@@ -39,9 +39,9 @@ export type CredentialEvent =
       readonly fingerprint: string
       readonly ref: string
     }
-  /** The rotation needs a person to bring the new value. */
+  /** The rotation needs a user to enter the new value. */
   | { readonly type: 'waited'; readonly at: Instant; readonly token: string }
-  /** It goes on. */
+  /** The rotation continues. */
   | { readonly type: 'resumed'; readonly at: Instant; readonly token: string }
   /** The new version was verified and is in use. */
   | {
@@ -51,7 +51,7 @@ export type CredentialEvent =
       readonly current: VaultVersion
       readonly by: string
     }
-  /** The rotation came to nothing: what was in use stays. `pending`: the version that was refused; null: there was none. */
+  /** The rotation failed: the version in use stays. `pending`: the version that was refused; null: there was none. */
   | {
       readonly type: 'failed'
       readonly at: Instant
@@ -61,9 +61,9 @@ export type CredentialEvent =
     }
   /** The vendor refused this version of the secret. */
   | { readonly type: 'refused'; readonly at: Instant; readonly version: number }
-  /** The vendor took this version of the secret, in a call that began at `since`. */
+  /** The vendor accepted this version of the secret, in a call that began at `since`. */
   | { readonly type: 'accepted'; readonly at: Instant; readonly version: number; readonly since: Instant }
-  /** The vendor refused this token before its time. */
+  /** The vendor refused this token before its expiry. */
   | { readonly type: 'tokenRefused'; readonly at: Instant; readonly version: number }
   | { readonly type: 'locked'; readonly at: Instant; readonly by: string; readonly until: Instant }
   | { readonly type: 'unlocked'; readonly at: Instant; readonly by: string }
@@ -73,7 +73,7 @@ export type CredentialEvent =
       readonly at: Instant
       readonly version: number
       readonly expiresAt: Instant | null
-      /** Whose lock it was got under. */
+      /** The lock holder that obtained it. */
       readonly by?: string
     }
 
@@ -151,7 +151,7 @@ export function stepCredential(state: CredentialState, event: CredentialEvent): 
       return changed(state, at, { refused: { version: event.version, at } })
     case 'accepted': {
       const { refused } = state
-      // What began before the refusal says nothing of it.
+      // A call that began before the refusal says nothing about it.
       if (refused == null || refused.version !== event.version || event.since <= refused.at) return null
       return changed(state, at, { refused: null })
     }
@@ -171,7 +171,7 @@ export function stepCredential(state: CredentialState, event: CredentialEvent): 
     case 'tokened': {
       const { version, expiresAt, by } = event
       const { refresh } = state
-      // Who has the lock says what is there, also that the vault counts anew; anybody else may be late.
+      // The lock holder's report is current, even if the vault restarted its version numbers; any other report may be late.
       const isHolder = by !== undefined && refresh?.by === by
       if (!isHolder && state.token !== null && state.token.version > version) return null
       const lock = by === undefined || isHolder ? null : refresh
@@ -258,7 +258,7 @@ function activate(
   return { active, versions: withVersion(versions.map(asFormer), active) }
 }
 
-/** The latest first. The one in use stays among them, however many were refused since. */
+/** Newest first. The one in use stays in the list, however many were refused since. */
 function withVersion(
   versions: readonly CredentialVersion[],
   entry: CredentialVersion,

@@ -41,8 +41,8 @@ const SUPPLIED: CredentialEvent = { type: 'supplied', at: AT + 2, pending: of(2)
 const PROMOTED: CredentialEvent = { type: 'promoted', at: AT + 3, token: 't1', current: of(2), by: 'ada' }
 const FAILED: CredentialEvent = { type: 'failed', at: AT + 3, token: 't1', error: 'answered 401', pending: 2 }
 
-describe('what is known of a credential', () => {
-  test('[CD19] who has the lock says which token is there, and nobody else goes back', () => {
+describe('the state of a credential', () => {
+  test('[CD19] the lock holder says which token is stored, and no other node can set it back', () => {
     const locked = following(
       { type: 'tokened', at: AT, version: 5, expiresAt: null },
       { type: 'locked', at: AT, by: 'one', until: AT + SECOND },
@@ -56,7 +56,7 @@ describe('what is known of a credential', () => {
     expect(stepCredential(locked, { ...tokened, version: 6, by: 'two' })?.refresh?.by).toBe('one')
   })
 
-  test('[CD1] a rotation puts the new version in use, and the prior one stays until then', () => {
+  test('[CD1] a rotation puts the new version in use, and the prior one stays in use until then', () => {
     expect(NEW_CREDENTIAL.status).toBe('missing')
     expect(following(FOUND)).toMatchObject({ status: 'active', current: { version: 1, state: 'active' } })
     const rotating = following(FOUND, BEGUN, SUPPLIED)
@@ -74,7 +74,7 @@ describe('what is known of a credential', () => {
     ])
   })
 
-  test('[CD1] one that fails leaves the prior one, and says which one it is', () => {
+  test('[CD1] a failed rotation keeps the prior version and names the refused one', () => {
     const failed = following(FOUND, BEGUN, SUPPLIED, FAILED)
     expect(failed).toMatchObject({
       status: 'active',
@@ -86,7 +86,7 @@ describe('what is known of a credential', () => {
     expect(following(BEGUN, FAILED)).toMatchObject({ status: 'missing', current: null })
   })
 
-  test('[CD2] what is about another rotation changes nothing', () => {
+  test('[CD2] an event of a different rotation changes nothing', () => {
     const other = { token: 't2' }
     expect(
       stepCredential(following(FOUND, BEGUN), { ...BEGUN, rotation: { ...ROTATION, ...other } }),
@@ -104,7 +104,7 @@ describe('what is known of a credential', () => {
     expect(new Set([rotationToken('crm', 1, 'x'), ...others])).toHaveLength(4)
   })
 
-  test('it waits for a person, and goes on', () => {
+  test('it waits for a user, and continues', () => {
     const waiting = following(FOUND, BEGUN, { type: 'waited', at: AT, token: 't1' })
     expect(waiting.status).toBe('waiting')
     expect(stepCredential(waiting, { type: 'waited', at: AT, token: 't1' })).toBeNull()
@@ -112,7 +112,7 @@ describe('what is known of a credential', () => {
     expect(stepCredential(waiting, { type: 'resumed', at: AT, token: 't2' })).toBeNull()
   })
 
-  test('the vault may lose its value, and get another one', () => {
+  test('the vault may lose its value, and get a new one', () => {
     const lost = following(FOUND, { type: 'found', at: AT, current: null, by: 'vault' })
     expect(lost).toMatchObject({ status: 'missing', current: null })
     expect(lost.versions.map(({ state }) => state)).toEqual(['former'])
@@ -120,7 +120,7 @@ describe('what is known of a credential', () => {
     expect(following(FOUND, { ...FOUND, current: of(3) })).toMatchObject({ current: { version: 3 } })
   })
 
-  test('[CD4] the lock of a refresh is taken by nobody else before its end', () => {
+  test('[CD4] no other node takes the refresh lock before it expires', () => {
     const lock = (by: string, at: number) => ({ type: 'locked', at, by, until: at + 10 }) as const
     const locked = following(FOUND, lock('a', AT))
     expect(stepCredential(locked, lock('b', AT + 9))).toBeNull()
@@ -169,7 +169,7 @@ const happening: fc.Arbitrary<CredentialEvent> = fc.oneof(
   fc.record({ type: fc.constant('tokened' as const), at, version, expiresAt: fc.option(at) }),
 )
 
-test('[CD1] [CD2] whatever happens, one version is in use and one rotation is under way', () => {
+test('[CD1] [CD2] after any events, one version is in use and at most one rotation is under way', () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 40 }), (events) => {
       let state = NEW_CREDENTIAL
@@ -204,17 +204,17 @@ describe('a refusal', () => {
       ...known,
     })
 
-  test('[CD3] of the version in use begins one rotation, of an earlier one is made again', () => {
+  test('[CD3] of the version in use starts one rotation; of an earlier one, the call is repeated', () => {
     expect(question()).toEqual({ do: 'rotate' })
     expect(question({ version: null })).toEqual({ do: 'rotate' })
     expect(question({ state: following(FOUND, BEGUN) })).toEqual({ do: 'wait' })
     expect(question({ state: following(FOUND, BEGUN, SUPPLIED, PROMOTED) })).toEqual({ do: 'again' })
-    // One that was set meanwhile: the rotation looks at it, and nobody calls without end.
+    // A version that was set meanwhile: the rotation examines it, and calls do not repeat endlessly.
     expect(question({ state: following(FOUND, BEGUN), version: 2 })).toEqual({ do: 'wait' })
     expect(question({ canRotate: false })).toEqual({ do: 'dead', code: 'credential_refused' })
   })
 
-  test('[CD3] within the cool-down after a rotation begins none, whatever came of that', () => {
+  test('[CD3] within the cool-down after a rotation starts none, whatever the result was', () => {
     const dead = { do: 'dead', code: 'rotation_cool_down' }
     const failed = following(FOUND, BEGUN, SUPPLIED, FAILED)
     const rotated = following(FOUND, BEGUN, SUPPLIED, PROMOTED)
@@ -225,7 +225,7 @@ describe('a refusal', () => {
     expect(causeOfRefusal(failed)).not.toBe(causeOfRefusal(following(FOUND)))
   })
 
-  test('[CD3] for want of a scope begins none', () => {
+  test('[CD3] for a missing scope starts none', () => {
     expect(question({ lacksScope: true })).toEqual({ do: 'dead', code: 'credential_scope_missing' })
     for (const text of [
       'answered 403, saying: insufficient_scope',
@@ -237,7 +237,7 @@ describe('a refusal', () => {
       expect(saysScopeMissing(text)).toBe(false)
   })
 
-  test('[CD4] of a token gets another one, and of one that is new is about the secret', () => {
+  test('[CD4] of a token gets a new token; of a new token it concerns the secret', () => {
     const tokened = following(FOUND, { type: 'tokened', at: AT, version: 7, expiresAt: AT + 60 * MINUTE })
     const derived = { isDerived: true, state: tokened }
     expect(question({ ...derived, version: 7, now: AT + MINUTE })).toEqual({ do: 'refresh' })
@@ -246,7 +246,7 @@ describe('a refusal', () => {
   })
 })
 
-test('[CD10] when the policy asks for another secret', () => {
+test('[CD10] when the policy requires a new secret', () => {
   const policy = (everyMs: number | null) => ({ everyMs, coolDownMs: 10 * MINUTE })
   const DAY = 24 * 60 * MINUTE
   expect(nextRotationAt(following(FOUND), policy(null))).toBeNull()

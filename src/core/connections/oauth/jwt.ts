@@ -1,17 +1,16 @@
-// core/connections/oauth/jwt.ts — the signed claims by which an app or a service account shows who it is (RFC 7519, RS256), from keys and instants
-// that are given.
+// Signed claims that identify an app or a service account (RFC 7519, RS256), from given keys and instants.
 
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import type { Instant } from '../../foundation/time/index.ts'
 
-/** The secret is no key that can sign. The text says what is wanted, and nothing of what was given. */
+/** The secret is not a signing key. The text says what is expected, and quotes nothing of the value. */
 export class KeyError extends Error {
   override readonly name = 'KeyError'
 }
 
 /** The vendor's clock may be behind ours. */
 const BACKDATED_S = 60
-/** GitHub takes ten minutes at most. */
+/** GitHub accepts ten minutes at most. */
 const APP_LIFE_S = 9 * 60
 const ASSERTION_LIFE_S = 60 * 60
 
@@ -71,7 +70,7 @@ function readKey(pem: string): KeyObject {
     const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'rsa') return key
   } catch {
-    // What the library says may quote what it was given.
+    // The library's message may quote its input.
   }
   throw new KeyError('the secret must be an RSA private key in PEM form (-----BEGIN … PRIVATE KEY-----)')
 }

@@ -1,4 +1,4 @@
-// core/connections/oauth/oauth-requests.ts — what is asked of an authorization server (RFC 6749, RFC 7636, RFC 7523), and where people are sent to allow us in.
+// Requests to an authorization server (RFC 6749, RFC 7636, RFC 7523), and the address where users grant access.
 
 import { createHash } from 'node:crypto'
 import type { CredentialDocument, ProviderDocument } from '../../definitions/documents/index.ts'
@@ -8,7 +8,7 @@ export interface TokenRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** What must be seen nowhere. */
+  /** Values to redact everywhere. */
   readonly secrets: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export function installationRequest(baseUrl: string, installationId: string, jwt
   }
 }
 
-/** Of bytes that nobody can guess: 43 characters. */
+/** From unguessable random bytes: 43 characters. */
 export function verifierOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url')
 }
@@ -83,7 +83,7 @@ export function verifierOf(bytes: Uint8Array): string {
 export const VERIFIER_BYTES = 32
 export const STATE_BYTES = 24
 
-/** Where a person allows us in. */
+/** The address where a user grants access. */
 export function authorizeAddress(
   oauth2: NonNullable<ProviderDocument['oauth2']>,
   asked: {
@@ -142,7 +142,7 @@ function formOf(fields: ReadonlyMap<string, string>): string {
   return new URLSearchParams([...fields]).toString()
 }
 
-/** RFC 6749, 2.3.1: both halves are written as in a form. */
+/** RFC 6749, 2.3.1: both halves are form-encoded. */
 function formText(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }

@@ -64,7 +64,7 @@ describe('signed claims', () => {
     )
   })
 
-  test('[CD6] what is no key is refused without a word of it', () => {
+  test('[CD6] an invalid key is refused without quoting it', () => {
     const secret = 'hunter2-that-nobody-may-see'
     const elliptic = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
       format: 'pem',
@@ -125,7 +125,7 @@ describe('requests', () => {
     expect(refresh.secrets).toContain('r')
   })
 
-  test('[CD7] where people are sent', () => {
+  test('[CD7] the address that users are sent to', () => {
     const verifier = verifierOf(new Uint8Array(32).fill(7))
     expect(verifier).toMatch(/^[\w-]{43}$/)
     const url = new URL(
@@ -160,11 +160,11 @@ describe('requests', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const read = (status: number, body: unknown, isRefresh = false) =>
     readTokenAnswer({ status, body: typeof body === 'string' ? body : JSON.stringify(body) }, AT, isRefresh)
 
-  test('[CD8] a token and its end', () => {
+  test('[CD8] a token and its expiry', () => {
     expect(read(200, { access_token: 'a', expires_in: 3_600, refresh_token: 'r', scope: 'x y' })).toEqual({
       ok: true,
       token: { accessToken: 'a', expiresAt: AT + 3_600_000, refreshToken: 'r', scopes: ['x', 'y'] },
@@ -200,7 +200,7 @@ describe('answers', () => {
   })
 })
 
-test('[CD9] a token ages before it is over', () => {
+test('[CD9] a token ages before it expires', () => {
   const hour = { since: AT, expiresAt: AT + 60 * MINUTE }
   expect(ageOf(hour, AT + 59 * MINUTE - 1)).toBe('fresh')
   expect(ageOf(hour, AT + 59 * MINUTE)).toBe('aging')

@@ -1,15 +1,16 @@
-// core/connections/oauth/token-response.ts — what an authorization server answered: a token with its end, or why there is none. Nothing of a token is in a text.
+// Parses an authorization server's response: a token with its expiry, or the reason for the refusal. No text contains any part
+// of a token.
 
 import type { FailureClass } from '../../failures/failure/index.ts'
 import { type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
 
 export interface Token {
   readonly accessToken: string
-  /** null: the server did not say, and it holds until it is refused. */
+  /** null: the server did not say; the token is used until it is refused. */
   readonly expiresAt: Instant | null
-  /** null: the server gave none; the one before stays good. */
+  /** null: the server sent none; the previous one stays valid. */
   readonly refreshToken: string | null
-  /** null: as asked for. */
+  /** null: as requested. */
   readonly scopes: readonly string[] | null
 }
 
@@ -23,15 +24,15 @@ export type TokenRefusal =
   | 'credential_scope_missing'
   | 'oauth_unavailable'
 
-/** Past this nobody's token lives; a number beyond it is a mistake. */
+/** No token lives longer than this; a larger number is a mistake. */
 const LIFE_S_MAX = 10 * 365 * 24 * 60 * 60
 const SKEW_MS = MINUTE
 const SKEW_SHARE = 10
-/** A token with less to live is not given to a call any more. */
+/** A token with less time left is not used for new calls. */
 const LEFT_MS_MIN = 5 * SECOND
 const DESCRIPTION_LENGTH_MAX = 200
 
-/** The error codes of RFC 6749, 5.2, and what each means. */
+/** The error codes of RFC 6749, 5.2, and their meanings. */
 const REFUSALS: Readonly<Record<string, { readonly class: FailureClass; readonly code: TokenRefusal }>> = {
   invalid_client: { class: 'auth', code: 'oauth_refused' },
   unauthorized_client: { class: 'auth', code: 'oauth_refused' },
@@ -43,7 +44,7 @@ const REFUSALS: Readonly<Record<string, { readonly class: FailureClass; readonly
   server_error: { class: 'transient', code: 'oauth_unavailable' },
 }
 
-/** `isRefresh`: a refresh token was sent, so that `invalid_grant` is about it. */
+/** `isRefresh`: a refresh token was sent, so `invalid_grant` concerns it. */
 export function readTokenAnswer(
   answer: { readonly status: number; readonly body: string },
   now: Instant,
@@ -52,7 +53,7 @@ export function readTokenAnswer(
   const fields = readFields(answer.body)
   const { status } = answer
   const error = textOf(fields.error)
-  // Some answer 200 with an error in it.
+  // Some servers send 200 with an error in the body.
   if (error !== null) return refused(error, textOf(fields.error_description), isRefresh)
   if (status === 429) return failed('rate_limited', 'oauth_unavailable', 'the token address answered 429')
   if (status >= 500) return failed('transient', 'oauth_unavailable', `the token address answered ${status}`)
@@ -62,7 +63,7 @@ export function readTokenAnswer(
       'oauth_refused',
       `the token address answered ${status}`,
     )
-  // `token` and `expires_at`: how GitHub calls them.
+  // `token` and `expires_at` are GitHub's names.
   const accessToken = textOf(fields.access_token) ?? textOf(fields.token)
   if (accessToken === null)
     return failed('config', 'oauth_refused', 'the token address answered without an access_token')
@@ -82,7 +83,7 @@ function refused(error: string, description: string | null, isRefresh: boolean):
   const words = `${error.slice(0, DESCRIPTION_LENGTH_MAX)}${
     description === null ? '' : ` (${description.slice(0, DESCRIPTION_LENGTH_MAX)})`
   }`
-  // GitHub's word for it differs.
+  // GitHub uses a different name.
   if (error === 'invalid_grant' || error === 'bad_refresh_token') {
     return isRefresh
       ? failed('auth', 'refresh_token_expired', `the refresh token is not good any more: ${words}`)
@@ -101,7 +102,7 @@ function readFields(body: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   } catch {
-    // A few still answer with a form.
+    // A few servers still send a form.
     return Object.fromEntries(new URLSearchParams(body))
   }
 }
@@ -117,7 +118,7 @@ function endOf(fields: Readonly<Record<string, unknown>>, now: Instant): Instant
   return Number.isNaN(at) ? null : at
 }
 
-/** `fresh`: used. `aging`: used, and somebody gets the next. `over`: nobody uses it. */
+/** `fresh`: in use. `aging`: in use, and the next one is being requested. `over`: no longer used. */
 export function ageOf(
   { expiresAt, since }: { readonly expiresAt: Instant | null; readonly since: Instant },
   now: Instant,

@@ -1,9 +1,9 @@
-// One line of a catalog: a subject that somebody can publish, and what its payload looks like.
+// One entry of a catalog: a subject that can be published, and the shape of its payload.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 
 export interface CatalogEntry {
-  /** A pattern where a token is up to the sender: `slack.events.slash_command.*`. */
+  /** A pattern where the sender chooses a token: `slack.events.slash_command.*`. */
   readonly subject: string
   readonly description: string | null
   /** null: nothing is known about the payload. */

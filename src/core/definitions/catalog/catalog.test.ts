@@ -31,14 +31,14 @@ const ready = (name: MappingName, more: Partial<SourceDocument> = {}) =>
 const subjects = (document: DefinitionDocument) => publishedBy(document).map(({ subject }) => subject)
 
 describe('the subjects of the ready mappings', () => {
-  /** What the vendor says outside the payload. */
+  /** Fields that the vendor sends outside the payload. */
   const headersFor = (subject: string): Readonly<Record<string, string>> => {
     const [, , event = '', action = ''] = subject.split('.')
     return { 'x-github-event': event, 'x-shopify-topic': `${event}/${action}` }
   }
 
   test.each(MAPPING_NAMES)(
-    '[CA10] %s: each is a subject of its own, whose example fits and is named so',
+    '[CA10] %s: each is a subject of its own, whose example matches and maps to it',
     (name) => {
       const entries = vendorEntries(name)
       const compiled = compileSource(ready(name))
@@ -65,7 +65,7 @@ describe('the subjects of the ready mappings', () => {
 
   test('[CA10] GitHub’s schemas are those of its real payloads; write them with `npx tsx scripts/write-github-catalog.ts`', () => {
     const file = readFileSync(new URL('./vendors/github.generated.ts', import.meta.url), 'utf8')
-    // Compared without a diff: nobody wants to read it.
+    // Compared without a diff, which would be too long to read.
     expect(file === renderGithubCatalog()).toBe(true)
     expect(GITHUB_PAYLOADS.length).toBeLessThan(250_000)
     const known = Object.keys(JSON.parse(GITHUB_PAYLOADS).payloads).map(
@@ -89,12 +89,12 @@ describe('what a definition can publish', () => {
     expect(patternOfTemplate(template)).toBe(pattern)
   })
 
-  test('[CA11] a source: what it lists, what its mapping knows, else its template; and what it dispatches', () => {
+  test('[CA11] a source: its listed subjects, those of its mapping, otherwise its template; and those it dispatches', () => {
     expect(subjects(source({}))).toEqual(['shop.events.>'])
     expect(subjects(source({ subject: 'schedule.nightly' }))).toEqual(['schedule.nightly'])
     const listed = { mismatch: 'pass', subjects: [{ subject: 'shop.events.paid' }] } as const
     expect(subjects(source({ catalog: listed }))).toEqual(['shop.events.paid'])
-    // What is listed says nothing about its own events: the template still does.
+    // A list covers only the listed events: for the others the template still counts.
     const foreign = { mismatch: 'pass', subjects: [{ subject: 'billing.checked' }] } as const
     expect(subjects(source({ catalog: foreign }))).toEqual(['billing.checked', 'shop.events.>'])
     const rules = [
@@ -112,7 +112,7 @@ describe('what a definition can publish', () => {
     expect(github).not.toContain('github.events.>')
   })
 
-  test('[CA11] what is written goes before what is built in', () => {
+  test('[CA11] written subjects win over built-in ones', () => {
     const mine = { subject: 'github.events.push', description: 'Mine.' }
     const published = publishedBy(ready('github', { catalog: { mismatch: 'pass', subjects: [mine] } }))
     expect(findEntry(published, 'github.events.push')).toMatchObject({ description: 'Mine.', mapping: null })
@@ -134,24 +134,21 @@ describe('payloads', () => {
     ],
   })
 
-  test('[CA18] are not even checked unless the source asks', () => {
+  test('[CA18] are not checked unless the source requests it', () => {
     expect(compileSource(source({})).mismatch).toBeUndefined()
     expect(compileSource(source({ catalog: catalog('pass') })).mismatch).toBeUndefined()
     expect(compileSource(ready('github')).mismatch).toBeUndefined()
   })
 
-  test.each(['tag', 'quarantine'] as const)(
-    '[CA18] %s: what does not fit is told by path and type',
-    (mode) => {
-      const { mismatch } = compileSource(source({ catalog: catalog(mode) }))
-      expect(mismatch?.('shop.events.paid', { id: 1 })).toBeNull()
-      expect(mismatch?.('shop.events.paid', { id: 's3cret' })).toBe('payload.id is a string, not integer')
-      expect(mismatch?.('shop.refunds.made', {})).toBe('payload is not allowed here')
-      expect(mismatch?.('shop.events.other', { id: 's3cret' })).toBeNull()
-    },
-  )
+  test.each(['tag', 'quarantine'] as const)('[CA18] %s: a mismatch is reported by path and type', (mode) => {
+    const { mismatch } = compileSource(source({ catalog: catalog(mode) }))
+    expect(mismatch?.('shop.events.paid', { id: 1 })).toBeNull()
+    expect(mismatch?.('shop.events.paid', { id: 's3cret' })).toBe('payload.id is a string, not integer')
+    expect(mismatch?.('shop.refunds.made', {})).toBe('payload is not allowed here')
+    expect(mismatch?.('shop.events.other', { id: 's3cret' })).toBeNull()
+  })
 
-  test('[CA18] built-in schemas count where the source asks, and written ones go first', () => {
+  test('[CA18] built-in schemas count where the source requests it, and written ones win', () => {
     const asks = compileSource(ready('github', { catalog: { mismatch: 'tag', subjects: [] } }))
     expect(asks.mismatch?.('github.events.issues.opened', { action: 'opened' })).toBe(
       'payload.issue is missing',

@@ -29,7 +29,7 @@ test('numbers are checked by their exact values, however they are written', () =
   expect(check({ multipleOf: 0.01 }, of('19.990000000000000000001'))).not.toBeNull()
 })
 
-describe('what does not fit', () => {
+describe('a mismatch', () => {
   const issue = {
     type: 'object',
     required: ['id', 'labels'],
@@ -60,7 +60,7 @@ describe('what does not fit', () => {
     expect(check(issue, payload as JsonValue)).toEqual(mismatch)
   })
 
-  test('[CA12] is told without any value, and without names that are the sender’s words', () => {
+  test('[CA12] is reported without any value, and without property names that the sender chose', () => {
     const secret = 's3cret value'
     const schemas: JsonValue[] = [
       { type: 'object' },
@@ -141,7 +141,7 @@ test('[CA13] schemas of every keyword agree with a library that follows the stan
   ) as fc.Arbitrary<JsonValue>
   let refused = 0
   fc.assert(
-    // References are absolute within a document: those below the root would mean something else.
+    // References are absolute within a document: below the root they would mean something else.
     fc.property(schema, fc.array(payload, { minLength: 10, maxLength: 10 }), (one, payloads) => {
       if (JSON.stringify(one).indexOf('$defs') > 1) return
       const theirs = ajv.compile(one as object)
@@ -156,7 +156,7 @@ test('[CA13] schemas of every keyword agree with a library that follows the stan
   expect(refused).toBeGreaterThan(100)
 })
 
-describe('what is no schema', () => {
+describe('an invalid schema', () => {
   test.each([
     ['a text', [], 'a schema is a map'],
     [{ type: 'text' }, ['type'], '`type` is one of'],
@@ -172,7 +172,7 @@ describe('what is no schema', () => {
     expect(problems(schema as JsonValue)).toEqual([{ path, message: expect.stringContaining(message) }])
   })
 
-  test('[CA14] too much is none: parts, depth', () => {
+  test('[CA14] too many parts or too much depth makes a schema invalid', () => {
     const parts = { anyOf: Array.from({ length: 3_000 }, () => ({ type: 'null' })) }
     expect(problems(parts)).toEqual([
       expect.objectContaining({ message: expect.stringContaining('2000 parts') }),

@@ -1,13 +1,13 @@
-// A JSON Schema (2020-12, without what reaches beyond one document), compiled into plain functions.
-// Why not a library: schemas come from whoever may apply definitions, payloads from whoever may send. So nothing is turned
-// into code, patterns run in linear time, work is counted, and whole numbers beyond 2^53 are numbers.
-// What is found is told by path and type alone, never by value. `format` says something to people and checks nothing.
+// Compiles a JSON Schema (2020-12, limited to one document) into plain functions. Why not a library: schemas come from any user
+// who may apply definitions, payloads from any sender. So nothing is turned into code, patterns run in linear time, work is
+// bounded, and integers beyond 2^53 are numbers. Mismatches are reported by path and type alone, never by value. `format` is an
+// annotation and checks nothing.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import { type Check, describeKind, type Fields, isMap, isWhole, kindOf, type Walk } from './schema-check.ts'
 import { APPLIED, ASSERTED } from './schema-keywords.ts'
 
-/** Where and what; safe to show to everybody who may see that the event exists. */
+/** Location and problem; safe to show to everyone who may see that the event exists. */
 export interface Mismatch {
   /** `payload.issue.labels[0].name`. */
   readonly path: string
@@ -40,7 +40,7 @@ const NOTES = new Set(
 interface Compiler {
   readonly root: JsonValue
   readonly problems: SchemaProblem[]
-  /** By the schema's own object: a reference back to it is a call, not a copy. */
+  /** Keyed by the schema's own object: a reference back to it is a call, not a copy. */
   readonly known: Map<JsonValue, { check: Check }>
   nodes: number
 }
@@ -58,7 +58,7 @@ export function compileSchema(
     check(payload) {
       const walk: Walk = { steps: STEPS_MAX, calls: CALLS_MAX }
       const fault = check(payload, walk)
-      // Wherever it ran out, what was found after that says nothing.
+      // Once the budget is used up, later findings mean nothing.
       if (walk.steps < 0) return { path: 'payload', problem: 'is too much to check' }
       return fault === null ? null : { path: showPath(fault.path), problem: fault.problem }
     },
@@ -138,7 +138,7 @@ function compileType(compiler: Compiler, operand: JsonValue, path: SchemaProblem
   }
 }
 
-/** Within the document alone: nothing is fetched. */
+/** Only within the document: nothing is fetched. */
 function compileReference(compiler: Compiler, operand: JsonValue, path: SchemaProblem['path']): Check {
   if (typeof operand !== 'string' || !operand.startsWith('#'))
     return tell(compiler, path, '`$ref` begins with `#`: what is referred to stands in the same schema')
@@ -162,7 +162,7 @@ function resolvePointer(root: JsonValue, pointer: string): JsonValue | undefined
 const NAME = /^[A-Za-z_][\w-]{0,63}$/
 const SHOWN_STEPS_MAX = 12
 
-/** Names that are none are the sender's words: they are not repeated. */
+/** Unknown names are the sender's words: they are not repeated. */
 function showPath(path: readonly (string | number)[]): string {
   let text = 'payload'
   for (const step of path.slice(0, SHOWN_STEPS_MAX)) {

@@ -1,5 +1,5 @@
-// Whether a source's payload fits the schema of its subject. Asked for every event of a source that wants it, so each schema
-// is compiled once, when its first event comes; a source that passes everything has no check at all.
+// Checks a source's payload against the schema of its subject. Runs for every event of a source that requests it, so each
+// schema is compiled once, at its first event; a source that accepts everything has no check at all.
 
 import { makeTrie } from '../../events/subject/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
@@ -7,13 +7,13 @@ import type { SourceDocument } from '../documents/index.ts'
 import { type CompiledSchema, compileSchema } from './json-schema.ts'
 import { publishedBy } from './published-subjects.ts'
 
-/** Path and problem, without any value; null: it fits, or there is no schema. */
+/** Path and problem, without any value; null: it matches, or there is no schema. */
 export type PayloadCheck = (subject: string, payload: JsonValue) => string | null
 
-/** Subjects are made of what is sent: what is remembered of them has an end. */
+/** Subjects come from senders: the cache of them is bounded. */
 const SUBJECTS_MAX = 4_096
 
-/** null: nobody asked. */
+/** null: the source does not request a check. */
 export function compilePayloadCheck(document: SourceDocument): PayloadCheck | null {
   if (document.catalog === undefined || document.catalog.mismatch === 'pass') return null
   const withSchema = publishedBy(document).filter(({ schema }) => schema !== null)
@@ -25,7 +25,7 @@ export function compilePayloadCheck(document: SourceDocument): PayloadCheck | nu
     if (compiled === undefined) {
       const schema = exact.get(subject) ?? patterns.find(subject)[0]
       const made = schema === undefined ? null : compileSchema(schema)
-      // One that is invalid was refused by `check`; a document that got in otherwise loses its check, not its events.
+      // `check` refuses an invalid schema; a document that was stored otherwise loses its check, not its events.
       compiled = made?.ok === true ? made : null
       if (known.size >= SUBJECTS_MAX) known.clear()
       known.set(subject, compiled)

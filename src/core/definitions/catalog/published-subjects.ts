@@ -1,5 +1,5 @@
-// What a definition can publish: subjects that are written or known, and patterns where a part is computed.
-// A pattern errs on the wide side: «nobody can publish this» is said only when it is so.
+// Lists what a definition can publish: subjects that are written or known, and patterns where a part is computed. A pattern
+// errs on the wide side: "nothing can publish this" is said only when it is certain.
 
 import { CANONICAL_EVENTS, CANONICAL_SOURCE } from '../../events/canonical/index.ts'
 import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../../events/subject/index.ts'
@@ -22,7 +22,7 @@ export interface Published extends CatalogEntry {
   readonly mapping: string | null
 }
 
-/** What this system itself tells, whatever is defined. */
+/** The system's own events, whatever is defined. */
 export const PUBLISHED_BY_MILLRACE: readonly Published[] = Object.entries(CANONICAL_EVENTS).map(
   ([subject, { description, example }]) => ({
     source: CANONICAL_SOURCE,
@@ -71,7 +71,7 @@ function publishedBySource(document: SourceDocument): readonly Published[] {
   return firstOfEach([...written, ...ready, ...others])
 }
 
-/** What is taken from NATS and named as it is there can be whatever its patterns let in. */
+/** A NATS source that keeps the messages' names can publish anything that its patterns match. */
 function namedBy(
   own: Pick<Published, 'source' | 'mapping'>,
   { subject, nats }: SourceDocument,
@@ -90,7 +90,7 @@ function emittedBy(action: ActionDocument, source: string, who: string): readonl
   return []
 }
 
-/** What its steps emit, and what the system tells of its instances. */
+/** What its steps emit, and the system's events about its instances. */
 function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
   const source = `workflow:${document.name}`
   const emitted = actionsOf(document).flatMap((action) => emittedBy(action, source, 'a workflow'))
@@ -99,7 +99,7 @@ function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
   return firstOfEach([...emitted, told])
 }
 
-/** Whoever lists subjects that a template can give has listed them all; the template itself adds none then. */
+/** An author who lists subjects that a template can produce has listed them all; the template itself then adds none. */
 function derived(
   own: Pick<Published, 'source' | 'mapping'>,
   template: string,
@@ -126,7 +126,7 @@ function firstOfEach(entries: readonly Published[]): readonly Published[] {
   return [...bySubject.values()]
 }
 
-/** What is computed may be empty, a part of a token, or several. null: it gives no subject at all. */
+/** A computed part may be empty, a part of a token, or several. null: it produces no subject at all. */
 export function patternOfTemplate(text: string): string | null {
   const compiled = compileTemplate(text)
   if (!compiled.ok) return null
@@ -137,7 +137,7 @@ export function patternOfTemplate(text: string): string | null {
   return parsePattern(pattern).ok ? pattern : null
 }
 
-/** The entry for a subject: one that names it goes before a pattern. */
+/** The entry for a subject: an exact one wins over a pattern. */
 export function findEntry<Entry extends CatalogEntry>(
   entries: readonly Entry[],
   subject: string,

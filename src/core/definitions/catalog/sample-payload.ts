@@ -1,5 +1,6 @@
-// A small payload that fits a schema, with neutral values: an example where nobody wrote one. It knows what inferred and short
-// hand-written schemas use (types, properties, required, items, const, enum); of anything else it makes no example.
+// Makes a small payload that matches a schema, with neutral values: the example where none was written. It supports what
+// inferred and short hand-written schemas use (types, properties, required, items, const, enum); for anything else it makes no
+// example.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import { isMap } from './schema-check.ts'

@@ -1,4 +1,4 @@
-// What the parts of a compiled schema share: a check, its fault, and what kind a value is.
+// Shared by the parts of a compiled schema: a check, its fault, and the kind of a value.
 
 import { isNumeral, type JsonValue } from '../../foundation/json/index.ts'
 
@@ -10,7 +10,7 @@ export interface Fault {
 /** Counts down over one whole check. */
 export interface Walk {
   steps: number
-  /** How deep checks may still call each other: a schema may refer to itself without going down in the payload. */
+  /** How deep checks may still recurse: a schema may refer to itself without descending in the payload. */
   calls: number
 }
 

@@ -1,4 +1,4 @@
-// The keywords of a schema, one entry each: from what is written to a check, or to a text that says what is wrong with it.
+// The keywords of a schema, one entry each: compiles what is written to a check, or to a text that says what is wrong with it.
 
 import { compilePattern, ExpressionError } from '../../expression/index.ts'
 import {
@@ -64,7 +64,7 @@ function texts(operand: JsonValue): readonly string[] | null {
     : null
 }
 
-/** Comparing costs by what is compared. */
+/** The cost of a comparison depends on its operands. */
 function canonical(value: JsonValue, walk: Walk): string {
   const text = canonicalJson(value)
   walk.steps -= text.length >> 6
@@ -164,7 +164,7 @@ type Applied = (
   beside: (part: JsonValue, name: string) => Check,
 ) => Check | string
 
-/** Runs aside: what it finds decides, and is not told. */
+/** Runs separately: its findings decide, and are not reported. */
 const fits = (check: Check, value: JsonValue, walk: Walk) => check(value, walk) === null
 
 function choices(operand: JsonValue, sub: Sub): readonly Check[] | null {

@@ -1,17 +1,17 @@
-// An agent as it is kept: whom to ask, what to say, and what an answer looks like.
+// An agent in its stored form: which model to call, the prompts, and the shape of the answer.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { AuthDocument } from './auth-document.ts'
 import type { SecretRef } from './verify-document.ts'
 
-/** Reusable; whoever names it has it resolved in its own document, and so pinned. */
+/** Reusable; a definition that names it contains a resolved copy, and is pinned to it. */
 export interface AgentDocument {
   readonly kind: 'Agent'
   readonly name: string
   readonly description: string | null
-  /** Whose address and credential it goes with; `baseUrl` is then empty, or a path behind its base. Left out: nobody's. */
+  /** The connection whose address and credential it uses; `baseUrl` is then empty, or a path below its base. Left out: none. */
   readonly connection?: string
-  /** Of an endpoint that speaks the OpenAI protocol, up to and without `/chat/completions`. A template, rendered in url mode. */
+  /** The base address of an OpenAI-compatible endpoint, without `/chat/completions`. A template, rendered in url mode. */
   readonly baseUrl: string
   /** Sent as a bearer token. */
   readonly secret: SecretRef | null
@@ -19,7 +19,7 @@ export interface AgentDocument {
   readonly auth?: AuthDocument
   readonly headers: Readonly<Record<string, string>>
   readonly model: string
-  /** Templates, over what `with` gives. */
+  /** Templates over the values of `with`. */
   readonly system: string | null
   readonly user: string
   /** JSON Schema of the answer; null: the answer is a text. */
@@ -27,11 +27,11 @@ export interface AgentDocument {
   readonly temperature: number | null
   /** Of one attempt. */
   readonly timeoutMs: number
-  /** Tokens of all attempts together, asked and answered; null: no bound. */
+  /** Tokens of all attempts together, prompt and completion; null: no limit. */
   readonly budget: { readonly tokens: number } | null
-  /** How often an answer that does not fit the schema is asked for again, within one attempt of the step. */
+  /** How often an answer that does not match the schema is requested again, within one attempt of the step. */
   readonly repairs: number
-  /** Of steps and routes that ask it and do not say otherwise. */
+  /** For steps and routes that call it and set no retry of their own. */
   readonly retry?: {
     readonly profile: string | null
     readonly attempts: number

@@ -1,4 +1,4 @@
-// Inline auth as it is kept: what proves who calls, where a connection is too much.
+// Inline auth in its stored form: how a request authenticates where a connection would be too much.
 
 import type { SecretRef } from './verify-document.ts'
 

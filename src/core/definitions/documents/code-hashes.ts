@@ -7,7 +7,7 @@ export function codeHashesOf(document: DefinitionDocument): readonly string[] {
   return [...new Set(actionsOf(document).flatMap((one) => (one.type === 'function' ? one.codeHash : [])))]
 }
 
-/** All that it does: of a route one, of a workflow those of its transitions, of undoing them and of its places. */
+/** Everything that it runs: one function of a route; of a workflow those of its transitions, compensations and places. */
 export function actionsOf(document: DefinitionDocument): readonly ActionDocument[] {
   switch (document.kind) {
     case 'Route':

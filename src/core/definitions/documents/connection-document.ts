@@ -1,4 +1,4 @@
-// A connection as data: a tenant's account at a provider. What became of it (its status, its health, its circuit) is a record beside it.
+// A connection as data: a tenant's account at a provider. Its state (status, health, circuit) is a record beside it.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { CircuitPolicy } from './documents.ts'
@@ -17,7 +17,7 @@ export interface ConnectionDocument {
   readonly endpoints: Readonly<Record<string, string>>
   /** `retired`: it runs nothing. */
   readonly status: 'active' | 'retired'
-  /** null: it is not probed by itself. */
+  /** null: it is not probed automatically. */
   readonly probe: { readonly everyMs: number; readonly timeoutMs: number } | null
   /** In place of the provider's. */
   readonly buckets: Readonly<Record<string, Bucket>>

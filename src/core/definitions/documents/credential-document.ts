@@ -1,4 +1,5 @@
-// A credential as data: which secret of the vault opens a tenant's account at a provider, and how. Values are in the vault alone.
+// A credential as data: which secret of the vault authenticates a tenant's account at a provider, and how. Values are in the
+// vault alone.
 
 import type { AuthModel } from './provider-document.ts'
 import type { SecretRef } from './verify-document.ts'
@@ -24,15 +25,18 @@ export interface CredentialDocument {
     readonly audience: string | null
   } | null
   readonly githubApp: { readonly appId: string; readonly installationId: string } | null
-  /** What is asked for, and on whose behalf. */
+  /** The requested scopes, and the user on whose behalf. */
   readonly serviceAccount: { readonly scopes: readonly string[]; readonly subject: string | null } | null
   readonly hmac: { readonly algorithm: 'sha256' | 'sha512' } | null
   readonly rotation: {
-    /** null: only when somebody asks, or when it is refused. */
+    /** null: only on request, or when it is refused. */
     readonly everyMs: number | null
-    /** How long after a rotation, whatever came of it, none is begun by a refusal: what one could not mend the next would not either. */
+    /**
+     * How long after a rotation, whatever its result, a refusal starts no other: what one rotation did not fix, the next would
+     * not either.
+     */
     readonly coolDownMs: number
-    /** For how long the former value stays good beside the new one. */
+    /** How long the former value stays valid beside the new one. */
     readonly overlapMs: number
   }
 }

@@ -1,4 +1,4 @@
-// Whatever can be put in force, by its kind.
+// Everything that can be deployed, by its kind.
 
 import type { AgentDocument } from './agent-document.ts'
 import type { ConnectionDocument } from './connection-document.ts'

@@ -110,8 +110,8 @@ test('[DV7] two sets are compared by kind, name and hash', () => {
   ])
 })
 
-describe('a person’s word', () => {
-  test('[DV12] is kept only where the document does not say so itself', () => {
+describe('an operator’s switch', () => {
+  test('[DV12] is stored only where the document does not say so itself', () => {
     expect(controlDefinition(ROUTE, 'pause')).toEqual({ ok: true, status: 'paused', override: 'paused' })
     expect(controlDefinition(ROUTE, 'resume')).toEqual({ ok: true, status: 'active', override: null })
     const paused = { ...ROUTE, status: 'paused' } as const
@@ -133,7 +133,7 @@ describe('a person’s word', () => {
     })
   })
 
-  test('[SL17] a subscription is paused where its other state is kept', () => {
+  test('[SL17] a subscription is paused in its own state record', () => {
     const subscription = { kind: 'Subscription', name: 'crm', status: 'paused' } as SubscriptionDocument
     expect(controlDefinition(subscription, 'pause')).toMatchObject({
       ok: false,

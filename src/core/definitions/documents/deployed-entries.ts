@@ -1,14 +1,13 @@
-// What is in force: the definitions of a tenant at one moment, each with its owner, and what follows when somebody
-// applies others. Not its job: storing them.
+// The deployed definitions of a tenant, each with its owner, and the result of applying others. Not its job: storing them.
 //
-// Invariants: DV4 what the folder defines, only the folder changes. DV5 nothing goes away that was not named, unless
-// pruning was asked for.
+// Invariants: DV4 only the folder changes what the folder defines. DV5 nothing is removed that was not named, unless pruning
+// was requested.
 
 import { hashText } from '../../foundation/hash/index.ts'
 import type { DefinitionDocument } from './definition-document.ts'
 import type { RouteDocument } from './documents.ts'
 
-/** Who a definition belongs to: a file of the folder, somebody who applied it by the API, or the demo. */
+/** Who owns a definition: a file of the folder, a user who applied it by the API, or the demo. */
 export type ManagedBy = 'folder' | 'api' | 'demo'
 
 export type DefinitionKind = DefinitionDocument['kind']
@@ -49,9 +48,9 @@ export function hashEntries(entries: readonly Named[]): string {
 export interface MergeRequest {
   readonly documents: readonly Named[]
   readonly managedBy: ManagedBy
-  /** What is not named goes, as far as it is the applier's to remove. */
+  /** Definitions that are not named are removed, as far as the applier may remove them. */
   readonly prune: boolean
-  /** Whether the folder has it still; what is gone from there may be taken over or pruned. */
+  /** Whether the folder still has it; a definition that is gone from there may be taken over or pruned. */
   isInFolder(id: string): boolean
 }
 
@@ -91,11 +90,11 @@ export function mergeEntries(current: readonly Entry[], request: MergeRequest): 
   return held.length > 0 ? { ok: false, held } : { ok: true, entries, changes }
 }
 
-/** `kept`: it stays as it is, and that is no conflict. */
+/** `kept`: it stays as it is, without a conflict. */
 function ownerAfter(entry: Entry, next: Named, request: MergeRequest): ManagedBy | 'kept' | 'held' {
   const { managedBy } = request
   if (managedBy === 'folder' || managedBy === entry.managedBy) return managedBy
-  // The demo takes nothing away from anybody.
+  // The demo never replaces another owner's definitions.
   if (managedBy === 'demo') return 'kept'
   const isFolders = entry.managedBy === 'folder' && request.isInFolder(definitionId(entry))
   if (!isFolders) return managedBy
@@ -104,14 +103,14 @@ function ownerAfter(entry: Entry, next: Named, request: MergeRequest): ManagedBy
 
 function isDropped(entry: Entry, request: MergeRequest): boolean {
   const { managedBy, prune } = request
-  // The demo is there until somebody has definitions in a folder, and is always the demo of this version.
+  // The demo is deployed until a folder has definitions, and is always the demo of this version.
   if (entry.managedBy === 'demo') return managedBy === 'demo' || managedBy === 'folder'
   if (!prune || managedBy === 'demo') return false
   if (entry.managedBy === managedBy) return true
   return entry.managedBy === 'folder' && !request.isInFolder(definitionId(entry))
 }
 
-/** What is removed, created or changed on the way from one set to another. */
+/** What is removed, created or changed between one set and another. */
 export function compareEntries(before: readonly Named[], after: readonly Named[]): readonly Change[] {
   const old = new Map(before.map((entry) => [definitionId(entry), entry]))
   const changes: Change[] = []
@@ -136,11 +135,11 @@ const SAID: Readonly<Record<ControlVerb, DefinitionStatus>> = {
 }
 
 export type ControlStep =
-  /** null: the document says so itself, and nothing has to be kept beside it. */
+  /** null: the document says so itself, and nothing is stored beside it. */
   | { readonly ok: true; readonly status: DefinitionStatus; readonly override: DefinitionStatus | null }
   | { readonly ok: false; readonly why: string }
 
-/** What a person's word does to a definition, beside what its document declares. */
+/** The effect of an operator's switch on a definition, beside what its document declares. */
 export function controlDefinition(document: DefinitionDocument, verb: ControlVerb): ControlStep {
   if (document.kind === 'Profile') {
     return { ok: false, why: 'a profile does nothing by itself: pause or disable the routes that use it' }
@@ -164,7 +163,7 @@ export function controlDefinition(document: DefinitionDocument, verb: ControlVer
   return { ok: true, status, override: status === document.status ? null : status }
 }
 
-/** null for what has no status. */
+/** null for kinds without a status. */
 export function declaredStatus(document: DefinitionDocument): DefinitionStatus | null {
   switch (document.kind) {
     case 'Profile':

@@ -18,14 +18,14 @@ function reversed<Value>(value: Value): Value {
 }
 
 describe('hashDocument', () => {
-  test('is fixed: stored work refers to it', () => {
+  test('is fixed: stored jobs refer to it', () => {
     // sha256sum of {"description":null,"kind":"Profile","name":"slow","retry":{"attempts":2,"delaysMs":[1000],"profile":"slow"}}
     expect(hashDocument(profile('slow'))).toBe(
       'sha256:ad589c38077b7d4a81562f301a40ec40f5bf892d304c790c34fa17801376a7f3',
     )
   })
 
-  test('does not see the order of keys', () => {
+  test('ignores the order of keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (where) => {
         const document = { ...profile('p'), where } as unknown as DefinitionDocument
@@ -34,18 +34,18 @@ describe('hashDocument', () => {
     )
   })
 
-  test('sees every value', () => {
+  test('depends on every value', () => {
     expect(hashDocument(profile('slow', 1_001))).not.toBe(hashDocument(profile('slow')))
     expect(hashDocument({ ...profile('slow'), description: 'x' })).not.toBe(hashDocument(profile('slow')))
   })
 })
 
 describe('hashBundle', () => {
-  test('does not see the order of documents', () => {
+  test('ignores the order of documents', () => {
     expect(hashBundle([profile('a'), profile('b')])).toBe(hashBundle([profile('b'), profile('a')]))
   })
 
-  test('sees which documents there are', () => {
+  test('depends on which documents there are', () => {
     const hashes = [[], [profile('a')], [profile('b')], [profile('a'), profile('b')], [profile('a', 5)]].map(
       hashBundle,
     )

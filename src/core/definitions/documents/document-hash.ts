@@ -1,10 +1,10 @@
-// The hash of a document: what work and instances are pinned to. Two spellings of one definition share it.
+// The hash of a document, to which jobs and instances are pinned. Two spellings of one definition share it.
 
 import { hashText } from '../../foundation/hash/index.ts'
 import { canonicalJson, type JsonValue } from '../../foundation/json/index.ts'
 import type { DefinitionDocument } from './definition-document.ts'
 
-/** Documents never change, and one is hashed several times on its way into force. */
+/** Documents never change, and one is hashed several times while it is deployed. */
 const hashes = new WeakMap<DefinitionDocument, string>()
 
 /** `sha256:` and 64 hex digits, over canonical JSON: key order is irrelevant. */

@@ -1,6 +1,6 @@
-// Definitions as data: what YAML, JSON and TypeScript compile to. Durations are milliseconds, sizes bytes, profiles
-// resolved; strings that hold expressions and templates stay text, so that a document can be stored, hashed and
-// loaded again by a later process. src/definitions makes these from what users write.
+// Definitions as data: what YAML, JSON and TypeScript compile to. Durations are milliseconds, sizes bytes, profiles resolved;
+// strings that hold expressions and templates stay text, so that a document can be stored, hashed and loaded by a later
+// process. src/definitions makes these from what users write.
 
 import type { FailureClass } from '../../failures/failure/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
@@ -10,7 +10,7 @@ import type { AuthDocument } from './auth-document.ts'
 import type { OperationDocument } from './provider-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
-/** How long events are kept where a source says nothing. */
+/** How long events are stored where a source sets nothing. */
 export const RETENTION_MS = 30 * DAY
 
 export interface SourceDocument {
@@ -36,19 +36,19 @@ export interface SourceDocument {
   readonly limits: { readonly bodyBytes: number; readonly depth: number }
   readonly status: 'active' | 'paused' | 'disabled'
 
-  // What is left out was not written, and means the default.
+  // A field that is left out was not written, and means the default.
 
-  /** The ready mapping that named the subject and the rest. */
+  /** The ready mapping that provided the subject and the other fields. */
   readonly mapping?: string
   readonly dispatch?: DispatchDocument
-  /** Networks, addresses and vendors' names, as written; left out: everybody. */
+  /** Networks, addresses and vendors' names, as written; left out: no restriction. */
   readonly allow?: readonly string[]
   readonly rateLimit?: { readonly perMinute: number; readonly burst: number }
   /** Paths such as `payload.user.email`. */
   readonly sensitive?: readonly string[]
   /** Left out: `RETENTION_MS`. */
   readonly retentionMs?: number
-  /** Left out: kept, and shown as unmatched. */
+  /** Left out: stored, and shown as unmatched. */
   readonly unmatched?: 'deadLetter'
   readonly schedule?: ScheduleDocument
   readonly nats?: NatsDocument
@@ -67,25 +67,25 @@ export interface DispatchDocument {
     /** A tree of templates. */
     readonly data: JsonValue
   }[]
-  /** Of an event that no rule wants. */
+  /** For an event that matches no rule. */
   readonly otherwise: 'keep' | 'deadLetter'
 }
 
 export interface ScheduleDocument {
   readonly cron: string
   readonly zone: string
-  /** What becomes of the instants that passed while nobody could fire. */
+  /** What happens to the instants that passed while no node could fire. */
   readonly missed: 'once' | 'skip' | 'all'
-  /** Beside what the payload says of the instant itself. */
+  /** In addition to the payload's fields about the instant itself. */
   readonly data: JsonValue
 }
 
-/** What the headers of a message call its subject. */
+/** The header of a message that names its subject. */
 export const MESSAGE_SUBJECT_HEADER = 'nats-subject'
-/** The template of a source that names its events as the messages are named. */
+/** The template of a source that names its events like the messages. */
 export const MESSAGE_SUBJECT = `{{ header.${MESSAGE_SUBJECT_HEADER} }}`
 
-/** Messages of a stream of NATS instead of requests. */
+/** Messages of a NATS stream instead of requests. */
 export interface NatsDocument {
   /** Left out: the stream that has the subjects. */
   readonly stream?: string
@@ -96,7 +96,7 @@ export interface NatsDocument {
 }
 
 export interface CatalogDocument {
-  /** Of a payload that does not fit its schema. */
+  /** What happens to a payload that does not match its schema. */
   readonly mismatch: 'pass' | 'tag' | 'quarantine'
   readonly subjects: readonly {
     readonly subject: string
@@ -109,11 +109,11 @@ export interface CatalogDocument {
 export interface AnswerDocument {
   readonly status: number
   readonly contentType: string
-  /** A tree of templates; a text is sent as it is, anything else as JSON. */
+  /** A tree of templates; text is sent unchanged, anything else as JSON. */
   readonly body: JsonValue
 }
 
-/** Asked before there is an event: whoever answers rightly may send. */
+/** Sent before there is an event: a caller that responds correctly may send. */
 export interface HandshakeDocument extends AnswerDocument {
   readonly method: 'GET' | 'POST'
   readonly when: ConditionDocument
@@ -122,7 +122,7 @@ export interface HandshakeDocument extends AnswerDocument {
 export interface RetryPolicy {
   /** Name of the profile it came from, or null when written in place. */
   readonly profile: string | null
-  /** Counts the first. */
+  /** Includes the first. */
   readonly attempts: number
   /** attempts − 1 of them. */
   readonly delaysMs: readonly number[]
@@ -133,7 +133,10 @@ export type ConditionDocument = JsonValue
 
 export interface HttpActionDocument {
   readonly type: 'http'
-  /** Whose address and credential it goes with: `url` is then a path behind its base, or an address of its host. Left out: nobody's. */
+  /**
+   * The connection whose address and credential it uses: `url` is then a path below its base, or an address of its host. Left
+   * out: none.
+   */
   readonly connection?: string
   /** For the request and its probe. Left out: none. */
   readonly auth?: AuthDocument
@@ -145,7 +148,7 @@ export interface HttpActionDocument {
   readonly body: JsonValue
   /** Repeating the call is harmless. */
   readonly idempotent: boolean
-  /** How long the vendor remembers the `Idempotency-Key`; null: it does not. */
+  /** How long the vendor remembers the `Idempotency-Key`; null: not at all. */
   readonly keyTtlMs: number | null
   readonly probe: {
     readonly method: string
@@ -155,7 +158,7 @@ export interface HttpActionDocument {
     readonly auth?: AuthDocument
     /** An expression over `result`, true when the effect is there. */
     readonly found: string
-    /** How long after the doubtful call the vendor may still be applying it. */
+    /** How long after a call with an unknown outcome the vendor may still be applying it. */
     readonly afterMs: number
   } | null
   readonly timeoutMs: number
@@ -180,11 +183,11 @@ export interface EmitActionDocument {
 /** One object at the other side per external reference: found and updated, or created with the reference on it. */
 export interface UpsertActionDocument {
   readonly type: 'upsert'
-  /** `baseUrl` is then empty, or a path behind the connection's base. Left out: nobody's. */
+  /** `baseUrl` is then empty, or a path below the connection's base. Left out: none. */
   readonly connection?: string
   /** For all its requests. Left out: none. */
   readonly auth?: AuthDocument
-  /** A template, rendered in url mode; paths are put behind it. */
+  /** A template, rendered in url mode; paths are appended. */
   readonly baseUrl: string
   /** For all its requests. */
   readonly headers: Readonly<Record<string, string>>
@@ -194,17 +197,17 @@ export interface UpsertActionDocument {
     readonly method: string
     /** A template, rendered in url mode. */
     readonly path: string
-    /** Over `result`: whether the object is there. */
+    /** Over `result`: whether the object exists. */
     readonly found: string
-    /** Over `result`: what `update` calls it (`found.id` there); null: it needs no id. */
+    /** Over `result`: the id that `update` uses (`found.id` there); null: it needs no id. */
     readonly id: string | null
-    /** How long after a doubtful call the vendor may still be applying it. */
+    /** How long after a call with an unknown outcome the vendor may still be applying it. */
     readonly afterMs: number
   }
   readonly create: UpsertCallDocument
-  /** null: what is there is left alone. */
+  /** null: an existing object is left unchanged. */
   readonly update: UpsertCallDocument | null
-  /** `single`: one item at a time per reference, over all routes to the same host. */
+  /** `single`: one job at a time per reference, across all routes to the same host. */
   readonly lock: 'single' | 'none'
   readonly timeoutMs: number
   readonly classify: Readonly<Record<string, FailureClass | 'done'>>
@@ -218,7 +221,7 @@ export interface UpsertCallDocument {
   readonly keyTtlMs: number | null
 }
 
-/** A new instance of a workflow that is in force then. */
+/** A new instance of a workflow, of the version deployed then. */
 export interface StartActionDocument {
   readonly type: 'start'
   readonly workflow: string
@@ -228,7 +231,7 @@ export interface StartActionDocument {
   readonly wait: boolean
 }
 
-/** Events by the clock from now on, under a name that `unschedule` takes back. Doing it again replaces it. */
+/** Events on a schedule from now on, under a name that `unschedule` removes. Repeating it replaces the schedule. */
 export interface ScheduleActionDocument {
   readonly type: 'schedule'
   /** A template. */
@@ -281,7 +284,7 @@ export type ActionDocument =
   | AgentActionDocument
   | OperationActionDocument
 
-/** When a route's work is taken up: every so often, so many at a time, so many times. */
+/** How a route's jobs are released: every so often, a batch at a time, so many times. */
 export interface DrainPolicy {
   readonly profile: string | null
   readonly everyMs: number
@@ -297,11 +300,11 @@ export interface RatePolicy {
 
 /** When a route pauses itself. */
 export interface CircuitPolicy {
-  /** So many failures one after another; or `ratio` of `of` within a minute. */
+  /** This many consecutive failures; or `ratio` of `of` within a minute. */
   readonly consecutive: number
   readonly ratio: number
   readonly of: number
-  /** How long until it tries one. */
+  /** How long until a trial call. */
   readonly openMs: number
 }
 
@@ -316,52 +319,52 @@ export interface RouteDocument {
   readonly key: string | null
   readonly uniqueness: 'operation' | 'record'
   readonly retry: RetryPolicy
-  /** Waits for rate, circuit or another item's key end after this. */
+  /** Waits for a rate limit, a circuit or another job's key end after this. */
   readonly maxWaitMs: number
   readonly deadLetter: { readonly severity: string; readonly runbook: string | null }
   readonly do: ActionDocument
 
-  // What is left out was not written, and means the default.
+  // A field that is left out was not written, and means the default.
 
-  /** One work item and one key per element of a list; expressions see it under the name `as`. */
+  /** One job and one key per element of a list; expressions see the element under the name `as`. */
   readonly each?: { readonly of: string; readonly as: string; readonly max: number }
-  /** Left out: `all` that match do. */
+  /** Left out: `all` matching rules run. */
   readonly fanOut?: 'first' | 'one'
   /** Left out: `normal`. */
   readonly priority?: 'high' | 'low'
-  /** Left out: at once. */
+  /** Left out: immediately. */
   readonly drain?: DrainPolicy
   readonly rateLimit?: RatePolicy
-  /** At once; with `by` so many per value of it. */
+  /** How many run concurrently; with `by`, per value of it. */
   readonly concurrency?: { readonly limit: number; readonly by?: string }
   readonly order?: {
     readonly by: string
     readonly version?: string
-    /** Of an item whose version the lane is past. Left out: it runs all the same. */
+    /** For a job with a version that the lane has passed. Left out: it runs anyway. */
     readonly stale?: 'skip'
-    /** Of the others while one is dead or parked. Left out: they are held up. */
+    /** For the jobs behind a dead or parked one. Left out: they are blocked. */
     readonly onBlocked?: 'skip'
   }
   readonly debounce?: {
     readonly by: string
     readonly windowMs: number
     readonly maxWaitMs: number
-    /** Left out: the last one stands for all. */
+    /** Left out: the last one represents all. */
     readonly keep?: 'first'
   }
   readonly batch?: {
     readonly size: number
     readonly maxWaitMs: number
-    /** Over `result`: the list of what became of each. Left out: all share the outcome. */
+    /** Over `result`: the list of individual outcomes. Left out: all share one outcome. */
     readonly results?: string
-    /** Over `item`, one of `results`: whose it is, and whether it went well. */
+    /** Over `item`, one of `results`: which element it belongs to, and whether it succeeded. */
     readonly item?: { readonly key: string; readonly ok: string }
   }
   /** Left out: the usual thresholds. */
   readonly circuit?: 'off' | CircuitPolicy
-  /** How long the ledger remembers its keys. Left out: for as long as they may come again, and at least 90 days. */
+  /** How long the ledger remembers its keys. Left out: as long as they may recur, and at least 90 days. */
   readonly ledgerKeepMs?: number
-  /** Why another formula is safe: what is written under `from` was in force before. */
+  /** Why changing the formula is safe: `from` is the formula deployed before. */
   readonly keyMigration?: { readonly from: string; readonly note: string }
 }
 

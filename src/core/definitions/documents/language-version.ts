@@ -1,9 +1,10 @@
-// The number of the language that definitions are written in.
+// The version of the language that definitions are written in.
 //
-// It is raised with each change of what a document may say, and is stored with each document as the version of its record: a node
-// that reads a higher one than its own does not know all of what the document says, and leaves it to those that do.
+// It is raised with each change of what a document may contain, and is stored with each document as the version of its record:
+// a node that reads a higher version than its own does not understand the whole document, and leaves it to nodes that do.
 //
-// A document is stored with the lowest number that has all of what it says, so that nodes of the former version go on with the rest.
+// A document is stored with the lowest version that covers its content, so that nodes of the former version keep processing the
+// rest.
 
 import { mayUseHmac } from '../../expression/index.ts'
 import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
@@ -12,7 +13,7 @@ import type { DefinitionDocument } from './definition-document.ts'
 import type { ActionDocument } from './documents.ts'
 
 export const LANGUAGE = 3
-/** The first that has `hmac`. */
+/** The first version with `hmac`. */
 export const HMAC_LANGUAGE = 3
 
 /**

@@ -1,4 +1,4 @@
-// The policies that have names, and what holds where a definition says nothing about pace.
+// The named policies, and the defaults for definitions without flow control.
 
 import { MINUTE, SECOND } from '../../foundation/time/index.ts'
 import type { CircuitPolicy, DrainPolicy } from './documents.ts'
@@ -7,7 +7,7 @@ function drain(profile: string, events: number, cycles: number): DrainPolicy {
   return { profile, everyMs: 5 * MINUTE, events, cycles }
 }
 
-/** null: at once, as without a drain. */
+/** null: immediately, as without a drain. */
 export const DRAIN_PROFILES = {
   FEED_SAFE_5MIN: drain('FEED_SAFE_5MIN', 25, 2),
   FEED_THROUGHPUT_5MIN: drain('FEED_THROUGHPUT_5MIN', 50, 2),
@@ -18,10 +18,10 @@ export const DRAIN_PROFILES = {
   INSTANT: null,
 } as const satisfies Readonly<Record<string, DrainPolicy | null>>
 
-/** Of a route that says nothing about its circuit. */
+/** For a route that sets no circuit. */
 export const USUAL_CIRCUIT: CircuitPolicy = { consecutive: 5, ratio: 0.5, of: 20, openMs: 30 * SECOND }
 
-/** Without a burst: what may come in ten seconds, and at least one. */
+/** Without a burst: the rate of ten seconds, and at least one. */
 const BURST_SHARE = 6
 
 export function usualBurst(perMinute: number): number {

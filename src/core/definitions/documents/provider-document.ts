@@ -1,10 +1,12 @@
-// A provider as data: one kind of system that we call, and how. Built-in ones are the manifests of src/connectors; others are
-// written by users. Both have this form, and nothing else is known of either.
+// A provider as data: one kind of system that we call, and how. Built-in providers are the manifests of src/connectors; users
+// write others. Both have this form, and the code treats them alike.
 
 import type { FailureClass } from '../../failures/failure/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
 
-/** `oauth2` is of two grants, which its credential names. `none`: the address itself is the secret, or there is none. */
+/**
+ * `oauth2` covers two grants, of which the credential names one. `none`: the address itself is the secret, or there is none.
+ */
 export const AUTH_MODELS = [
   'none',
   'apiKey',
@@ -18,8 +20,8 @@ export const AUTH_MODELS = [
 export type AuthModel = (typeof AUTH_MODELS)[number]
 
 /**
- * What makes a repetition safe. `native`: the vendor knows our key, for `keyTtlMs`. `lookup`: it can be asked whether the effect is
- * there. `idempotent`: doing it twice is doing it once. `none`: nothing does.
+ * What makes a repetition safe. `native`: the vendor deduplicates by our key, for `keyTtlMs`. `lookup`: it can be asked whether
+ * the effect exists. `idempotent`: repeating is harmless. `none`: nothing does.
  */
 export const IDEMPOTENCIES = ['native', 'lookup', 'idempotent', 'none'] as const
 export type Idempotency = (typeof IDEMPOTENCIES)[number]
@@ -27,15 +29,15 @@ export type Idempotency = (typeof IDEMPOTENCIES)[number]
 /** A request, in templates that see `input`, `config`, `key`, `extRef` and `vars`. */
 export interface OperationRequest {
   readonly method: string
-  /** Begins with a slash; rendered in url mode, and put behind the connection's address. */
+  /** Begins with a slash; rendered in url mode, and appended to the connection's address. */
   readonly path: string
-  /** A value that is missing leaves its name out; a list repeats it. */
+  /** A missing value omits its parameter; a list repeats it. */
   readonly query: Readonly<Record<string, string>>
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What an answer means where its status does not say it: the first that holds counts. Over `result` = `{status, headers, body}`. */
+/** How to read a response whose status is not enough: the first match counts. Over `result` = `{status, headers, body}`. */
 export interface Refinement {
   readonly when: string
   readonly as: FailureClass | 'done'
@@ -55,31 +57,31 @@ export interface OperationDocument extends OperationRequest {
   readonly idempotency: Idempotency
   /** Of `native`; null otherwise. */
   readonly keyTtlMs: number | null
-  /** The header that carries the key, lower case; null: none does (a template of the request may). */
+  /** The header that carries the key, lower case; null: none (a template of the request may). */
   readonly keyHeader: string | null
   /** Of `lookup`; null otherwise. */
   readonly lookup:
     | (OperationRequest & {
-        /** Over `result`, true when the effect is there. */
+        /** Over `result`, true when the effect exists. */
         readonly found: string
-        /** Over `result`: what it is called there. */
+        /** Over `result`: the vendor's id of it. */
         readonly id: string | null
-        /** How long after a doubtful call the vendor may still be applying it. */
+        /** How long after a call with an unknown outcome the vendor may still be applying it. */
         readonly afterMs: number
       })
     | null
-  /** Over `result`: what the operation gives; null: the body of the answer. */
+  /** Over `result`: the operation's output; null: the body of the response. */
   readonly result: string | null
-  /** Over `result`: where the effect is, in the vendor's words; null: its `location` or `id`. */
+  /** Over `result`: the vendor's reference to the effect; null: its `location` or `id`. */
   readonly ref: string | null
   readonly classify: Readonly<Record<string, FailureClass | 'done'>>
   readonly refine: readonly Refinement[]
   readonly timeoutMs: number
-  /** Names of the provider's buckets that a call takes a token of; empty: `default`, where there is one. */
+  /** Names of the provider's buckets from which a call takes a token; empty: `default`, where there is one. */
   readonly buckets: readonly string[]
-  /** What the account must be allowed to do. */
+  /** Permissions that the account needs. */
   readonly scopes: readonly string[]
-  /** What to use in its place; null: it is current. */
+  /** What to use instead; null: it is current. */
   readonly deprecated: string | null
 }
 
@@ -94,16 +96,16 @@ export interface ProviderDocument {
   readonly title: string
   readonly description: string | null
   readonly category: string
-  /** What a credential may be; the first one is the usual one. */
+  /** The supported credential models; the first one is the default. */
   readonly auth: readonly AuthModel[]
   /**
-   * How a value travels that the model leaves open: of `apiKey` and `hmac`, or of `bearer` in a provider that has neither. Asked by
-   * `authenticationOf`.
+   * How the value is sent where the model leaves it open: for `apiKey` and `hmac`, or for `bearer` in a provider that has
+   * neither. Read through `authenticationOf`.
    */
   readonly authentication: {
-    /** Lower case. Of `apiKey`: null with `query`. */
+    /** Lower case. For `apiKey`: null with `query`. */
     readonly header: string | null
-    /** Before the value, with its blank. */
+    /** Precedes the value, including its blank. */
     readonly prefix: string
     /** The name in the query that carries an `apiKey`; null: a header does. */
     readonly query: string | null
@@ -113,9 +115,9 @@ export interface ProviderDocument {
     readonly authorizeUrl: string | null
     readonly tokenUrl: string
     readonly scopes: readonly string[]
-    /** Beside the usual fields, in the address that people are sent to. */
+    /** Added to the usual parameters of the address that users are sent to. */
     readonly parameters: Readonly<Record<string, string>>
-    /** How the client shows who it is at `tokenUrl`. */
+    /** How the client authenticates at `tokenUrl`. */
     readonly clientAuth: 'basic' | 'body'
   } | null
   /** A template over `config`. */
@@ -126,34 +128,34 @@ export interface ProviderDocument {
   readonly config: JsonValue
   readonly capabilities: readonly string[]
   readonly buckets: Readonly<Record<string, Bucket>>
-  /** Read-only, by which a connection is tested, probed, and a new secret verified; null: it cannot be. */
+  /** Read-only request that tests and probes a connection and verifies a new secret; null: none. */
   readonly probe: (OperationRequest & { readonly timeoutMs: number }) | null
   readonly classify: Readonly<Record<string, FailureClass | 'done'>>
   readonly refine: readonly Refinement[]
   readonly operations: Readonly<Record<string, OperationDocument>>
   /**
-   * How a new secret is made at the vendor, where it can be: the name of an operation whose `secret` is an expression over its
-   * `result`; and how the former one is ended, once nobody uses it. null: a person brings it.
+   * How a new secret is created at the vendor, where possible: the name of an operation whose `secret` is an expression over
+   * its `result`; and how the former one is revoked once it is no longer used. null: a user enters it.
    */
   readonly rotation: {
     readonly create: string
     readonly secret: string
     readonly revoke: string | null
   } | null
-  /** What comes in from it: a scheme and a mapping of sources; null: nothing known. */
+  /** Its webhooks: a scheme and a mapping of sources; null: unknown. */
   readonly inbound: { readonly scheme: string; readonly subjects: string | null } | null
-  /** What to use in its place; null: it is current. */
+  /** What to use instead; null: it is current. */
   readonly deprecated: string | null
 }
 
-/** How the value of a credential travels; null: the model says so itself. */
+/** How the value of a credential is sent; null: the model determines it. */
 export function authenticationOf(
   { auth, authentication }: Pick<ProviderDocument, 'auth' | 'authentication'>,
   model: AuthModel,
 ): ProviderDocument['authentication'] | null {
   if (model === 'apiKey' || model === 'hmac') return authentication
   if (model !== 'bearer') return null
-  // Beside a key with a header of its own, a token goes as tokens do.
+  // Where a key has a header of its own, a token is still sent as a bearer token.
   return auth.includes('apiKey') || auth.includes('hmac') ? BEARER : authentication
 }
 
@@ -163,7 +165,7 @@ export const BEARER: ProviderDocument['authentication'] = {
   query: null,
 }
 
-/** An operation with all that is said of it: what its provider says of every answer holds where it says nothing itself. */
+/** An operation with inherited fields: the provider's outcome rules apply where the operation has none. */
 export function operationOf(
   { operations, classify, refine }: Pick<ProviderDocument, 'operations' | 'classify' | 'refine'>,
   name: string,

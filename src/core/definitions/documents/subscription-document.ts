@@ -1,5 +1,5 @@
-// A subscription as data: whose endpoint gets which of our events, and how. What users write is checked and brought to this form by
-// src/definitions, whether it comes from a file or through the API.
+// A subscription as data: which endpoint gets which of our events, and how. src/definitions checks what users write and
+// converts it to this form, from a file or through the API.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
@@ -34,29 +34,29 @@ export interface SubscriptionDocument {
   readonly retry: RetryPolicy
   /** Of one attempt. */
   readonly timeoutMs: number
-  /** Waits for rate or refusals end after this. */
+  /** Waits for a rate limit or after refusals end after this. */
   readonly maxWaitMs: number
-  /** null: it never disables itself for failing. */
+  /** null: failures never disable it. */
   readonly disableAfterMs: number | null
   readonly deadLetter: { readonly severity: string; readonly runbook: string | null }
-  /** Who it belongs to, in its owner's own words. */
+  /** The owner's own labels. */
   readonly metadata: Readonly<Record<string, string>>
 
-  // What is left out was not written, and means the default.
+  // A field that is left out was not written, and means the default.
 
-  /** Beside the signature. Left out: none. */
+  /** In addition to the signature. Left out: none. */
   readonly auth?: AuthDocument
   /** A tree of templates: the body. Left out: `{ id, type, timestamp, data }`. */
   readonly transform?: JsonValue
-  /** Left out: what the event's source declares as sensitive is sent as `[hidden]`. */
+  /** Left out: fields that the event's source declares as sensitive are sent as `[hidden]`. */
   readonly sensitive?: 'send'
   readonly rateLimit?: RatePolicy
-  /** At once, over all nodes. Left out: as many as the endpoint turns out to bear. */
+  /** Concurrent deliveries, across all nodes. Left out: adapted to what the endpoint can handle. */
   readonly concurrency?: { readonly limit: number }
-  /** One after the other per value. */
+  /** One at a time per value. */
   readonly order?: {
     readonly by: string
-    /** Of the others while one is dead. Left out: they are held up. */
+    /** For the deliveries behind a dead one. Left out: they are blocked. */
     readonly onBlocked?: 'skip'
   }
 }

@@ -1,10 +1,10 @@
-// How a source verifies its senders, as data. The lists sort the vendors by what may be written beside the secret:
-// src/definitions makes the language from them, src/core/ingest/source/schemes what they do.
+// How a source verifies its senders, as data. The lists group the vendors by what may be written beside the secret:
+// src/definitions builds the language from them, src/core/ingest/source/schemes implements them.
 
 /** An environment variable, a file in the folder of secrets, or an entry of the vault. */
 export type SecretRef = { readonly env: string } | { readonly file: string } | { readonly ref: string }
 
-/** Signed without a time. */
+/** Signed without a timestamp. */
 export const PLAIN_SCHEMES = [
   'github',
   'bitbucket',
@@ -17,7 +17,7 @@ export const PLAIN_SCHEMES = [
   'workfront',
 ] as const
 
-/** With a time that is signed too: `tolerance`. */
+/** With a signed timestamp: `tolerance`. */
 export const TIMED_SCHEMES = [
   'gitlab',
   'stripe',
@@ -29,7 +29,7 @@ export const TIMED_SCHEMES = [
   'paddle',
 ] as const
 
-/** With the address that the sender knows: `url`. */
+/** With the address as the sender knows it: `url`. */
 export const ADDRESSED_SCHEMES = ['twilio', 'square'] as const
 
 /** With both. */
@@ -46,7 +46,7 @@ export interface VendorVerify {
   readonly secret: readonly SecretRef[]
   /** Left out: 300 s. */
   readonly toleranceMs?: number
-  /** As the sender knows it, without a query; left out: as the request came. */
+  /** As the sender knows it, without a query; left out: as received. */
   readonly url?: string
 }
 
@@ -81,14 +81,14 @@ export interface ApiKeyVerify {
 
 export type VerifyDocument =
   | { readonly scheme: 'none' }
-  /** Nobody sends to it. */
+  /** No sender: it receives no requests. */
   | { readonly scheme: 'closed' }
   | VendorVerify
   | HmacVerify
   | BasicVerify
   | ApiKeyVerify
 
-/** What it verifies with: none where nobody proves anything. */
+/** The secrets that it verifies with: empty where senders prove nothing. */
 export function secretsOf(verify: VerifyDocument): readonly SecretRef[] {
   return 'secret' in verify ? verify.secret : []
 }

@@ -1,5 +1,6 @@
-// A workflow as data: places, transitions, triggers. What YAML, JSON and TypeScript compile to; as in documents.ts, durations are
-// milliseconds, profiles and agents are resolved, expressions and templates stay text, and what is left out was not written.
+// A workflow as data: places, transitions, triggers. What YAML, JSON and TypeScript compile to; as in documents.ts, durations
+// are milliseconds, profiles and agents are resolved, expressions and templates stay text, and a field that is left out was not
+// written.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { ActionDocument, ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
@@ -11,19 +12,19 @@ export interface PlaceDocument {
   readonly name: string
   readonly type: PlaceType
   readonly description?: string
-  /** The whole stay of a token, retries of what it is used for included. `fire` names a transition. */
+  /** Covers the whole stay of a token, including retries of jobs that use it. `fire` names a transition. */
   readonly timeout?: { readonly afterMs: number; readonly fire: string }
-  /** Done for every token that comes in; it can go on only then. */
+  /** Runs for every token that enters; the token can move on only after it. */
   readonly onEnter?: ActionDocument
 }
 
-/** How a transition begins: as soon as it can, or because somebody or something says so. */
+/** How a transition starts: as soon as it is enabled, or on a user's action or an event. */
 export const FIRE_MODES = ['auto', 'manual', 'event', 'timer'] as const
 export type FireMode = (typeof FIRE_MODES)[number]
 
 /**
- * What becomes of an instance whose action failed for good. With `undo` every token and firing is given up, one token goes into
- * `through` while the steps that are done are undone, newest first, and then into `to`. Without, the inputs of the firing are
+ * What happens to an instance whose action failed for good. With `undo`, every token and firing is dropped and one token goes
+ * into `through` while the completed steps are undone, newest first, and then into `to`. Without, the inputs of the firing are
  * consumed and `to` gets one token.
  */
 export interface OnFailureDocument {
@@ -37,9 +38,9 @@ export interface TransitionDocument {
   readonly description?: string
   /** One token of each. */
   readonly from: readonly string[]
-  /** One token of one of these, the first written that has one; besides `from`. */
+  /** One token of one of these, the first listed that has one; in addition to `from`. */
   readonly fromAny?: readonly string[]
-  /** One token into each. Empty where `choose` says it. */
+  /** One token into each. Empty where `choose` decides. */
   readonly to: readonly string[]
   /** The first that holds decides; the last may have no condition (null). */
   readonly choose?: readonly { readonly when: ConditionDocument; readonly to: readonly string[] }[]
@@ -55,20 +56,20 @@ export interface TransitionDocument {
   readonly retry: RetryPolicy
   readonly maxWaitMs: number
   readonly undo?: ActionDocument
-  /** Left out: the workflow's. `none`: a dead letter, from which it goes on when that is replayed. */
+  /** Left out: the workflow's. `none`: a dead letter; its replay continues the instance. */
   readonly onFailure?: OnFailureDocument | 'none'
 
-  // For people.
+  // Shown to users.
 
   readonly permission?: string
   /** JSON Schema. */
   readonly input?: JsonValue
-  /** Whoever this expression names may not fire it. */
+  /** The user that this expression names may not fire it. */
   readonly notBy?: string
 }
 
 export interface TriggerDocument {
-  /** `0`, `1` … as written: what work items call it. */
+  /** `0`, `1` … in the order written: its name in jobs. */
   readonly id: string
   /** One of the three. */
   readonly on?: readonly string[]
@@ -76,10 +77,10 @@ export interface TriggerDocument {
     readonly cron: string
     readonly zone: string
     readonly missed: 'once' | 'skip' | 'all'
-    /** No new one while so many of the workflow are active; left out: no bound. */
+    /** No new instance while this many of the workflow are active; left out: no limit. */
     readonly maxInstances?: number
   }
-  /** By a person, a program or another workflow's `start`. */
+  /** By a user, a program or another workflow's `start`. */
   readonly manual?: { readonly permission?: string; readonly input?: JsonValue }
   readonly action: 'create' | 'update' | 'createOrUpdate'
   readonly where: ConditionDocument
@@ -93,16 +94,16 @@ export interface TriggerDocument {
   readonly fire?: string
   /** How long an update waits for its instance. */
   readonly bufferMs: number
-  /** Over it, events wait. */
+  /** Above this, events wait. */
   readonly rateLimit?: RatePolicy
 }
 
 export interface MigrationDocument {
   readonly from: string
   readonly to: string
-  /** Only `inPlace` so far: the instance goes on under the new version. */
+  /** Only `inPlace` so far: the instance continues under the new version. */
   readonly strategy: 'inPlace'
-  /** Old place → new place; what is left out keeps its name. */
+  /** Old place → new place; a place that is left out keeps its name. */
   readonly places: Readonly<Record<string, string>>
   readonly data: readonly (
     | { readonly rename: string; readonly to: string }
@@ -120,7 +121,7 @@ export interface WorkflowDocument {
   readonly version: string
   readonly status: 'active' | 'paused' | 'disabled'
   readonly start: string
-  /** In the order written, which is the order in which they are tried. */
+  /** In the order written, which is the order of evaluation. */
   readonly places: readonly PlaceDocument[]
   readonly transitions: readonly TransitionDocument[]
   readonly triggers: readonly TriggerDocument[]
@@ -145,14 +146,14 @@ export interface WorkflowDocument {
   }
   readonly migrations?: readonly MigrationDocument[]
   readonly security?: {
-    /** What keys may be granted for this workflow; every `permission` of it is among them. */
+    /** Permissions that keys may be granted for this workflow; it contains every `permission` that the workflow names. */
     readonly permissions: readonly string[]
-    /** Permissions that are needed to see or touch its instances at all. */
+    /** Permissions required to see or touch its instances at all. */
     readonly required?: readonly string[]
     readonly classification?: 'public' | 'internal' | 'confidential' | 'restricted'
-    /** Paths such as `data.email`: sealed at rest, hidden from viewers. */
+    /** Paths such as `data.email`: encrypted at rest, hidden from viewers. */
     readonly encrypt: readonly string[]
-    /** `full`: history keeps the values that changed; `changes`: only their paths. */
+    /** `full`: history stores the values that changed; `changes`: only their paths. */
     readonly audit: 'full' | 'changes'
   }
 }

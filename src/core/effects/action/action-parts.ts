@@ -1,4 +1,4 @@
-// What all actions are made with: an answer as it was read, and texts that were checked before.
+// Shared by all actions: a parsed response, and compilation of texts that were checked before.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 
@@ -8,7 +8,7 @@ export interface ParsedResponse {
   readonly body: JsonValue
 }
 
-/** Definitions were checked before they were stored: a text that does not compile now is our bug. */
+/** Definitions are checked before they are stored: a text that does not compile now is our bug. */
 export function must<T extends { readonly ok: boolean }>(compiled: T): Extract<T, { ok: true }> {
   if (!compiled.ok) throw new Error(`assertion failed: unchecked definition: ${JSON.stringify(compiled)}`)
   return compiled as Extract<T, { ok: true }>

@@ -11,14 +11,14 @@ describe('a function', () => {
     return action.type === 'function' ? action.input(SCOPE) : null
   }
 
-  test('[A8] gets the whole payload, or what `with` makes', () => {
+  test('[A8] gets the whole payload, or the value of `with`', () => {
     expect(input(document)).toEqual(SCOPE.payload)
     expect(input({ ...document, with: { id: '{{ payload.order }}', gone: '{{ payload.x }}' } })).toEqual({
       id: 'o1',
     })
   })
 
-  test('[A8] gets null where `with` makes nothing', () => {
+  test('[A8] gets null where `with` produces nothing', () => {
     const action = compileAction({ ...document, with: '{{ payload.x }}' })
     expect(action.type === 'function' ? action.input(SCOPE) : undefined).toBeNull()
   })
@@ -38,7 +38,7 @@ describe('an emitted event', () => {
     expect(render('shop.booked', '{{ payload.x }}')).toEqual({ subject: 'shop.booked', data: null })
   })
 
-  test('[A8] whose subject is no text is refused', () => {
+  test('[A8] is refused if its subject is not text', () => {
     expect(() => render('{{ payload.n }}', null)).toThrow(ExpressionError)
     expect(() => render('{{ payload.x }}', null)).toThrow(ExpressionError)
   })

@@ -1,6 +1,6 @@
-// Whether an answer says that an effect is there. «No» allows another call, so it must be said outright: what is neither true nor false is
-// no answer, and neither is a «no» that comes of fields that the answer does not have (a page that asks to sign in, an error with status
-// 200). 404 needs no form.
+// Whether a response says that an effect exists. "No" permits another call, so it must be explicit: a value that is neither
+// true nor false is not an answer, and neither is a "no" that results from fields missing in the response (a sign-in page, an
+// error with status 200). A 404 needs no body.
 
 import {
   askedFields,
@@ -12,7 +12,7 @@ import {
 import { isNumeral, type JsonValue } from '../../foundation/json/index.ts'
 import { must, type ParsedResponse } from './action-parts.ts'
 
-/** Gives a function that throws ExpressionError where there is no clear answer. `at` names the formula. */
+/** Returns a function that throws ExpressionError where there is no clear answer. `at` names the formula. */
 export function compileFound(
   text: string,
   at: string,
@@ -21,7 +21,7 @@ export function compileFound(
   const { expression } = must(compileExpression(text, keyed))
   const { fields, isMap, isList } = askedFields(text, 'result.body')
 
-  /** The formula came to the body, and the body has not what it read there. */
+  /** The formula read the body, and the body lacks a field that it read. */
   const isOfAnotherForm = (scope: Scope, { body, ...rest }: ParsedResponse): boolean => {
     if (!isMap && !isList) return false
     let isRead = false
@@ -54,7 +54,7 @@ export function compileFound(
   }
 }
 
-/** The body with an eye on the fields that it lacks. */
+/** The body, observed for reads of missing fields. */
 function watched(body: JsonValue, fields: readonly string[], onMissing: () => void): JsonValue {
   if (typeof body !== 'object' || body === null || Array.isArray(body) || isNumeral(body)) return body
   const copy = { ...(body as Readonly<Record<string, JsonValue>>) }

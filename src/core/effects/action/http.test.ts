@@ -40,7 +40,7 @@ const render = (
 ): RenderedRequest => compile(known).render({ ...SCOPE, payload: { ...PAYLOAD, ...payload } }, key)
 
 describe('a request', () => {
-  test('[A1] is the method, the address, the headers and the body of the definition', () => {
+  test('[A1] has the method, the address, the headers and the body of the definition', () => {
     const body = { id: '{{ payload.order }}', total: '{{ payload.total }}', gone: '{{ payload.nothing }}' }
     expect(render({ method: 'PUT', headers: { 'X-Order': '{{ payload.order }}' }, body })).toEqual({
       method: 'PUT',
@@ -64,12 +64,12 @@ describe('a request', () => {
     expect(render({ body })).toMatchObject({ body: text, headers: { 'content-type': type } })
   })
 
-  test('[A1] keeps the content type that the definition writes, however it is spelled', () => {
+  test('[A1] preserves the content type that the definition sets, in any spelling', () => {
     const { headers } = render({ headers: { 'Content-Type': 'application/vnd.x+json' }, body: { a: 1 } })
     expect(headers).toEqual({ 'content-type': 'application/vnd.x+json', 'idempotency-key': 'K' })
   })
 
-  test('[A2] a payload cannot leave its place in the address', () => {
+  test('[A2] a payload cannot escape its position in the address', () => {
     const { url } = render({}, { order: '../admin?x=1#y/ä', note: 'a&b=c d' })
     expect(url).toBe('https://vendor.example/orders/..%2Fadmin%3Fx%3D1%23y%2F%C3%A4?note=a%26b%3Dc%20d')
     expect(() => render({}, { order: '..' })).toThrow(ExpressionError)
@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(() => render({}, { order: null })).toThrow(ExpressionError)
   })
 
-  test('[A2] whatever a payload holds, host, path depth and query names stay', () => {
+  test('[A2] whatever a payload contains, host, path depth and query names stay', () => {
     const text = fc.string({ unit: 'binary', minLength: 1 })
     const action = compile()
     fc.assert(
@@ -105,7 +105,7 @@ describe('a request', () => {
     ['U+0000', 'a\0b'],
     ['DEL', 'a\x7fb'],
     ['beyond Latin-1', 'ŵ'],
-  ])('[A3] a header value with %s is refused, by the header’s name alone', (_name, note) => {
+  ])('[A3] a header value with %s is refused, and only the header’s name is reported', (_name, note) => {
     const act = () => render({ headers: { 'X-Note': '{{ payload.note }}' } }, { note })
     expect(act).toThrow(ExpressionError)
     expect(act).toThrow(expect.objectContaining({ path: 'headers.x-note' }))
@@ -135,12 +135,12 @@ describe('a request', () => {
 })
 
 describe('the idempotency key', () => {
-  test.each(['K', 'BOOK:o1', 'a b', '~', 'a'.repeat(255)])('[A4] %j goes as it is', (key) => {
+  test.each(['K', 'BOOK:o1', 'a b', '~', 'a'.repeat(255)])('[A4] %j is sent unchanged', (key) => {
     expect(render({}, {}, key).headers['idempotency-key']).toBe(key)
   })
 
   test.each(['ß', ' a', 'a ', ' ', 'a\nb', 'a\0', 'a'.repeat(256), '😀'])(
-    '[A4] %j goes as its hash',
+    '[A4] %j is sent as its hash',
     (key) => {
       expect(render({}, {}, key).headers['idempotency-key']).toBe(hashText(key))
     },
@@ -155,7 +155,7 @@ describe('the idempotency key', () => {
     fc.assert(
       fc.property(key, key, (one, other) => {
         expect(keyForHeader(one)).toMatch(/^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/)
-        // Lone surrogates never come here: they are no key (K2).
+        // Lone surrogates never get here: they are not valid in a key (K2).
         if (one !== other && Buffer.from(one).compare(Buffer.from(other)) !== 0) {
           expect(keyForHeader(one)).not.toBe(keyForHeader(other))
         }
@@ -178,7 +178,7 @@ describe('a response', () => {
     ['{"id":', '{"id":'],
     ['<id>1</id>', '<id>1</id>'],
     ['['.repeat(2_000), '['.repeat(2_000)],
-  ])('[A5] is read as JSON where it is JSON, and stays text elsewhere: %.20s', (text, body) => {
+  ])('[A5] is parsed as JSON where it is JSON, and stays text elsewhere: %.20s', (text, body) => {
     expect(parse(text)).toEqual(body)
   })
 
@@ -195,7 +195,7 @@ describe('a response', () => {
     ['text', {}, 'id: v1', null],
     ['no body', {}, '', null],
     ['an id that no store keeps', {}, '{"id":"a\\u0000"}', null],
-  ])('[A6] the effect is at %s', (_name, headers, body, ref) => {
+  ])('[A6] refers to its effect at %s', (_name, headers, body, ref) => {
     expect(effectRefOf(parseResponse({ status: 201, headers, body }))).toBe(ref)
   })
 })
@@ -221,7 +221,7 @@ describe('a probe', () => {
     })
   })
 
-  test('[A7] finds the effect where its formula is true, and nowhere else', () => {
+  test('[A7] finds the effect only where its formula is true', () => {
     expect(found(200, '{"items":[1]}')).toBe(true)
     expect(found(200, '{"items":[]}')).toBe(false)
     expect(found(404, '')).toBe(false)
@@ -233,7 +233,7 @@ describe('a probe', () => {
     ['a word', '{"exists":"no"}'],
     ['a number', '{"exists":0}'],
     ['in a page that is no JSON', '<html>'],
-  ])('[A7] what is %s is neither found nor absent', (_name, body) => {
+  ])('[A7] a response that is %s means neither found nor absent', (_name, body) => {
     const asked = compile({ probe: { ...PROBE, found: 'result.body.exists' } }).probe
     const response = parseResponse({ status: 200, headers: {}, body })
     expect(() => asked?.found(SCOPE, response)).toThrow(ExpressionError)
@@ -247,7 +247,7 @@ describe('a probe', () => {
     ['result.body.id != null', '<html>'],
     ["result.body[0].id == 'a'", '{"message":"sign in"}'],
     ["result.body.id == 'a'", ''],
-  ])('[VN27] %s is not denied by %j', (found, body) => {
+  ])('[VN27] %s does not count as absent by %j', (found, body) => {
     const asked = compile({ probe: { ...PROBE, found } }).probe
     const response = parseResponse({ status: 200, headers: {}, body })
     expect(() => asked?.found(SCOPE, response)).toThrow(ExpressionError)
@@ -265,12 +265,12 @@ describe('a probe', () => {
     ["result.body[0].id == 'a'", 200, '[]'],
     ["result.body.items.exists(one, one.ref == 'a')", 200, '{"items":[{}]}'],
     ['result.body.size() > 0', 200, '[]'],
-  ])('[VN27] %s is denied by %i %j', (found, status, body) => {
+  ])('[VN27] %s counts as absent by %i %j', (found, status, body) => {
     const asked = compile({ probe: { ...PROBE, found } }).probe
     expect(asked?.found(SCOPE, parseResponse({ status, headers: {}, body }))).toBe(false)
   })
 
-  test('is among the abilities, as are harmlessness and the life of the key', () => {
+  test('is listed among the abilities, with harmless repetition and the key’s lifetime', () => {
     expect(compile({}).abilities).toEqual({
       idempotent: false,
       keyTtlMs: null,

@@ -1,4 +1,4 @@
-// An http action, compiled: from a definition and a scope to a request, and from a response to facts.
+// An http action, compiled: renders a request from a definition and a scope, and reads the details of a response.
 
 import type { AuthDocument, HttpActionDocument } from '../../definitions/documents/index.ts'
 import {
@@ -37,9 +37,9 @@ export interface HttpAction {
   readonly type: 'http'
   readonly policy: CallPolicy
   readonly abilities: EffectAbilities
-  /** What the request carries of secrets. */
+  /** The secrets that the request carries. */
   readonly secrets: readonly SecretUse[]
-  /** Throws ExpressionError where a value is missing that the request cannot do without. */
+  /** Throws ExpressionError if a required value is missing. */
   render(scope: Scope, key: string): RenderedRequest
   /** null: the operation cannot be probed. */
   readonly probe: {
@@ -50,7 +50,7 @@ export interface HttpAction {
   } | null
 }
 
-/** What a header can carry of a key, whatever the key is: vendors cut or refuse the rest. */
+/** Characters that are safe for a key in a header: vendors truncate or refuse the rest. */
 const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
 export function compileHttpAction(document: HttpActionDocument, keyed: Keyed): HttpAction {
@@ -90,7 +90,7 @@ function compileProbe(
 
 export interface CompiledRequest {
   readonly secrets: readonly SecretUse[]
-  /** Without the values of its secrets in the scope, a request for showing. */
+  /** Without secret values in the scope, the request is for display only. */
   render(scope: Scope): RenderedRequest
 }
 
@@ -102,7 +102,7 @@ export function compileRequest(
   auth: AuthDocument | undefined,
   keyed: Keyed,
 ): CompiledRequest {
-  // What a request is made of may hold secrets.
+  // The inputs of a request may contain secrets.
   const options = { ...keyed, secrets: true }
   const urlTemplate = must(compileTemplate(url, options)).template
   const headerTemplates = Object.entries(headers).map(
@@ -138,10 +138,10 @@ export function compileRequest(
   }
 }
 
-/** As it stands in a request. Throws ExpressionError. */
+/** As it appears in a request. Throws ExpressionError. */
 export function headerText(name: string, value: JsonValue): string {
   const text = typeof value === 'string' ? value : stringifyJson(value)
-  // A line break would let a payload write headers of its own.
+  // A line break would let a payload inject headers.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what may not stand in a header
   if (/[\x00-\x08\x0a-\x1f\x7f]/.test(text) || /[^\x00-\xff]/.test(text)) {
     throw new ExpressionError('type', 'the value cannot stand in a header', `headers.${name}`)
@@ -149,7 +149,7 @@ export function headerText(name: string, value: JsonValue): string {
   return text
 }
 
-/** A body that says it is JSON, or looks so, is read; anything else stays text. */
+/** A body that is declared as JSON, or looks like it, is parsed; anything else stays text. */
 export function parseResponse(response: {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -164,7 +164,7 @@ export function parseResponse(response: {
   }
 }
 
-/** Where the effect is, in the vendor's words: the `location`, or an `id` in the answer. */
+/** The vendor's reference to the effect: the `location`, or an `id` in the response. */
 export function effectRefOf(response: ParsedResponse): string | null {
   const location = response.headers.location
   if (location !== undefined) return location
@@ -172,7 +172,7 @@ export function effectRefOf(response: ParsedResponse): string | null {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null
   const id = (body as Readonly<Record<string, JsonValue>>).id
   if (typeof id !== 'string' && !isNumber(id)) return null
-  // The effect is there already: a reference that cannot be kept must not stand in the way of saying so.
+  // The effect already exists: a reference that cannot be stored must not prevent reporting it.
   const text = String(id)
   return text !== '' && isStorable(text) ? text : null
 }

@@ -25,7 +25,7 @@ describe('start', () => {
       { order: 7, note: 'for Ada' },
     ],
     [{ tags: ['{{ payload.tags }}', 'x'] }, { tags: [['a', 'b'], 'x'] }],
-  ])('%j gives the input', (with_, input) => {
+  ])('%j produces the input', (with_, input) => {
     const action = compileStartAction({ type: 'start', workflow: 'order', with: with_, wait: true })
     expect(action).toMatchObject({ type: 'start', workflow: 'order', wait: true })
     expect(action.input(SCOPE)).toEqual(input)
@@ -54,7 +54,7 @@ describe('schedule and unschedule', () => {
       data: { id: '{{ payload.id }}' },
     })
 
-  test.each(NAMES)('%s is a name, or is none', (template, name) => {
+  test.each(NAMES)('%s: accepted or refused as a name', (template, name) => {
     const byName = () => schedule(template, 'shop.due').render(SCOPE)
     const bySubject = () => schedule('n', template).render(SCOPE)
     const taken = () => compileUnscheduleAction({ type: 'unschedule', name: template }).render(SCOPE)
@@ -97,7 +97,7 @@ describe('agent', () => {
     ['what is not a map, as value', { user: 'of {{ value }}' }, '{{ payload.id }}', 'of 7'],
     ['a list, as value', { user: '{{ value }}' }, '{{ payload.tags }}', '["a","b"]'],
     ['nothing of who names it', { user: '[{{ payload.name }}{{ data.total }}]' }, { text: 'x' }, '[]'],
-  ])('is given %s', (_, agent, with_, user) => {
+  ])('gets %s', (_, agent, with_, user) => {
     expect(render(agent, with_)).toEqual({
       request: {
         method: 'POST',
@@ -110,7 +110,7 @@ describe('agent', () => {
     })
   })
 
-  test('has the system text over the same, and its own time unless the step says another', () => {
+  test('renders the system text over the same scope, and uses its own time limit unless the step sets one', () => {
     expect(render({ system: 'judge {{ text }}' }, { text: 'it' })).toMatchObject({
       system: 'judge it',
       user: 'it',

@@ -1,4 +1,5 @@
-// Actions that stay inside: starting an instance, events by the clock, and asking an agent, compiled from their documents.
+// Actions without an external effect of their own: starting an instance, scheduling events, and calling an agent, compiled from
+// their documents.
 
 import type {
   AgentActionDocument,
@@ -32,7 +33,7 @@ export interface StartAction {
 
 export interface ScheduleAction {
   readonly type: 'schedule'
-  /** Throws ExpressionError where name or subject is no text. */
+  /** Throws ExpressionError if name or subject is not text. */
   render(scope: Scope): {
     readonly name: string
     readonly cron: string
@@ -44,7 +45,7 @@ export interface ScheduleAction {
 
 export interface UnscheduleAction {
   readonly type: 'unschedule'
-  /** The name. Throws ExpressionError where it is no text. */
+  /** The name. Throws ExpressionError if it is not text. */
   render(scope: Scope): string
 }
 
@@ -53,10 +54,10 @@ export interface AgentAction {
   readonly document: AgentDocument
   /** Of one attempt. */
   readonly timeoutMs: number
-  /** What its requests carry of secrets. */
+  /** The secrets that its requests carry. */
   readonly secrets: readonly SecretUse[]
   render(scope: Scope): {
-    /** To the address up to and without `/chat/completions`, without a slash at its end; without a body. */
+    /** The base address without `/chat/completions` and without a trailing slash; no body. */
     readonly request: RenderedRequest
     readonly system: string | null
     readonly user: string
@@ -128,7 +129,7 @@ export function compileAgentAction(document: AgentActionDocument, keyed: Keyed =
       const value = given.render(scope) ?? null
       const fields =
         typeof value === 'object' && !Array.isArray(value) && !isNumber(value) ? value : { value }
-      // An agent is written apart from those who name it: it sees what it is given, and no more of them.
+      // An agent is defined separately from its callers: it sees only what it is given.
       const inner: Scope = { ...fields, vars: scope.vars }
       const values = secretsIn(scope)
       return {
@@ -140,13 +141,13 @@ export function compileAgentAction(document: AgentActionDocument, keyed: Keyed =
   }
 }
 
-/** On a connection its own credential lets one in. */
+/** On a connection, the connection's credential authenticates. */
 function authOf({ auth, secret, connection }: AgentDocument): AuthDocument | undefined {
   if (connection !== undefined) return undefined
   return auth ?? (secret === null ? undefined : { bearer: secret })
 }
 
-/** One template alone keeps its value's type; what is said to a model is a text. */
+/** A single template preserves its value's type; a prompt is text. */
 function textOf(template: Template, scope: Scope): string {
   const value = template.render(scope)
   if (typeof value === 'string') return value

@@ -36,7 +36,7 @@ function render(over: Partial<OperationDocument>, input: JsonValue) {
 }
 
 describe('a form', () => {
-  test('[VN1] writes trees in brackets, numbers what is in lists, and leaves out what is missing', () => {
+  test('[VN1] writes trees in brackets, numbers list elements, and omits missing values', () => {
     const body = {
       name: '{{ input.name }}',
       'expand[]': '{{ input.expand }}',
@@ -67,19 +67,19 @@ describe('a form', () => {
     ])
   })
 
-  test('[VN1] that is no map is refused', () => {
+  test('[VN1] that is not a map is refused', () => {
     expect(() => render({ encoding: 'form', body: '{{ input }}' }, [1])).toThrow(ExpressionError)
   })
 })
 
-describe('a request whose path, query and headers are the caller’s to say', () => {
+describe('a request with path, query and headers from its input', () => {
   const any = {
     path: '{{ input.path }}',
     query: { '*': '{{ input.query }}', fixed: 'yes' },
     headers: { '*': '{{ input.headers }}', accept: 'application/json' },
   }
 
-  test('[VN2] takes them from its input; what the operation says itself stays', () => {
+  test('[VN2] takes them from the input; what the operation sets itself wins', () => {
     expect(
       render(any, {
         path: '/v1/a%20b/c',
@@ -112,7 +112,7 @@ describe('a request whose path, query and headers are the caller’s to say', ()
   )
 })
 
-describe('what an answer means beyond its status', () => {
+describe('the meaning of a response beyond its status', () => {
   const judge = (status: number, as: OperationDocument['refine'][number]['as'], classify = {}) => {
     const { refine, policy } = compileOperation({
       ...PLAIN,
@@ -124,20 +124,20 @@ describe('what an answer means beyond its status', () => {
   }
 
   test.each(['auth', 'config', 'rate_limited', 'transient', 'validation', 'unknown'] as const)(
-    '[VN24] %s does not end the doubt of a 5xx',
+    '[VN24] %s does not settle the unknown outcome of a 5xx',
     (as) => {
       expect(judge(502, as)).toMatchObject({ as: 'failed', class: as, effect: 'maybe' })
     },
   )
 
-  test('[VN24] done ends a doubt, and so does a refusal that is no 5xx', () => {
+  test('[VN24] done settles an unknown outcome, and so does a refusal that is not a 5xx', () => {
     expect(judge(502, 'done')).toEqual({ as: 'done' })
     const doubt = { 409: 'unknown' }
     expect(judge(409, 'validation', doubt)).toMatchObject({ class: 'validation', effect: 'none' })
     expect(judge(409, 'transient', doubt)).toMatchObject({ class: 'transient', effect: 'maybe' })
   })
 
-  test('[VN24] where there was no doubt, only unknown makes one', () => {
+  test('[VN24] where the outcome was known, only unknown changes that', () => {
     for (const status of [200, 400, 503]) {
       expect(judge(status, 'transient')).toMatchObject({ class: 'transient', effect: 'none' })
       expect(judge(status, 'unknown')).toMatchObject({ class: 'unknown', effect: 'maybe' })

@@ -1,5 +1,5 @@
-// An operation of a provider, compiled: from its document, an input and a connection's configuration to a request, and from an answer to
-// what the operation gives. The address and the credential are the connection's, and are added at the door.
+// An operation of a provider, compiled: renders a request from its document, an input and a connection's configuration, and
+// maps a response to the operation's output. The outbound client adds the connection's address and credential.
 
 import type {
   OperationActionDocument,
@@ -21,7 +21,7 @@ import type { EffectAbilities } from '../ledger/index.ts'
 import { compileFound } from './effect-found.ts'
 import { compileRequest, effectRefOf, headerText, keyForHeader, must, type ParsedResponse } from './http.ts'
 
-/** What the templates of a provider see. */
+/** The scope of a provider's templates. */
 export interface OperationScope {
   readonly input: JsonValue
   readonly config: JsonValue
@@ -31,7 +31,7 @@ export interface OperationScope {
 
 export interface PathRequest {
   readonly method: string
-  /** Begins with a slash; with its query. */
+  /** Begins with a slash; includes its query. */
   readonly target: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -42,9 +42,9 @@ export interface CompiledOperation {
   readonly document: OperationDocument
   readonly policy: CallPolicy
   readonly abilities: EffectAbilities
-  /** Throws ExpressionError where a value is missing that the request cannot do without. */
+  /** Throws ExpressionError if a required value is missing. */
   render(scope: OperationScope): PathRequest
-  /** null: the vendor cannot be asked whether the effect is there. */
+  /** null: the vendor cannot be asked whether the effect exists. */
   readonly lookup: {
     render(scope: OperationScope): PathRequest
     /** Throws ExpressionError when the formula gives no clear answer. */
@@ -53,9 +53,9 @@ export interface CompiledOperation {
       response: ParsedResponse,
     ): { readonly isThere: boolean; readonly ref: string | null }
   } | null
-  /** What the answer means beyond its status. */
+  /** The meaning of the response beyond its status. */
   refine(response: ParsedResponse, verdict: CallVerdict): CallVerdict
-  /** What the operation gives. Throws ExpressionError. */
+  /** The operation's output. Throws ExpressionError. */
   resultOf(response: ParsedResponse): JsonValue
   refOf(response: ParsedResponse): string | null
 }
@@ -114,8 +114,8 @@ export function compileOperation(document: OperationDocument): CompiledOperation
 }
 
 /**
- * What an answer means beyond its status: the first that holds counts. A doubt about the effect is ended only by `done`, or by a refusal that
- * is no 5xx: a server that failed on the way may have done its work, whatever it says of it.
+ * The meaning of a response beyond its status: the first match counts. An unknown outcome is settled only by `done`, or by a
+ * refusal that is not a 5xx: a server that failed midway may have applied the call, whatever it says.
  */
 export function compileRefine(
   refine: OperationDocument['refine'],
@@ -138,10 +138,10 @@ export function compileRefine(
   }
 }
 
-/** Classes that say that the call was looked at and not taken. */
+/** Classes that mean that the call was examined and refused. */
 const REFUSALS: ReadonlySet<string> = new Set(['auth', 'config', 'rate_limited', 'validation'])
 
-/** The answer is there: a formula that cannot be worked out on it says nothing. */
+/** The response is complete: a formula that fails on it says nothing. */
 function isTrue(holds: { evaluate(scope: Scope): unknown }, response: ParsedResponse): boolean {
   try {
     return holds.evaluate({ result: response }) === true
@@ -168,8 +168,8 @@ function compileLookup(
 }
 
 /**
- * A request behind somebody's address. Where what is asked for is the caller's to say (a connector for any API), the path may be one template
- * alone, which is then checked and not encoded; and `*` in the query and among the headers stands for a map of them.
+ * A request below a connection's address. Where the caller chooses the target (a connector for any API), the path may be a
+ * single template, which is then checked and not encoded; and `*` in the query and among the headers stands for a map of them.
  */
 export function compilePath(
   { method, path, query, headers }: OperationRequest,
@@ -214,16 +214,16 @@ export function compilePath(
 }
 
 const ANY = '*'
-/** A provider is written for every tenant: `hmac` is refused in it. A route computes the digest and gives it as input. */
+/** A provider is written for every tenant: `hmac` is refused in it. A route computes the digest and passes it as input. */
 const KEYLESS: Keyed = {}
-/** What may stand in a path as it is (RFC 3986), its steps included. */
+/** Characters allowed in a path (RFC 3986), with its slashes. */
 const PATH = /^\/(?!\/)[\w.~!$&'()*+,;=:@%/-]*$/
 const DOT_STEP = /(?:^|\/)(?:\.|%2e){1,2}(?=\/|$)/i
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
-/** Those say who calls, which is the connection's business alone. */
+/** These headers authenticate the caller, which only the connection may do. */
 const CREDENTIAL_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
-/** A path that is one template alone. */
+/** A path that is a single template. */
 function wholePath(path: string): Template | null {
   if (path.startsWith('/')) return null
   const { template } = must(compileTemplate(path))
@@ -245,7 +245,7 @@ function checkedPath(value: JsonValue | undefined): string {
 type Fields = Readonly<Record<string, JsonValue>>
 
 function mapOf(value: JsonValue | undefined, path: 'query' | 'headers' | 'body'): Fields {
-  // A form without fields is not what anybody meant; no headers and no query are.
+  // A form without fields is certainly a mistake; an empty set of headers or query parameters is not.
   if ((value === undefined || value === null) && path !== 'body') return {}
   if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumber(value))
     return value as Fields
@@ -275,7 +275,7 @@ function pairsOf(name: string, value: JsonValue | undefined): readonly string[] 
   return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`]
 }
 
-/** What forms have for trees: `a[b]`, and `a[0]` in lists. A list of plain values right in the form repeats its name instead. */
+/** How forms write trees: `a[b]`, and `a[0]` in lists. A list of plain values directly in the form repeats its name instead. */
 function fieldsOf(name: string, value: JsonValue | undefined): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((one, at) => fieldsOf(`${name}[${at}]`, one))
   if (typeof value !== 'object' || value === null || isNumber(value)) return pairsOf(name, value)
@@ -292,7 +292,7 @@ function scopeOf({ input, config, key, vars }: OperationScope): Scope {
   return { input, config, key, extRef: keyForHeader(key), vars }
 }
 
-/** The effect is there already: a reference that cannot be kept must not stand in the way of saying so. */
+/** The effect already exists: a reference that cannot be stored must not prevent reporting it. */
 function referenceOf(value: unknown): string | null {
   if (typeof value !== 'string' && !isNumber(value)) return null
   const text = String(value)

@@ -1,8 +1,9 @@
-// What requests carry of secrets: by `auth`, and by `{{ secret('…') }}` in their templates. Which they need is known before they are
-// rendered; their values come in the scope when a request is about to be sent, and are in nothing that is rendered for other ends.
+// The secrets that requests carry: by `auth`, and by `{{ secret('…') }}` in their templates. Which ones are needed is known
+// before rendering; their values enter the scope only when a request is about to be sent, and are in nothing that is rendered
+// for other purposes.
 //
-// Invariants: IX3 a request that was rendered without values is for showing, and says so. IX6 a value that cannot stand in its place is
-// named by its secret and never quoted.
+// Invariants: IX3 a request that was rendered without values is for display, and is marked so. IX6 a value that is invalid at
+// its position is named by its secret and never quoted.
 
 import type { AuthDocument, SecretRef } from '../../definitions/documents/index.ts'
 import { authHeaderOf, authSecretOf } from '../../definitions/documents/index.ts'
@@ -11,13 +12,13 @@ import { REDACTED } from '../../secrets/index.ts'
 
 export interface SecretUse {
   readonly ref: SecretRef
-  /** `header`: as it is. `basic`: encoded, in a header. `text`: in a query or a body. */
+  /** `header`: unchanged. `basic`: encoded, in a header. `text`: in a query or a body. */
   readonly place: 'header' | 'basic' | 'text'
   /** With `basic`. */
   readonly user?: string
 }
 
-/** The key of its value among those of a scope. */
+/** The key of its value in the scope's secrets. */
 export function secretKey(ref: SecretRef): string {
   if ('ref' in ref) return vaultKey(ref.ref)
   return 'env' in ref ? `env ${ref.env}` : `file ${ref.file}`
@@ -28,7 +29,7 @@ function secretName(ref: SecretRef): string {
   return 'env' in ref ? ref.env : ref.file
 }
 
-/** Of the entries of the vault that a template or a tree takes. */
+/** The vault entries that a template or a tree uses. */
 export function usesOf(
   { secrets }: Pick<Template, 'secrets'>,
   place: 'header' | 'text',
@@ -40,7 +41,7 @@ export interface CompiledAuth {
   /** Lower case. */
   readonly header: string
   readonly use: SecretUse
-  /** The value of the header; without values in the scope, what is shown of it. Throws ExpressionError. */
+  /** The value of the header; without values in the scope, a display text. Throws ExpressionError. */
   render(scope: Scope): string
 }
 
@@ -69,7 +70,7 @@ function pairOf(user: string, password: string): string {
   return Buffer.from(`${user}:${password}`, 'utf8').toString('base64')
 }
 
-/** What must be seen nowhere where such a value was sent. */
+/** Values to redact where such a value was sent. */
 export function hiddenTexts({ place, user = '' }: SecretUse, value: string): readonly string[] {
   return place === 'basic' ? [value, pairOf(user, value)] : [value]
 }
@@ -78,7 +79,7 @@ export function hiddenTexts({ place, user = '' }: SecretUse, value: string): rea
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/
 const WIDE = /[\u0100-\u{10ffff}]/u
 
-/** Why a value cannot stand where it is used; null: it can. */
+/** Why a value is invalid at its position; null: it is valid. */
 export function secretFault({ place }: SecretUse, value: string): string | null {
   if (place === 'text') return null
   if (CONTROL.test(value)) return 'has a line break or another control character'
@@ -87,12 +88,12 @@ export function secretFault({ place }: SecretUse, value: string): string | null 
 
 const FOR_SHOW = Symbol('for show')
 
-/** Marks a request whose secrets are hidden; the mark is in no JSON of it. */
+/** Marks a request whose secrets are hidden; JSON does not include the mark. */
 export function markForShow<Request extends object>(request: Request): Request {
   return { ...request, [FOR_SHOW]: true }
 }
 
-/** Secrets are hidden in it: it must not be sent. */
+/** The secrets in it are hidden: it must not be sent. */
 export function isForShow(request: object): boolean {
   return Object.hasOwn(request, FOR_SHOW)
 }

@@ -42,7 +42,7 @@ const compile = (known: Partial<UpsertActionDocument> = {}): UpsertAction => {
 }
 
 describe('an upsert', () => {
-  test('[UP6] renders its requests behind one address, with the reference in them', () => {
+  test('[UP6] renders its requests below one address, with the reference in them', () => {
     const action = compile()
     const scope = action.scopeOf(SCOPE)
     expect(scope.extRef).toBe('inv-a/b')
@@ -81,7 +81,7 @@ describe('an upsert', () => {
     ['two', '2', '2 objects have this reference'],
     ['null', 'result.body.none', 'neither'],
     ['a word', "'yes'", 'neither'],
-  ])('[UP1] %s is none', (_name, found, message) => {
+  ])('[UP1] %s is not an answer', (_name, found, message) => {
     const action = compile({ find: { ...DOCUMENT.find, found } })
     const read = () => action.find.read(SCOPE, parseResponse({ status: 200, headers: {}, body: '{}' }))
     expect(read).toThrow(ExpressionError)
@@ -89,7 +89,7 @@ describe('an upsert', () => {
   })
 
   test.each(['{{ payload.none }}', '', '{{ payload }}', '{{ null }}'])(
-    '[UP8] %j is no reference',
+    '[UP8] %j is not a reference',
     (extRef) => {
       expect(() => compile({ extRef }).scopeOf(SCOPE)).toThrow(ExpressionError)
     },
@@ -98,11 +98,11 @@ describe('an upsert', () => {
   test.each([
     ['{{ payload.none }}', 'null'],
     ['{{ payload }}', 'map'],
-  ])('[UP8] of %j the type is told in the words of the language', (extRef, valueType) => {
+  ])('[UP8] for %j the message names the type in the words of the language', (extRef, valueType) => {
     expect(() => compile({ extRef }).scopeOf(SCOPE)).toThrow(expect.objectContaining({ valueType }))
   })
 
-  test('its time is that of two requests', () => {
+  test('its time limit covers two requests', () => {
     expect(compile().abilities).toEqual({
       idempotent: false,
       keyTtlMs: null,

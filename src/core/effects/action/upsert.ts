@@ -1,7 +1,7 @@
-// An upsert, compiled: one object at the other side per external reference. It is looked for, and then updated or created with
+// An upsert, compiled: one object at the other side per external reference. It is looked up, and then updated or created with
 // the reference on it.
 //
-// Invariant: UP1 what does not say clearly whether the object is there leads to no call.
+// Invariant: UP1 a response that does not clearly say whether the object exists leads to no call.
 
 import type { UpsertActionDocument, UpsertCallDocument } from '../../definitions/documents/index.ts'
 import {
@@ -21,12 +21,12 @@ import type { SecretUse } from './request-auth.ts'
 
 export type Sought =
   | { readonly is: 'absent' }
-  /** `id`: what the definition picks of the answer, to call it by. */
+  /** `id`: the id that the definition picks from the response. */
   | { readonly is: 'found'; readonly id: JsonValue }
 
 export interface UpsertCall {
   readonly policy: CallPolicy
-  /** How long the vendor remembers the key; null: it does not. */
+  /** How long the vendor remembers the key; null: not at all. */
   readonly keyTtlMs: number | null
   render(scope: Scope, key: string): RenderedRequest
 }
@@ -34,22 +34,22 @@ export interface UpsertCall {
 export interface UpsertAction {
   readonly type: 'upsert'
   readonly policy: CallPolicy
-  /** Of the whole: one look and one call. */
+  /** For both requests together: the lookup and the call. */
   readonly abilities: EffectAbilities
-  /** What its requests carry of secrets. */
+  /** The secrets that its requests carry. */
   readonly secrets: readonly SecretUse[]
   /** Of each request. */
   readonly timeoutMs: number
   readonly isLocked: boolean
-  /** The scope of its requests, which know the reference. Throws ExpressionError where there is none. */
+  /** The scope of its requests, including the reference. Throws ExpressionError where there is none. */
   scopeOf(scope: Scope): Scope & { readonly extRef: string }
   readonly find: {
     render(scope: Scope): RenderedRequest
-    /** Throws ExpressionError when the answer does not say it. */
+    /** Throws ExpressionError if the response does not say it. */
     read(scope: Scope, response: ParsedResponse): Sought
   }
   readonly create: UpsertCall
-  /** null: what is there is left alone. */
+  /** null: an existing object is left unchanged. */
   readonly update: UpsertCall | null
 }
 
@@ -101,7 +101,7 @@ export function compileUpsertAction(document: UpsertActionDocument, keyed: Keyed
   }
 }
 
-/** True or false; or how many there are, of which there may be one. */
+/** True or false; or the number of objects, which may be at most one. */
 function isThere(answer: JsonValue): boolean {
   if (typeof answer === 'boolean') return answer
   if (isNumber(answer)) {
@@ -122,13 +122,13 @@ function refText(value: JsonValue | undefined): string {
   return text
 }
 
-/** Keys of the engine's own begin with this; no formula may. */
+/** Prefix of the engine's own keys; no formula may produce it. */
 export const OWN_KEY_PREFIX = 'millrace:'
 
 const LOCK_PREFIX = `${OWN_KEY_PREFIX}lock:`
 const REF_LENGTH_MAX = 512
 
-/** The name under which one item at a time works on a reference, over all routes to the same host. */
+/** The name of the lock by which one job at a time works on a reference, across all routes to the same host. */
 export function lockKey(host: string | null, extRef: string): string {
   const ref = extRef.length > REF_LENGTH_MAX ? hashText(extRef) : extRef
   return `${LOCK_PREFIX}${host ?? ''}:${ref}`

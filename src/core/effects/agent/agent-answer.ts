@@ -1,4 +1,4 @@
-// Whether what a model said is what its agent promises: JSON that fits the schema, or a text.
+// Checks a model's output against its agent's contract: JSON that matches the schema, or text.
 
 import { type CompiledSchema, compileSchema } from '../../definitions/catalog/index.ts'
 import type { AgentDocument } from '../../definitions/documents/index.ts'
@@ -8,10 +8,10 @@ import type { Reply } from './chat-protocol.ts'
 
 export type Answer =
   | { readonly ok: true; readonly value: JsonValue }
-  /** Told to the model, and to people: by path and type, never by value. */
+  /** Sent to the model and shown to users: by path and type, never by value. */
   | { readonly ok: false; readonly problem: string }
 
-/** Models like to put JSON into a fence, though they are asked not to. */
+/** Models often put JSON into a code fence, though they are asked not to. */
 const FENCE = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/i
 
 export function makeAnswerCheck({ output }: Pick<AgentDocument, 'output'>): (reply: Reply) => Answer {

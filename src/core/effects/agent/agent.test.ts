@@ -43,7 +43,7 @@ const END = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'sto
   },
 )}\n\ndata: [DONE]\n\n`
 
-test('[AG4] asks for a stream, its usage, and an answer in the shape of the schema', () => {
+test('[AG4] requests a stream, its usage, and an answer in the shape of the schema', () => {
   const body = JSON.parse(chatRequest(AGENT, [{ role: 'user', content: 'a "title"' }], 50))
   expect(body).toEqual({
     model: 'small-1',
@@ -64,7 +64,7 @@ test('[AG4] asks for a stream, its usage, and an answer in the shape of the sche
 describe('a stream', () => {
   const stream = `: comment\r\n${piece('{"pri')}${piece('ority":')}${piece(' "höh"}')}${END}`
 
-  test('[AG4] is read wherever it is cut', () => {
+  test('[AG4] is parsed wherever it is cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
         const pieces: string[] = []
@@ -80,7 +80,7 @@ describe('a stream', () => {
     )
   })
 
-  test('[AG4] that breaks off says so, without the words of the server', () => {
+  test('[AG4] that breaks off reports it, without the words of the server', () => {
     const reader = makeStreamReader(() => {})
     reader.read(`${piece('a')}data: {"error":{"type":"overloaded","message":"you asked: s3cret"}}\n\n`)
     expect(reader.end()).toMatchObject({ text: 'a', error: 'the server broke off: overloaded' })
@@ -89,7 +89,7 @@ describe('a stream', () => {
     expect(broken.end().error).toBe('a piece of the stream is not JSON')
   })
 
-  test('[AG4] never throws, whatever a server says', () => {
+  test('[AG4] never throws, whatever a server sends', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -110,7 +110,7 @@ describe('a stream', () => {
   })
 })
 
-test('[AG4] a whole answer is taken as well', () => {
+test('[AG4] a complete response is accepted as well', () => {
   const body = {
     choices: [{ message: { content: 'yes' }, finish_reason: 'stop' }],
     usage: { total_tokens: 3 },
@@ -120,7 +120,7 @@ test('[AG4] a whole answer is taken as well', () => {
   expect(readWhole('{}').error).toBe('the answer says nothing')
 })
 
-test('[AG1] an answer is JSON that fits, in a fence or not; else it is told why, without its values', () => {
+test('[AG1] an answer is JSON that matches, in a code fence or not; otherwise the reason is reported without values', () => {
   const check = makeAnswerCheck(AGENT)
   expect(check(said('{"priority":"high"}'))).toEqual({ ok: true, value: { priority: 'high' } })
   expect(check(said('```json\n{"priority":"low"}\n```'))).toEqual({ ok: true, value: { priority: 'low' } })
@@ -133,12 +133,12 @@ test('[AG1] an answer is JSON that fits, in a fence or not; else it is told why,
   expect(check(said('{"priority":"high"}', 'content_filter'))).toMatchObject({ ok: false })
 })
 
-test('[AG1] without a schema the answer is a text, and not an empty one', () => {
+test('[AG1] without a schema the answer is non-empty text', () => {
   const check = makeAnswerCheck({ output: null })
   expect(check(said('hello'))).toEqual({ ok: true, value: 'hello' })
   expect(check(said(''))).toMatchObject({ ok: false })
 })
 
-test('[AG2] what a server does not count is estimated, so that a budget ends', () => {
+test('[AG2] usage that a server does not report is estimated, so that a budget still limits', () => {
   expect(estimateTokens([{ role: 'user', content: '12345678' }], '1')).toBe(3)
 })

@@ -1,4 +1,4 @@
-// The OpenAI protocol, as far as an agent needs it: what is asked, and what a stream or a whole answer says. Pure.
+// The OpenAI protocol, as far as an agent needs it: builds the request, and parses a stream or a complete response. Pure.
 
 import type { AgentDocument } from '../../definitions/documents/index.ts'
 import {
@@ -14,20 +14,20 @@ export interface Message {
   readonly content: string
 }
 
-/** What a model said, and what it cost. */
+/** A model's output, and its cost. */
 export interface Reply {
   readonly text: string
-  /** Asked and answered together; null: the server did not say. */
+  /** Prompt and completion together; null: the server did not report it. */
   readonly tokens: number | null
-  /** `length`: it was cut off. `content_filter`: somebody would not have it said. */
+  /** `length`: the output was truncated. `content_filter`: the output was suppressed. */
   readonly finish: string | null
-  /** What the server said went wrong while it answered. */
+  /** The server's error during the response. */
   readonly error: string | null
 }
 
 const SCHEMA_NAME_REST = /[^a-zA-Z0-9_-]/g
 
-/** `tokensMax`: what is left of the budget, for the answer. */
+/** `tokensMax`: the rest of the budget, for the completion. */
 export function chatRequest(
   agent: AgentDocument,
   messages: readonly Message[],
@@ -47,10 +47,10 @@ export function chatRequest(
   })
 }
 
-/** The pieces of text in a stream, as they come: lines may be cut anywhere. */
+/** The text deltas of a stream, as they arrive: lines may be cut anywhere. */
 export function makeStreamReader(onText: (text: string) => void): {
   read(chunk: string): void
-  /** What all of it came to. */
+  /** The complete result. */
   end(): Reply
 } {
   let rest = ''
@@ -92,7 +92,7 @@ export function makeStreamReader(onText: (text: string) => void): {
   }
 }
 
-/** Of a server that answers in one piece, though it was asked for a stream. */
+/** For a server that sends a complete response, though a stream was requested. */
 export function readWhole(body: string): Reply {
   const said = parsed(body)
   if (said === null) return { text: '', tokens: null, finish: null, error: 'the answer is not JSON' }
@@ -106,7 +106,7 @@ export function readWhole(body: string): Reply {
   }
 }
 
-/** Where a server does not count: about four characters each, rounded up, so that a budget still ends. */
+/** Where a server does not count: about four characters each, rounded up, so that a budget still limits. */
 export function estimateTokens(messages: readonly Message[], answer: string): number {
   const length = messages.reduce((sum, { content }) => sum + content.length, answer.length)
   return Math.ceil(length / 4)
@@ -147,7 +147,7 @@ function tokensOf(said: JsonValue): number | null {
 function errorOf(said: JsonValue): string | null {
   const error = fieldOf(said, 'error')
   if (error === undefined || error === null) return null
-  // Its own words may quote what it was asked: they are not repeated.
+  // The server's own words may quote the prompt: they are not repeated.
   const type = textAt(error, 'type') ?? textAt(error, 'code')
   return type === null ? 'the server broke off' : `the server broke off: ${type.slice(0, 100)}`
 }

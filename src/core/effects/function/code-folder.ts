@@ -1,5 +1,4 @@
-// The code of a definitions folder after it was bundled and loaded, before anything in it was checked: what an adapter
-// for code hands to src/definitions.
+// The code of a definitions folder, bundled and loaded but not yet checked: what an adapter for code passes to src/definitions.
 
 export interface CodeFile {
   /** Relative to the folder, with `/`. */
@@ -7,14 +6,14 @@ export interface CodeFile {
   readonly text: string
 }
 
-/** A place in a file; both numbers from 1. */
+/** A position in a file; both numbers from 1. */
 export interface CodePlace {
   readonly file: string
   readonly line: number
   readonly column: number
 }
 
-/** Why a file could not be bundled (`build`), loaded (`load`), or is too large (`size`). */
+/** Why a file could not be bundled (`build`) or loaded (`load`), or that it is too large (`size`). */
 export interface CodeProblem extends CodePlace {
   readonly kind: 'build' | 'load' | 'size'
   readonly message: string
@@ -27,7 +26,7 @@ export interface CodeExport {
   /** `default`, or its name. */
   readonly exported: string
   readonly value: Readonly<Record<string, unknown>>
-  /** Of the bundle that the file became. */
+  /** The hash of the bundle built from the file. */
   readonly codeHash: string
 }
 

@@ -1,17 +1,17 @@
-// What becomes of a user's function, whoever runs it: the value that it returned, if JSON can hold it, or what it threw,
-// named by its consequence.
+// The outcome of a user's function, wherever it runs: the value that it returned, if JSON can hold it, or what it threw, named
+// by its consequence.
 
 import { isNumeral, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 
 export type FunctionOutcome =
   | { readonly kind: 'returned'; readonly value: JsonValue }
-  /** `again`: the function asked for a retry; `terminal`: it said that retrying is useless; `threw`: anything else. */
+  /** `again`: the function requested a retry; `terminal`: it declared retrying useless; `threw`: anything else. */
   | {
       readonly kind: 'failed'
       readonly how: 'again' | 'terminal' | 'threw'
       readonly afterMs: number | null
       readonly message: string
-      /** Where in the user's files it was thrown (`orders.ts:12:7`), where that is known. */
+      /** Where in the user's files it was thrown (`orders.ts:12:7`), if known. */
       readonly at?: string
     }
 
@@ -22,7 +22,7 @@ const DEPTH_MAX = 500
 
 export function outcomeOfValue(value: unknown): FunctionOutcome {
   if (value === undefined) return { kind: 'returned', value: null }
-  // Whatever cannot be stored as JSON is the function's mistake: say so here rather than lose it later.
+  // A value that JSON cannot hold is the function's mistake: report it here rather than lose it later.
   const fault = findJsonFault(value, 'the result')
   return fault === null ? { kind: 'returned', value: value as JsonValue } : failedFunction('threw', fault)
 }
@@ -41,12 +41,12 @@ export function failedFunction(
   return { kind: 'failed', how, afterMs, message }
 }
 
-/** The error as people read it: with the line that it comes from, where that is known. */
+/** The error for users: with the line that it comes from, if known. */
 export function tellFailure({ message, at }: Extract<FunctionOutcome, { kind: 'failed' }>): string {
   return at === undefined ? message : `${message} (at ${at})`
 }
 
-/** What keeps a value from being JSON, with its place, or null. Members that are undefined count as absent. */
+/** Why a value is not JSON, with the location in it, or null. Undefined members count as absent. */
 export function findJsonFault(value: unknown, where: string, depthMax: number = DEPTH_MAX): string | null {
   if (
     value === null ||
@@ -85,7 +85,7 @@ function consequenceOf(error: unknown): { how: 'again' | 'terminal'; afterMs: nu
   return { how, afterMs: typeof afterMs === 'number' && afterMs >= 0 ? afterMs : null }
 }
 
-/** Whatever was thrown, as a text; reading it must not throw again. */
+/** Whatever was thrown, as text; reading it must not throw again. */
 function textOf(error: unknown): string {
   try {
     if (error instanceof Error) return error.message.slice(0, MESSAGE_LENGTH_MAX) || error.name

@@ -1,5 +1,5 @@
-// The ids of runs. They follow from the work item that a run belongs to, so that a second node that takes the item over writes the
-// same row; and they have its time, so that runs lie and are listed in the order of their work.
+// The ids of integration runs. They derive from the job that a run belongs to, so that a second node that takes over the job
+// writes the same row; and they contain its time, so that runs are stored and listed in the order of their jobs.
 
 import { createHash } from 'node:crypto'
 import type { RunId, WorkId } from '../../foundation/ids/index.ts'
@@ -8,12 +8,12 @@ const PREFIX = 'run_'
 /** Time and counter of a UUIDv7: `0198c0de-1234-7001`. */
 const TIME_LENGTH = 18
 
-/** That of its work item under another prefix: of one that is a single operation. */
+/** The job's id under another prefix, for a job that is a single operation. */
 export function runIdOf(work: WorkId): RunId {
   return `${PREFIX}${work.slice('wrk_'.length)}` as RunId
 }
 
-/** Of one effect of a function: with the time of its work item, and the name in place of chance. */
+/** For one effect of a function: the time of its job, and a hash of the effect's name in place of the random part. */
 export function runIdOfEffect(work: WorkId, name: string): RunId {
   const time = work.slice('wrk_'.length, 'wrk_'.length + TIME_LENGTH)
   const hash = createHash('sha256').update(`${work}\n${name}`).digest('hex')

@@ -1,5 +1,5 @@
-// The life of a run. An attempt is counted when it begins, so that one whose end nobody saw is counted too; what came of it is told
-// when it ends.
+// The life of an integration run. An attempt is counted when it begins, so that one whose end was never recorded is counted
+// too; its outcome is recorded when it ends.
 //
 // Invariants: RN1, RN2, RN3 (docs/spec/runs.md).
 
@@ -8,7 +8,7 @@ import type { FailureClass } from '../../failures/failure/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
 import { type NewRun, RUN_ATTEMPTS_MAX, type RunAttempt, type RunState } from './integration-run.ts'
 
-/** What a run is about, from its beginning on. */
+/** The fixed fields of a run. */
 export type RunAbout = Pick<
   NewRun,
   | 'id'
@@ -48,17 +48,17 @@ export function makeRun(about: RunAbout): NewRun {
   }
 }
 
-/** Its number is for the run to say. */
+/** The run assigns its number. */
 export type MadeAttempt = Omit<RunAttempt, 'number'>
 
 export type RunEvent =
   /** Written before anything is sent. */
   | { readonly type: 'begun' }
-  /** The effect is there. `attempt` null: nobody called for it; somebody looked, or said so. */
+  /** The effect exists. `attempt` null: found without a call, by a probe or an operator. */
   | { readonly type: 'answered'; readonly attempt: MadeAttempt | null; readonly externalRef: string | null }
-  /** Somebody may try again. */
+  /** It may be retried. */
   | { readonly type: 'failed'; readonly attempt: MadeAttempt }
-  /** Nobody tries any more. `attempt` null: it was told before, or nothing was sent at all. */
+  /** It is not retried any more. `attempt` null: already recorded, or nothing was sent at all. */
   | {
       readonly type: 'buried'
       readonly attempt: MadeAttempt | null
@@ -68,7 +68,7 @@ export type RunEvent =
 
 const FINAL: readonly RunState[] = ['completed', 'dead-lettered']
 
-/** null: nothing changes. `scrub` takes out of the texts of an attempt what nobody is to see. */
+/** null: nothing changes. `scrub` redacts the texts of an attempt. */
 export function stepRun(run: NewRun, event: RunEvent, scrub: Scrub): NewRun | null {
   if (FINAL.includes(run.state)) return null
   switch (event.type) {
@@ -91,7 +91,7 @@ export function stepRun(run: NewRun, event: RunEvent, scrub: Scrub): NewRun | nu
 }
 
 function tell(run: NewRun, made: MadeAttempt, scrub: Scrub): NewRun {
-  // One that nobody saw begin is counted with its end.
+  // An attempt whose beginning was not recorded is counted at its end.
   const number = run.state === 'running' ? run.attemptCount : run.attemptCount + 1
   const hide = (text: string | null) => (text === null ? null : scrub(text))
   const attempt: RunAttempt = {

@@ -80,7 +80,7 @@ test('[RN1] the table of the specification is the table of the test', () => {
 
 const chance = fc.array(fc.constantFrom(...EVENTS), { maxLength: 60 })
 
-test('[RN1] [RN2] whatever comes: what is final stays, attempts are counted up, and the latest are kept', () => {
+test('[RN1] [RN2] after any events: final states stay, attempts count up, and the latest are stored', () => {
   fc.assert(
     fc.property(chance, (events) => {
       let run = start
@@ -104,7 +104,7 @@ test('[RN1] [RN2] whatever comes: what is final stays, attempts are counted up, 
   )
 })
 
-test('[RN2] an attempt whose end nobody saw is counted, and has left no trace', () => {
+test('[RN2] an attempt whose end was never recorded is counted, and left no details', () => {
   const run = walk([{ type: 'begun' }, { type: 'begun' }, EVENTS[2]!, { type: 'begun' }, EVENTS[1]!])
   expect(run).toMatchObject({ state: 'completed', attemptCount: 3 })
   expect(run.attempts.map(({ number }) => number)).toEqual([2, 3])
@@ -113,7 +113,7 @@ test('[RN2] an attempt whose end nobody saw is counted, and has left no trace', 
   expect(many.attempts.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, at) => at + 6))
 })
 
-test('[RN3] what nobody is to see is in none of its texts', () => {
+test('[RN3] redacted values are in none of its texts', () => {
   const secret = 'hunter2-and-more'
   const scrub = makeScrubOfTexts([secret])
   const told: MadeAttempt = {
@@ -131,7 +131,7 @@ test('[RN3] what nobody is to see is in none of its texts', () => {
   expect(JSON.stringify(buried)).not.toContain(secret)
 })
 
-test('[RN4] it says what its last attempt came to', () => {
+test('[RN4] reports the outcome of its last attempt', () => {
   const failed = walk([EVENTS[0]!, EVENTS[2]!])
   const { class: failure, httpStatus, durationMs, error } = REFUSED
   expect(failed).toMatchObject({ class: failure, httpStatus, durationMs, error, externalRef: null })
@@ -139,7 +139,7 @@ test('[RN4] it says what its last attempt came to', () => {
   expect(step(failed, EVENTS[1]!)).toMatchObject({
     ...{ class: null, httpStatus: 201, durationMs: 12.5, error: null, externalRef: '#7' },
   })
-  // Somebody saw that it was done: nothing was sent for that.
+  // An operator saw that it was done: nothing was sent for that.
   const seen = step(failed, { type: 'answered', attempt: null, externalRef: '#8' })
   expect(seen).toEqual({ ...failed, state: 'completed', class: null, error: null, externalRef: '#8' })
   // Nothing was sent at all.
@@ -151,11 +151,11 @@ test('[RN4] it says what its last attempt came to', () => {
 describe('ids', () => {
   const UUID = /^run_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-  test('[RN5] a run has the id of its work item under its own prefix', () => {
+  test('[RN5] a run has the id of its job under its own prefix', () => {
     expect(runIdOf(WORK)).toBe('run_0198c0de-1234-7001-9abc-0123456789ab')
   })
 
-  test('[RN5] effects of one item have ids of their own, by their names, with its time', () => {
+  test('[RN5] effects of one job have distinct ids, by their names, with its time', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         const id = runIdOfEffect(WORK, one)
@@ -170,7 +170,7 @@ describe('ids', () => {
     expect(runIdOfEffect(next, 'a') > runIdOfEffect(WORK, 'a')).toBe(true)
   })
 
-  test('[RN5] one of its own is made as all ids are', () => {
+  test('[RN5] a standalone run gets an id like any other', () => {
     const ids = makeIds({ now: () => 1, bytes: (length) => new Uint8Array(length) })
     expect(ids.run()).toMatch(UUID)
   })

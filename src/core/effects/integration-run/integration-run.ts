@@ -1,6 +1,5 @@
-// core/effects/integration-run/integration-run.ts — a run: one execution of an operation on a connection, with its attempts.
-// pending → running → completed | failed; failed → running (one attempt more) | dead-lettered.
-// Not its job: when it is tried again, which is that of the work item it belongs to.
+// An integration run: one execution of an operation on a connection, with its attempts. pending → running → completed | failed;
+// failed → running (one more attempt) | dead-lettered. Not its job: when it is retried, which the job decides.
 //
 // Its steps are in integration-run-step.ts, its rules in docs/spec/runs.md.
 
@@ -11,7 +10,10 @@ import type { Instant } from '../../foundation/time/index.ts'
 export const RUN_STATES = ['pending', 'running', 'completed', 'failed', 'dead-lettered'] as const
 export type RunState = (typeof RUN_STATES)[number]
 
-/** `work`: for a route, a step or a function. `test`: a person asked, and no work is behind it. `verification`: of a credential's new secret. */
+/**
+ * `work`: for a route, a step or a function. `test`: requested by a user, without a job. `verification`: of a credential's new
+ * secret.
+ */
 export const RUN_PURPOSES = ['work', 'test', 'verification'] as const
 export type RunPurpose = (typeof RUN_PURPOSES)[number]
 
@@ -19,15 +21,15 @@ export interface RunAttempt {
   readonly number: number
   readonly startedAt: Instant
   readonly durationMs: number
-  /** null: it went well. */
+  /** null: it succeeded. */
   readonly class: FailureClass | null
   readonly httpStatus: number | null
   readonly error: string | null
-  /** Of the credential; null: none was used. */
+  /** The credential's version; null: none was used. */
   readonly credentialVersion: number | null
-  /** Method, address and headers of what was sent, redacted and cut; null: nothing was. */
+  /** Method, address and headers of the request, redacted and truncated; null: nothing was sent. */
   readonly request: string | null
-  /** Status, headers and the beginning of the body, redacted and cut; null: no answer. */
+  /** Status, headers and the beginning of the body, redacted and truncated; null: no response. */
   readonly response: string | null
 }
 
@@ -38,13 +40,13 @@ export interface NewRun {
   readonly connection: string
   readonly provider: string
   readonly operation: string
-  /** null: it is no work of the queue. */
+  /** null: it belongs to no job. */
   readonly workId: WorkId | null
   readonly eventId: EventId | null
   readonly correlationId: string
   readonly traceId: string
   readonly key: string | null
-  /** All that were made; `attempts` has the latest. */
+  /** The number of all attempts; `attempts` has the latest. */
   readonly attemptCount: number
   readonly attempts: readonly RunAttempt[]
   /** Of the last attempt. */
@@ -52,9 +54,9 @@ export interface NewRun {
   readonly httpStatus: number | null
   readonly durationMs: number | null
   readonly error: string | null
-  /** Where the effect is, in the vendor's words. */
+  /** The vendor's reference to the effect. */
   readonly externalRef: string | null
-  /** The run that this one does anew. */
+  /** The run that this one repeats. */
   readonly replayOf: RunId | null
 }
 
@@ -64,5 +66,5 @@ export interface Run extends NewRun {
   readonly updatedAt: Instant
 }
 
-/** How many attempts a run shows. */
+/** How many attempts a run stores. */
 export const RUN_ATTEMPTS_MAX = 20

@@ -78,7 +78,7 @@ const ask = (entry: LedgerEntry, known: Partial<EffectQuestion> = {}): EffectSte
     ...known,
   })
 
-/** The whole table, written apart from the code. */
+/** The whole table, written independently of the code. */
 function expected(state: LedgerState, own: boolean, seen: boolean, ability: Ability, early: boolean): string {
   if (state === 'done') return own ? 'hit own' : 'hit'
   if (state === 'released') return 'reserve'
@@ -121,7 +121,7 @@ describe('the table', () => {
     },
   )
 
-  test('[L7] a reserve of the same item is doubt whatever the operation can do: it must first be called unknown', () => {
+  test('[L7] a reserve left by the same job has an unknown outcome, whatever the operation can do: it must first become unknown', () => {
     for (const ability of NAMES) {
       expect(ask(entryOf({}), { abilities: ABILITIES[ability] })).toEqual({ step: 'doubt' })
     }
@@ -133,7 +133,7 @@ describe('the table', () => {
   })
 })
 
-test('[L12] what another operation left unknown is waited for, whatever this one can do', () => {
+test('[L12] an unknown outcome of a different operation is waited for, whatever this operation can do', () => {
   for (const ability of NAMES) {
     const entry = entryOf({ state: 'unknown', work: OTHER, consumer: 'route:ship' })
     expect(wordOf(ask(entry, { abilities: ABILITIES[ability] })), ability).toBe('wait other')
@@ -151,11 +151,11 @@ describe('probing', () => {
     ['at it', CALM, { step: 'probe' }],
     ['after it', CALM + HOUR, { step: 'probe' }],
     ['long before it', BORN, { step: 'wait', delayMs: CALM - BORN, for: 'probe' }],
-  ])('[L8] waits for the moment at which nothing is on its way: %s', (_name, now, step) => {
+  ])('[L8] waits until no call can be in flight: %s', (_name, now, step) => {
     expect(ask(entryOf({ state: 'unknown' }), { abilities, now })).toEqual(step)
   })
 
-  test('[L8] without a time of sending, the settling or the birth counts', () => {
+  test('[L8] without a send time, the settling or the creation counts', () => {
     const settledAt = BORN + MINUTE
     const calm = TIMEOUT + PROBE_AFTER
     const settled = entryOf({ state: 'unknown', sendBy: null, settledAt })
@@ -166,7 +166,7 @@ describe('probing', () => {
     expect(ask(bare, { abilities, now: BORN + calm })).toEqual({ step: 'probe' })
   })
 
-  test('[L8] waiting once is enough', () => {
+  test('[L8] waits only once', () => {
     fc.assert(
       fc.property(fc.nat(HOUR), fc.nat(HOUR), fc.nat(HOUR), (probeAfterMs, timeoutMs, sinceBirth) => {
         const question = { abilities: { ...HELPLESS, probeAfterMs, timeoutMs }, now: BORN + sinceBirth }
@@ -190,7 +190,7 @@ test.each([
   expect(ask(entryOf({ state: 'unknown' }), { abilities, now: BORN + sinceBirth })).toEqual({ step })
 })
 
-test('[L10] waits for another item double from 1 s to 5 min and stay there', () => {
+test('[L10] waits for another job double from 1 s to 5 min and stay there', () => {
   const delays = Array.from({ length: 40 }, (_, waits) => {
     const step = ask(entryOf({ work: OTHER }), { waits })
     return step.step === 'wait' ? step.delayMs : Number.NaN
@@ -226,8 +226,8 @@ const question: fc.Arbitrary<EffectQuestion> = fc.record({
   now: fc.integer({ min: BORN, max: BORN + 4 * HOUR }),
 })
 
-describe('whatever is asked', () => {
-  test('[L1] [L2] nobody reserves over an unknown that may be doubled by it', () => {
+describe('for any input', () => {
+  test('[L1] [L2] no job reserves over an unknown outcome that a call could double', () => {
     fc.assert(
       fc.property(question, (asked) => {
         if (decideEffect(asked).step !== 'reserve') return
@@ -244,7 +244,7 @@ describe('whatever is asked', () => {
     )
   })
 
-  test('[L3] only one’s own item is parked, and only with an unknown nobody can settle', () => {
+  test('[L3] only the own job is parked, and only with an unknown outcome that cannot be settled', () => {
     fc.assert(
       fc.property(question, (asked) => {
         if (decideEffect(asked).step !== 'park') return
@@ -284,7 +284,7 @@ describe('whatever is asked', () => {
         const { step } = decideEffect(asked)
         const next = leadsTo[step]
         if (next !== null) expect(LEDGER_STEPS[asked.entry.state]).toContain(next)
-        // A probe may find the effect, or find that it is not there.
+        // A probe may find the effect, or find that it is absent.
         if (step === 'probe') {
           expect(LEDGER_STEPS[asked.entry.state]).toEqual(expect.arrayContaining(['done', 'released']))
         }

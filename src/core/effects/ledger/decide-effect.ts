@@ -1,15 +1,15 @@
-// What to do about an effect when the ledger already knows its key.
+// Decides what to do about an effect whose key is already in the ledger.
 //
-// Invariants: L1 a call is made only over an open reserve of one's own. L2 an unknown outcome is probed if the
-// operation can, repeated if that is harmless or the vendor still remembers the key, and otherwise waits for a
-// person. L3 what another live item holds is waited for. L4 evidence of success settles an unknown.
+// Invariants: L1 a call is made only over an open reserve of one's own. L2 an unknown outcome is probed if the operation can
+// be, repeated if that is harmless or the vendor still remembers the key, and otherwise waits for an operator. L3 a key that
+// another live job holds is waited for. L4 evidence of success settles an unknown outcome.
 
 import type { WorkId } from '../../foundation/ids/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { type Instant, SECOND } from '../../foundation/time/index.ts'
 import type { LedgerEntry, LedgerState } from './ledger.ts'
 
-/** What the operation is able to do about doubt. */
+/** What the operation can do about an unknown outcome. */
 export interface EffectAbilities {
   readonly idempotent: boolean
   /** null: the vendor does not remember keys. */
@@ -21,19 +21,19 @@ export interface EffectAbilities {
 }
 
 export type EffectStep =
-  /** Take the entry up again, guarded by what was found. */
+  /** Reserve the entry again, guarded by the state that was read. */
   | { readonly step: 'reserve' }
-  /** The effect is there. `own`: this very item made it. */
+  /** The effect exists. `own`: this very job made it. */
   | { readonly step: 'hit'; readonly own: boolean }
-  /** A stale owner of this item saw the acknowledgement. */
+  /** A stale owner of this job saw the acknowledgement. */
   | { readonly step: 'believe' }
-  /** A crash left this item's reserve behind: it may have been sent. */
+  /** A crash left this job's reserve behind: the call may have been sent. */
   | { readonly step: 'doubt' }
   | { readonly step: 'probe' }
   | { readonly step: 'wait'; readonly delayMs: number; readonly for: 'other' | 'probe' }
   | { readonly step: 'park' }
 
-/** The first wait for somebody else's key; it doubles up to the last. */
+/** The first wait for another job's key; it doubles up to the last. */
 const WAIT_FIRST_MS = 1 * SECOND
 const WAIT_LAST_MS = 300 * SECOND
 
@@ -44,9 +44,9 @@ export interface EffectQuestion {
   readonly work: WorkId
   readonly epoch: number
   readonly consumer: string
-  /** Times that this item waited already. */
+  /** How often this job already waited. */
   readonly waits: number
-  /** Which repetition the item is; left out: the first. */
+  /** The generation of the job; left out: the first. */
   readonly generation?: number
   readonly abilities: EffectAbilities
   readonly now: Instant
@@ -71,7 +71,9 @@ export function decideEffect(question: EffectQuestion): EffectStep {
   }
 }
 
-/** A person wants the effect once more: only over one that is settled, so that two calls are never in doubt under one key. */
+/**
+ * An operator wants the effect once more: only over a settled one, so that two calls with unknown outcomes never share one key.
+ */
 function decideRepetition({ entry, waits }: EffectQuestion): EffectStep {
   const isSettled = entry.state === 'done' || entry.state === 'released'
   return isSettled ? { step: 'reserve' } : waitForOther(waits)
@@ -79,7 +81,7 @@ function decideRepetition({ entry, waits }: EffectQuestion): EffectStep {
 
 function resolveUnknown(question: EffectQuestion, own: boolean): EffectStep {
   const { entry, abilities, now } = question
-  // Another operation made this call: our probe asks about ours, and ours may be repeated where theirs may not.
+  // A different operation made this call: our probe asks about ours, and ours may be repeatable where theirs is not.
   if (entry.consumer !== question.consumer) return waitForOther(question.waits)
   if (abilities.probeAfterMs !== null) {
     const calmAt = lastPossibleSend(entry) + abilities.timeoutMs + abilities.probeAfterMs
@@ -93,7 +95,7 @@ function lastPossibleSend(entry: LedgerEntry): Instant {
   return entry.sendBy ?? entry.settledAt ?? entry.createdAt
 }
 
-/** The key must outlive the whole of another call, or the vendor might forget it under our hands. */
+/** The key must outlive the whole of another call, or the vendor might forget it midway. */
 function vendorRemembers({ entry, abilities, now }: EffectQuestion): boolean {
   return abilities.keyTtlMs !== null && now + abilities.timeoutMs < entry.createdAt + abilities.keyTtlMs
 }
@@ -106,12 +108,15 @@ function waitForOther(waits: number): EffectStep {
   }
 }
 
-/** The key as the vendor and expressions see it: each repetition on purpose is an effect of its own to them. */
+/** The key as the vendor and expressions see it: to them each deliberate repetition is an effect of its own. */
 export function keyOfGeneration(key: string, generation: number): string {
   return generation > 1 ? `${key}#${generation}` : key
 }
 
-/** What a stale owner leaves in the ledger: the answer came, where the effect is, and what it gave where that is kept. */
+/**
+ * The evidence that a stale owner leaves in the ledger: the call was acknowledged, the effect's reference, and its result where
+ * results are stored.
+ */
 export function acknowledgement(
   epoch: number,
   effectRef: string | null,
@@ -121,12 +126,12 @@ export function acknowledgement(
   return `${EVIDENCE_ACKNOWLEDGED} ${stringifyJson(seen)}`
 }
 
-/** Where the acknowledged effect is, by the evidence; null when nobody knows. */
+/** The acknowledged effect's reference, by the evidence; null when unknown. */
 export function acknowledgedRef(entry: LedgerEntry): string | null {
   return acknowledgedField(entry, 'effectRef')
 }
 
-/** What the acknowledged effect gave, as JSON text; null when it was not kept. */
+/** The acknowledged effect's result, as JSON text; null when it was not stored. */
 export function acknowledgedResult(entry: LedgerEntry): string | null {
   return acknowledgedField(entry, 'result')
 }
@@ -141,7 +146,7 @@ function acknowledgedField(entry: LedgerEntry, field: 'effectRef' | 'result'): s
   return null
 }
 
-/** The effect is there, by the ledger or by evidence in it. */
+/** The effect exists, by the ledger or by evidence in it. */
 export function isProved(entry: LedgerEntry | null, generation = 1): boolean {
   if (entry === null || entry.generation < generation) return false
   return entry.state === 'done' || (entry.state !== 'released' && hasAcknowledgement(entry))

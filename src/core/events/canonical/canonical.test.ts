@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseSubject } from '../subject/index.ts'
 import { CANONICAL_EVENTS, CANONICAL_HEADER, CANONICAL_SOURCE, canonicalType, isCanonical } from './index.ts'
 
-test('[FL8] every canonical subject is a subject, and has a name of its own', () => {
+test('[FL8] every canonical subject is valid, and unique', () => {
   const subjects = Object.keys(CANONICAL_EVENTS)
   expect(subjects.every((subject) => parseSubject(subject).ok)).toBe(true)
   expect(new Set(Object.values(CANONICAL_EVENTS).map(({ type }) => type)).size).toBe(subjects.length)

@@ -1,12 +1,12 @@
-// Canonical events: what the state machines of this system tell, as events that anybody may route. Their subjects, the names
-// that other documents know them by (the `type` of a CloudEvent), and what is in them.
+// Canonical events: what the state machines of this system publish, as events that any route may select. Their subjects, the
+// names that other documents know them by (the `type` of a CloudEvent), and their content.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 
-/** No definition can have it: `check` keeps the name. */
+/** Reserved: `check` refuses a definition of this name. */
 export const CANONICAL_SOURCE = 'millrace'
 
-/** On every canonical event and on all that follows from one; no sender may say it. */
+/** On every canonical event and on everything caused by one; no sender may set it. */
 export const CANONICAL_HEADER = 'millrace-canonical'
 
 export interface CanonicalKind {
@@ -222,7 +222,7 @@ export function isCanonicalSource(source: string): boolean {
   return source === CANONICAL_SOURCE
 }
 
-/** null: it is not one of ours. */
+/** null: not a canonical event. */
 export function canonicalType({
   source,
   subject,
@@ -234,9 +234,9 @@ export function canonicalType({
   return CANONICAL_EVENTS[subject as CanonicalSubject].type
 }
 
-/** Whether an event tells of this system, or follows from one that does: what fails of it is not told again. */
+/** Whether an event is about this system, or was caused by one that is: failures of its jobs are not published again. */
 export function isCanonical(event: { readonly source: string; readonly headers: string }): boolean {
-  // Headers are JSON text; only those that may have it are read.
+  // Headers are JSON text; they are parsed only where the field can be present.
   if (isCanonicalSource(event.source)) return true
   if (!event.headers.includes(CANONICAL_HEADER)) return false
   try {

@@ -1,4 +1,4 @@
-// core/events/cloudevent/binary-mode.ts — a CloudEvent as headers that begin with `ce-`, and its data as the body.
+// A CloudEvent as headers that begin with `ce-`, and its data as the body.
 
 import { JsonError, parseJson } from '../../foundation/json/index.ts'
 import {
@@ -73,7 +73,7 @@ function toBase64(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64')
 }
 
-/** null: it cannot be read. */
+/** null: it does not parse. */
 function decodeHeader(value: string): string | null {
   if (NOT_PRINTABLE.test(value)) return null
   const quoted = /^"((?:[^"\\]|\\.)*)"$/.exec(value)
@@ -110,7 +110,7 @@ export function formatBinary(event: CloudEvent): {
   put('time', time === null ? null : new Date(time).toISOString())
   put('dataschema', dataschema)
   for (const [name, value] of Object.entries(extensions)) put(name, value)
-  // What JSON leaves unsaid must be said here.
+  // In binary mode the header must declare JSON explicitly.
   const contentType = datacontenttype ?? (data.form === 'json' ? 'application/json' : null)
   if (contentType !== null) headers['content-type'] = contentType
   const body = data.form === 'none' ? '' : data.text

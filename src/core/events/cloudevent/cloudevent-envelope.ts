@@ -1,8 +1,8 @@
-// core/events/cloudevent/cloudevent-envelope.ts — from a CloudEvent to an event of ours, and back.
+// Converts a CloudEvent to an event of ours, and back.
 //
-// Its `type` is the subject and its `source`, with `publish:` before it, the source: no definition can have such a name, so
-// that nobody who publishes can be taken for a webhook source, nor use up its dedup keys. What an event of ours has no place
-// for is kept beside it, in headers of the names that binary mode gives them.
+// Its `type` is the subject and its `source`, prefixed with `publish:`, the source: no definition can have such a name, so that
+// no publisher can be mistaken for a webhook source or use up its dedup keys. Attributes without an equivalent are stored in
+// headers, under their names of binary mode.
 
 import { isStorable, type JsonValue, parseJson } from '../../foundation/json/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -11,7 +11,7 @@ import { editedFrom, type StoredEvent } from '../event/index.ts'
 import { parseSubject } from '../subject/index.ts'
 import { BASE64, type CloudData, type CloudEvent, type CloudFault, isJsonType } from './cloudevent.ts'
 
-/** Subjects that say what this system itself did: nobody else may. */
+/** Subjects about this system itself: only the system may publish them. */
 const RESERVED_TOKENS: readonly string[] = ['millrace', 'integration', 'workflow', 'webhook']
 
 export interface PublishDraft {
@@ -19,7 +19,7 @@ export interface PublishDraft {
   readonly subject: string
   readonly objectId: string | null
   readonly occurredAt: Instant | null
-  /** null: it gets one of its own. */
+  /** null: it gets a new one. */
   readonly correlationId: string | null
   readonly traceId: string | null
   readonly dedupKey: string
@@ -113,7 +113,7 @@ function keptHeaders(event: CloudEvent): Readonly<Record<string, string>> {
   return headers
 }
 
-/** Names that attributes of the event have, or that we say ourselves. */
+/** Names of the event's own attributes, and names that only we may set. */
 const OWN = new Set([
   'specversion',
   'id',
@@ -128,7 +128,7 @@ const OWN = new Set([
 ])
 const NAME = /^[a-z0-9]{1,20}$/
 
-/** `headers` and `data` as they may be shown to whoever asks. */
+/** `headers` and `data` as far as the reader may see them. */
 export function fromEvent(
   event: Omit<StoredEvent, 'headers' | 'data' | 'raw' | 'sensitive'>,
   shown: { readonly headers: Readonly<Record<string, string>>; readonly data: string },
@@ -148,7 +148,7 @@ export function fromEvent(
   if (event.causationId !== null) extensions.causationid = event.causationId
   const original = editedFrom(event)
   if (original !== null) extensions.editedfrom = original
-  // What this system tells of itself has a name of its own; the subject that routes know it by stands beside it.
+  // The system's own events have a different name here; the subject that routes use is an extension.
   const named = canonicalType(event)
   if (named !== null) extensions.eventsubject = event.subject
   const data = isPublished
@@ -175,7 +175,7 @@ function publishedData(headers: Readonly<Record<string, string>>, data: string):
   const isBase64 = headers['content-transfer-encoding'] === 'base64'
   if (!isBase64 && isJsonType(type)) return { form: 'json', text: data }
   const text = JSON.parse(data) as unknown
-  // What is hidden from the reader is neither any more.
+  // Data that is hidden from the reader is neither text nor bytes any more.
   if (typeof text !== 'string' || (isBase64 && !BASE64.test(text))) return { form: 'json', text: data }
   return { form: isBase64 ? 'base64' : 'text', text }
 }

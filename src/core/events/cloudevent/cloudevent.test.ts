@@ -1,5 +1,5 @@
-// The first half is the specification's own examples, of its JSON format and its HTTP binding; where they leave out the bytes,
-// some are put in.
+// The first half is the specification's own examples, of its JSON format and its HTTP binding; where they omit the bytes, the
+// test supplies some.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -91,7 +91,7 @@ function must(result: CloudResult): CloudEvent {
 }
 
 const dataOf = ({ data }: CloudEvent) => (data.form === 'json' ? parseJson(data.text) : data)
-/** Whole numbers are texts in headers, and JSON's type need not be said in JSON. */
+/** Integers are text in headers, and the JSON type is implicit in JSON. */
 const alike = (event: CloudEvent) => ({
   ...event,
   data: dataOf(event),
@@ -110,7 +110,7 @@ describe('the examples of the specification', () => {
     expect(one.extensions).toEqual({ comexampleextension1: 'value', comexampleothervalue: 5 })
   })
 
-  test.each(EXAMPLES)('[CE3] %s comes out as it went in', (_name, structured, headers) => {
+  test.each(EXAMPLES)('[CE3] %s round-trips', (_name, structured, headers) => {
     const event = must(parseStructured(structured))
     expect(must(parseStructured(parseJson(formatStructured(event))))).toEqual(event)
     const written = formatBinary(event)
@@ -118,7 +118,7 @@ describe('the examples of the specification', () => {
     expect(alike(must(parseBinary(written.headers, written.body, DEPTH)))).toEqual(alike(event))
   })
 
-  test('[CE2] header values are percent-encoded, and quotes are taken off', () => {
+  test('[CE2] header values are percent-encoded, and quotes are removed', () => {
     const event = must(parseStructured({ ...common, id: 'E', subject: 'Euro € 😀' }))
     const { headers } = formatBinary(event)
     expect(headers['ce-subject']).toBe('Euro%20%E2%82%AC%20%F0%9F%98%80')
@@ -151,7 +151,7 @@ describe('the examples of the specification', () => {
   })
 })
 
-describe('what is not a CloudEvent', () => {
+describe('an invalid CloudEvent', () => {
   const good = { ...common, id: '1' }
   test.each([
     [{ ...good, specversion: '0.3' }, 'specversion'],
@@ -196,11 +196,11 @@ describe('what is not a CloudEvent', () => {
     expect(result.ok ? [] : result.faults.map((fault) => fault.attribute)).toEqual([attribute])
   })
 
-  test.each([[null], ['text'], [[]], [7]])('[CE4] %j is no event at all', (value) => {
+  test.each([[null], ['text'], [[]], [7]])('[CE4] %j is not an event at all', (value) => {
     expect(parseStructured(value as JsonValue)).toMatchObject({ ok: false, faults: [{ attribute: 'event' }] })
   })
 
-  test('[CE4] every fault of an event is told', () => {
+  test('[CE4] every fault of an event is reported', () => {
     const result = parseStructured({ specversion: '2', time: 'now', source: ' ' })
     expect(result.ok ? [] : result.faults.map(({ attribute }) => attribute).sort()).toEqual([
       'id',
@@ -211,7 +211,7 @@ describe('what is not a CloudEvent', () => {
     ])
   })
 
-  test('[CE2] in binary mode the content type is said by its own header alone, and JSON must be JSON', () => {
+  test('[CE2] in binary mode only the content-type header declares the content type, and JSON must be valid', () => {
     const headers = { ...commonHeaders, 'ce-id': '1', 'content-type': 'application/json' }
     const faultOf = (more: Record<string, string>, body: string | Buffer) => {
       const result = parseBinary({ ...headers, ...more }, Buffer.from(body), DEPTH)
@@ -224,14 +224,14 @@ describe('what is not a CloudEvent', () => {
     expect(faultOf({ 'content-type': 'text/plain' }, Buffer.from([0xff]))).toBe(null)
   })
 
-  test('[GU28] a key that is there twice is refused in binary mode as in the others', () => {
+  test('[GU28] a duplicate key is refused in binary mode as in the others', () => {
     const headers = { ...commonHeaders, 'ce-id': '1', 'content-type': 'application/json' }
     const read = (body: string) => parseBinary(headers, Buffer.from(body), DEPTH)
     expect(read('{"a":1,"\\u0061":2}')).toMatchObject({ ok: false, faults: [{ attribute: 'data' }] })
     expect(read('{"a":1,"b":{"a":2}}')).toMatchObject({ ok: true })
   })
 
-  test('[CE4] nothing that is sent breaks the reader', () => {
+  test('[CE4] no input makes the parser throw', () => {
     const member = fc.tuple(
       fc.oneof(
         fc.string(),
@@ -281,7 +281,7 @@ const stored = (more: Partial<StoredEvent>): StoredEvent => ({
 describe('as events of ours', () => {
   const draftOf = (value: JsonValue) => toDraft(must(parseStructured(value)))
 
-  test('[CE5] type, source, id, subject, time, correlation and trace find their places', () => {
+  test('[CE5] type, source, id, subject, time, correlation and trace are mapped', () => {
     const result = draftOf({
       ...common,
       id: 'C1',
@@ -317,13 +317,13 @@ describe('as events of ours', () => {
     ['a.*', 'no wildcards'],
     ['a b', 'no spaces'],
     ['x'.repeat(256), 'at most 255'],
-  ])('[CE5] the type %j is no subject', (type, message) => {
+  ])('[CE5] the type %j is not a subject', (type, message) => {
     const result = draftOf({ ...common, id: '1', type })
     expect(result.ok ? '' : result.faults[0]?.message).toContain(message)
   })
 
   test.each(['millrace.started', 'integration.failed', 'workflow.a.created', 'webhook.dead', 'webhook'])(
-    '[CE6] nobody publishes %s',
+    '[CE6] no client may publish %s',
     (type) => {
       const result = draftOf({ ...common, id: '1', type })
       expect(result.ok ? '' : result.faults[0]?.message).toContain('is kept for')
@@ -331,7 +331,7 @@ describe('as events of ours', () => {
     },
   )
 
-  test('[CE7] text and bytes are kept as texts, what is not there as null', () => {
+  test('[CE7] text and bytes are stored as text, missing data as null', () => {
     const payloadOf = (more: JsonValue & object) => {
       const result = draftOf({ ...common, id: '1', ...more })
       return result.ok ? [result.draft.payload, result.draft.raw] : result.faults
@@ -343,7 +343,7 @@ describe('as events of ours', () => {
     expect(payloadOf({ data: 12345678901234567890n })).toEqual([12345678901234567890n, null])
   })
 
-  test('[CE8] [DL14] an edited copy names its original, and no publisher can say so', () => {
+  test('[CE8] [DL14] an edited copy names its original, and no publisher can forge that', () => {
     const causationId = 'evt_0' as StoredEvent['id']
     const extensionsOf = (more: Partial<StoredEvent>, headers: Record<string, string> = {}) =>
       fromEvent(stored(more), { headers, data: '1' }).extensions
@@ -354,7 +354,7 @@ describe('as events of ours', () => {
     expect(extensionsOf({ source: 'publish:/x' }, claimed)).not.toHaveProperty('editedfrom')
   })
 
-  test('[CE8] a webhook’s event goes out whole, digit for digit', () => {
+  test('[CE8] a webhook’s event is exported completely, digit for digit', () => {
     const event = stored({ causationId: 'evt_0' as StoredEvent['id'] })
     const text = formatStructured(fromEvent(event, { headers: {}, data: event.data }))
     expect(text.endsWith(',"data":{"a":1.0}}')).toBe(true)
@@ -372,7 +372,7 @@ describe('as events of ours', () => {
     })
   })
 
-  test('[CE8] what a viewer may not see is not taken for text or bytes', () => {
+  test('[CE8] data that a viewer may not see is not treated as text or bytes', () => {
     const headers = { 'content-type': 'image/png', 'content-transfer-encoding': 'base64' }
     const event = fromEvent(stored({ source: 'publish:/x' }), { headers, data: '"[hidden]"' })
     expect(event).toMatchObject({
@@ -381,7 +381,7 @@ describe('as events of ours', () => {
     })
   })
 
-  test('[CE9] what went in comes out, and can go in again', () => {
+  test('[CE9] an exported event equals the imported one, and can be imported again', () => {
     const word = fc.string({
       unit: fc.constantFrom('a', 'é', '1', '-', '€', '😀', '%', '"', ' '),
       minLength: 1,

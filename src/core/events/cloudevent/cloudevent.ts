@@ -1,11 +1,11 @@
-// core/events/cloudevent/cloudevent.ts — a CloudEvent of version 1.0, and what its attributes may hold. How it is written down, as JSON or
-// as headers and a body, is structured-mode.ts and binary-mode.ts; what it becomes here is cloudevent-envelope.ts.
+// A CloudEvent of version 1.0, and what its attributes may contain. Its encodings, as JSON or as headers and a body, are
+// structured-mode.ts and binary-mode.ts; cloudevent-envelope.ts converts it to an event.
 
 import { isNumber, type JsonNumber, plainNumber } from '../../foundation/json/index.ts'
 import { type Instant, parseInstant } from '../../foundation/time/index.ts'
 
 export type CloudData =
-  /** Not there at all, which is not the same as `null`. */
+  /** Absent, which differs from `null`. */
   | { readonly form: 'none' }
   | { readonly form: 'json'; readonly text: string }
   | { readonly form: 'text'; readonly text: string }
@@ -27,7 +27,7 @@ export interface CloudEvent {
 export interface CloudFault {
   /** The attribute, or `data`. */
   readonly attribute: string
-  /** What to do about it; it quotes no value. */
+  /** What to do about it; quotes no value. */
   readonly message: string
 }
 
@@ -40,16 +40,16 @@ const EXTENSION_LENGTH_MAX = 4_096
 const EXTENSIONS_MAX = 64
 
 const NAME = /^[a-z0-9]{1,20}$/
-/** What the specification keeps out of every text: control characters, surrogates without their other half, no characters. */
+/** Characters that the specification forbids in every text: control characters, lone surrogates, noncharacters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const UNFIT = /[\u0000-\u001f\u007f-\u009f]|\p{Surrogate}|\p{Noncharacter_Code_Point}/u
 const URI_CHARACTERS = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/
-/** RFC 3339 does not let them be left out. */
+/** RFC 3339 requires them. */
 const WITH_SECONDS = /^.{10}T\d{2}:\d{2}:\d{2}/i
 const INT32_MAX = 2 ** 31 - 1
-/** With its padding, as RFC 4648 has it. */
+/** With its padding, as in RFC 4648. */
 export const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 const KNOWN = [
@@ -64,7 +64,7 @@ const KNOWN = [
 ] as const
 type Known = (typeof KNOWN)[number]
 
-/** From attributes by name, as written; a value that is undefined or null is not there. */
+/** From attributes by name, as written; an undefined or null value is absent. */
 export function checkAttributes(
   attributes: Readonly<Record<string, unknown>>,
   data: (datacontenttype: string | null) => CloudData | CloudFault,
@@ -151,7 +151,7 @@ function isInt32(value: JsonNumber): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= -INT32_MAX - 1 && value <= INT32_MAX
 }
 
-/** A name that is wrong may be anything. */
+/** An invalid name may be anything. */
 function shownName(name: string): string {
   const shown = name.replace(/[^\x20-\x7e]/g, '\ufffd')
   return shown.length > 40 ? `${shown.slice(0, 39)}…` : shown
@@ -167,14 +167,14 @@ function parseTime(text: string): Instant | null {
   return WITH_SECONDS.test(text) ? parseInstant(text) : null
 }
 
-/** Whether a content type says that the data is JSON; one that is not there does. */
+/** Whether a content type means JSON data; a missing one does. */
 export function isJsonType(datacontenttype: string | null): boolean {
   if (datacontenttype === null) return true
   const subtype = /^[^/]+\/([^;\s]+)/.exec(datacontenttype)?.[1]?.toLowerCase() ?? ''
   return subtype === 'json' || subtype.endsWith('+json')
 }
 
-/** Whether a content type says that the bytes are text, which can be read as such. */
+/** Whether a content type means that the bytes are readable text. */
 export function isTextType(datacontenttype: string): boolean {
   const type = datacontenttype.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   return /^text\/|[/+]xml$|\/x-www-form-urlencoded$|[/+]yaml$/.test(type)

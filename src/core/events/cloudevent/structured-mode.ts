@@ -1,4 +1,4 @@
-// core/events/cloudevent/structured-mode.ts — a CloudEvent as one JSON object, and a batch as a list of them.
+// A CloudEvent as one JSON object, and a batch as a list of them.
 
 import { isNumber, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import {

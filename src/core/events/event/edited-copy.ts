@@ -10,12 +10,15 @@ export function editKey(letter: { readonly id: DeadLetterId; readonly version: n
   return `edit:${letter.id}:${letter.version}`
 }
 
-/** null: it is no such copy. A sender's own key may look like one, so ask the letter itself. */
+/** null: not such a copy. A sender's own key may look like one, so check the dead letter itself. */
 export function letterOfEdit(dedupKey: string): DeadLetterId | null {
   return (EDIT.exec(dedupKey)?.[1] as DeadLetterId | undefined) ?? null
 }
 
-/** The event that this one is an edited copy of, or null. A sender may give a key that looks like one, but no cause. */
+/**
+ * The event that this one is an edited copy of, or null. A sender may choose a key that looks like one, but cannot set the
+ * cause.
+ */
 export function editedFrom({
   dedupKey,
   causationId,

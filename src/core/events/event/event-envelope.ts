@@ -4,7 +4,7 @@ import type { Instant } from '../../foundation/time/index.ts'
 import { editedFrom } from './edited-copy.ts'
 import type { EventSummary } from './event.ts'
 
-/** `editedFrom` is there for edited copies alone: what they hold did not come from the source. */
+/** `editedFrom` is present for edited copies alone: their content did not come from the source. */
 export function showEnvelope(event: EventSummary) {
   const original = editedFrom(event)
   return {

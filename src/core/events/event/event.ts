@@ -27,7 +27,10 @@ export interface NewEvent extends Envelope {
   readonly data: string
   /** The body's text as received where it is not JSON (forms, text); null for JSON, whose `data` is that text. */
   readonly raw: string | null
-  /** Paths that are kept sealed. Not a column of any store: what seals an event carries them inside, and fills them in. */
+  /**
+   * Paths that are stored encrypted. Not a column of any store: the encrypting store wraps them into the ciphertext, and
+   * restores them.
+   */
   readonly sensitive: readonly string[]
   /** How many consumers matched: 0 is shown as unmatched. */
   readonly matched: number
@@ -36,10 +39,10 @@ export interface NewEvent extends Envelope {
 export interface StoredEvent extends NewEvent {
   /** The store's own clock at the commit. */
   readonly receivedAt: Instant
-  /** How often its dedup key came again within the window, and when last. */
+  /** How often its dedup key was received again within the window, and when last. */
   readonly duplicates: number
   readonly lastDuplicateAt: Instant | null
 }
 
-/** What lists show: everything but the bodies, which may be megabytes each, and what is known only with them. */
+/** For lists: everything but the bodies, which may be megabytes each, and the fields that need them. */
 export type EventSummary = Omit<StoredEvent, 'headers' | 'data' | 'raw' | 'sensitive'>

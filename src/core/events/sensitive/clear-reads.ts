@@ -1,5 +1,5 @@
-// core/events/sensitive/clear-reads.ts — formulas that would bring a sensitive value to a place that is kept in clear: a subject, an
-// object id, a key. `hash(…)` takes the value away and leaves what tells one from another.
+// Formulas that would copy a sensitive value to a place that is stored in clear: a subject, an object id, a key. `hash(…)`
+// removes the value and leaves a digest that distinguishes values.
 
 import { clearPaths, compilePath } from '../../expression/index.ts'
 import { overlaps, type SensitivePath } from './sensitive-paths.ts'
@@ -10,7 +10,7 @@ export interface ClearRead {
   readonly sensitive: SensitivePath
 }
 
-/** The path of the formula that reads what one of `sensitive` hides, or null. The formula must compile. */
+/** The path of the formula that reads a value hidden by one of `sensitive`, or null. The formula must compile. */
 export function findClearRead(
   text: string,
   as: 'expression' | 'template',
@@ -19,7 +19,7 @@ export function findClearRead(
   return findClearReads(text, as, sensitive)[0] ?? null
 }
 
-/** All of them: each path that is read, with each that it reads of. */
+/** All of them: each path that is read, with each sensitive path that it reads. */
 export function findClearReads(
   text: string,
   as: 'expression' | 'template',

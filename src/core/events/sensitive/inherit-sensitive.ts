@@ -1,17 +1,17 @@
-// core/events/sensitive/inherit-sensitive.ts — what is sensitive in an event that another one caused.
+// Determines what is sensitive in an event that another one caused.
 
 import { compileSensitive, parseSensitivePath, WHOLE_PAYLOAD } from './sensitive-paths.ts'
 
 const NOTHING: readonly string[] = []
 
 /**
- * The same payload has the same sensitive places. Anything else was made of it by a formula or by code, and nobody can tell
- * what went where: all of it is sensitive.
+ * The same payload has the same sensitive paths. Any other payload was computed by a formula or by code, and which value went
+ * where is unknown: all of it is sensitive.
  */
 export function inheritSensitive(paths: readonly string[], isSamePayload: boolean): readonly string[] {
   if (paths.length === 0) return paths
   if (!isSamePayload) return WHOLE_PAYLOAD
-  // Headers do not travel with it.
+  // Headers are not copied.
   if (compileSensitive(paths).header === null) return paths
   const inPayload = paths.filter((text) => {
     const parsed = parseSensitivePath(text)

@@ -1,15 +1,15 @@
-// core/events/sensitive/redact-sensitive.ts — a copy of a value without what is sensitive in it.
+// Copies a value without its sensitive parts.
 //
-// Invariants: the value given is never changed; what is not on the way to a sensitive place is shared, not copied; own
-// members only, and none of them is ever set on a prototype. Where a value has another shape than a path says, what stands
-// there is hidden whole: a sender that changes its form must not show what somebody wanted hidden.
+// Invariants: the input is never changed; parts that do not lead to a sensitive path are shared, not copied; own members only,
+// and none is ever set on a prototype. Where a value's shape differs from the path, the whole value there is hidden: a sender
+// that changes its format must not reveal what was meant to be hidden.
 
 import { isNumeral, type JsonValue } from '../../foundation/json/index.ts'
 import { compileSensitive, type HidingTree } from './sensitive-paths.ts'
 
 export const HIDDEN = '[hidden]'
 
-/** `paths` are of the payload's root; those of headers are passed over. */
+/** `paths` are relative to the payload; those of headers are ignored. */
 export function redact(value: JsonValue, paths: readonly string[]): JsonValue {
   return redactBy(value, compileSensitive(paths).payload)
 }
@@ -23,7 +23,7 @@ export function redactHeader(value: JsonValue, paths: readonly string[]): JsonVa
   return Object.fromEntries(Object.keys(value).map((name) => [name, HIDDEN]))
 }
 
-/** Whether what stands at this place of the payload, or anything below it, is sensitive. */
+/** Whether the value at this path of the payload, or anything below it, is sensitive. */
 export function isHiddenAt(place: readonly (string | number)[], paths: readonly string[]): boolean {
   let trees = [compileSensitive(paths).payload]
   for (const step of place) {
@@ -31,7 +31,7 @@ export function isHiddenAt(place: readonly (string | number)[], paths: readonly 
     for (const tree of trees) {
       if (tree === null) continue
       if (tree.isWhole) return true
-      // Another shape than the path says is hidden whole, as `redact` does it.
+      // A value whose shape differs from the path is hidden completely, as `redact` does.
       if (typeof step === 'string' ? tree.each !== null || tree.positions.size > 0 : tree.fields.size > 0)
         return true
       if (typeof step === 'string') below.push(tree.fields.get(step) ?? null)
@@ -42,7 +42,7 @@ export function isHiddenAt(place: readonly (string | number)[], paths: readonly 
   return trees.some((tree) => tree !== null)
 }
 
-/** The part of a place that may be named: it ends where what is below is sensitive. */
+/** The prefix of a path that may be named: it ends where everything below is sensitive. */
 export function namedPart<Step extends string | number>(
   place: readonly Step[],
   paths: readonly string[],
@@ -51,18 +51,18 @@ export function namedPart<Step extends string | number>(
   return length < 0 ? place : place.slice(0, length)
 }
 
-/** Whether a path declares the step itself, or nothing there is sensitive. */
+/** Whether a sensitive path names the step itself, or nothing there is sensitive. */
 function isNameable(place: readonly (string | number)[], paths: readonly string[]): boolean {
   if (!isHiddenAt(place, paths)) return true
   const parent = place.slice(0, -1)
-  // Any other step beside it is hidden too: what is sensitive is the parent as a whole.
+  // Any sibling step is hidden too: the parent is sensitive as a whole.
   return !isHiddenAt([...parent, typeof place.at(-1) === 'number' ? 2 ** 31 : '\u0000'], paths)
 }
 
 function redactBy(value: JsonValue, tree: HidingTree | null): JsonValue {
   if (tree === null) return value
   if (tree.isWhole) return HIDDEN
-  // Nothing is there, so there is nothing to hide.
+  // Absent, so there is nothing to hide.
   if (value === null) return value
   if (typeof value !== 'object' || isNumeral(value)) return HIDDEN
   return Array.isArray(value) ? redactList(value, tree) : redactMap(value as JsonMap, tree)
@@ -81,7 +81,7 @@ function redactList(list: readonly JsonValue[], tree: HidingTree): JsonValue {
 
 function redactMap(map: JsonMap, tree: HidingTree): JsonValue {
   if (tree.each !== null || tree.positions.size > 0) return HIDDEN
-  // Spreading defines members, also one that is called `__proto__`.
+  // Spreading defines members, even one named `__proto__`.
   const copy: Record<string, JsonValue> = { ...map }
   for (const [name, below] of tree.fields) {
     if (!Object.hasOwn(copy, name)) continue

@@ -1,8 +1,7 @@
-// core/events/sensitive/scrub-text.ts — texts that others write (a function's error, a vendor's refusal, a line for the log) without the
-// sensitive values of the event that they are about.
+// Redacts the sensitive values of an event in foreign texts about it: a function's error, a vendor's refusal, a log line.
 //
-// Texts are looked through for the values themselves. A value of a few characters would blank half of every sentence and is
-// left alone; so many values that looking would be dear blank the whole text.
+// Texts are searched for the values themselves. A value of a few characters would blank half of every sentence and is ignored;
+// if there are too many values to search for, the whole text is blanked.
 
 import { isNumeral, type JsonValue } from '../../foundation/json/index.ts'
 import { HIDDEN } from './redact-sensitive.ts'
@@ -27,11 +26,11 @@ export function makeScrub(paths: readonly string[], payload: JsonValue, header: 
   return scrubOf(found)
 }
 
-/** Without these texts, as far as they are long enough to be told from other words. */
+/** Without these texts, as far as they are long enough to be distinguished from other words. */
 export function makeScrubOfTexts(texts: readonly string[]): Scrub {
   let whole: Scrub | null = null
   return (text) => {
-    // What answers say has nothing to do with these, as a rule: then their spellings need not be made.
+    // Responses rarely contain any of these: then their spellings need not be computed.
     if (texts.length <= FEW && texts.every((one) => isFarFrom(one, text))) return text
     whole ??= scrubOf(gatherTexts(texts))
     return whole(text)
@@ -45,10 +44,12 @@ function gatherTexts(texts: readonly string[]): Found {
 }
 
 const FEW = 4
-/** Written alike in JSON and in one line. */
+/** Spelled the same in JSON and in one line. */
 const PLAIN = /^[\w+/=.,:~-]+$/
 
-/** Whether no spelling of a plain value, nor the beginning of one, can be in the text: it holds nothing that one begins with. */
+/**
+ * Whether no spelling of a plain value, nor a prefix of one, can be in the text: it contains nothing that a value begins with.
+ */
 function isFarFrom(value: string, text: string): boolean {
   if (!PLAIN.test(value)) return false
   const begin = value.slice(0, LENGTH_MIN)
@@ -62,12 +63,12 @@ function isFarFrom(value: string, text: string): boolean {
 function scrubOf(found: Found): Scrub {
   if (found.isTooMuch) return () => HIDDEN
   if (found.values.size === 0) return scrubNothing
-  // The longest first: a shorter one inside it must not leave the rest of it.
+  // Longest first: replacing a shorter one inside it must not leave the rest of it.
   const values = [...found.values].sort((one, other) => other.length - one.length)
   return (text) => hideCut(values.reduce(hideEach, text), values)
 }
 
-/** Where somebody shortened a text, before it came here or while it was told, a value may have lost its end. */
+/** Where a text was truncated, before or while it was reported, a value may have lost its end. */
 const CUT = '…'
 
 function hideCut(text: string, values: readonly string[]): string {
@@ -77,7 +78,7 @@ function hideCut(text: string, values: readonly string[]): string {
     .join(CUT)
 }
 
-/** Without what a value begins with, at the end of a text. */
+/** Removes a prefix of a value at the end of a text. */
 function hideBegun(text: string, values: readonly string[]): string {
   let end = text.length
   for (const value of values) {
@@ -114,16 +115,16 @@ function gather(value: JsonValue, tree: HidingTree | null, found: Found): void {
   }
 }
 
-/** As `redact` does: also what has another shape than the paths say. */
+/** As `redact` does: including values whose shape differs from the paths. */
 function isHiddenWhole(value: JsonValue, tree: HidingTree): boolean {
   if (tree.isWhole || typeof value !== 'object' || isNumeral(value)) return true
   return Array.isArray(value) ? tree.fields.size > 0 : tree.each !== null || tree.positions.size > 0
 }
 
-/** Every text and number in it; names of members are the sender's vocabulary, not its data. */
+/** Every text and number in it; member names are the sender's vocabulary, not its data. */
 function gatherAll(value: JsonValue, found: Found): void {
   if (value === null || found.isTooMuch) return
-  // It may be quoted as it was written, or by its value.
+  // It may be quoted as written, or by its value.
   if (isNumeral(value)) keep(value.text, found)
   else if (typeof value === 'object') {
     const parts = Array.isArray(value) ? value : Object.values(value)
@@ -132,7 +133,7 @@ function gatherAll(value: JsonValue, found: Found): void {
   }
   const text = String(value)
   keep(text, found)
-  // As it stands in JSON that somebody quotes, in an address, in one line, and as vendors write names of people's accounts.
+  // Its spelling in quoted JSON, in an address, in one line, and as vendors write account names.
   keep(JSON.stringify(text).slice(1, -1), found)
   keep(encodeText(text), found)
   keep(text.replace(/\s+/g, ' ').trim(), found)

@@ -1,7 +1,7 @@
-// core/events/sensitive/sealed-text.ts — how sealed text looks: `mrs1.<key id>.<paths>.<nonce, sealed bytes, proof>`, the last two
-// in base64url. Sealing and opening are behind a port (src/ports/seal.ts); here is only what can be read without a key.
+// The format of encrypted text: `mrs1.<key id>.<paths>.<nonce, ciphertext, tag>`, the last two in base64url. Encryption and
+// decryption are behind a port (src/ports/seal.ts); this file reads only what needs no key.
 //
-// No JSON text begins like this, so that a payload says by its first characters whether it is sealed.
+// No JSON text begins like this, so the first characters of a payload tell whether it is encrypted.
 
 import { JsonError, type JsonValue, parseJson } from '../../foundation/json/index.ts'
 
@@ -9,7 +9,7 @@ export const SEALED_MARK = 'mrs1.'
 
 export interface SealedParts {
   readonly keyId: string
-  /** Authenticated by whoever opens the rest, and not before. */
+  /** Authenticated only when the rest is decrypted. */
   readonly paths: string
   readonly sealed: string
 }
@@ -18,7 +18,7 @@ export function isSealed(text: string): boolean {
   return text.startsWith(SEALED_MARK)
 }
 
-/** null: it is not whole. */
+/** null: it is incomplete. */
 export function splitSealed(text: string): SealedParts | null {
   if (!isSealed(text)) return null
   const keyEnd = text.indexOf('.', SEALED_MARK.length)
@@ -35,7 +35,7 @@ export function joinSealed({ keyId, paths, sealed }: SealedParts): string {
   return `${SEALED_MARK}${keyId}.${paths}.${sealed}`
 }
 
-/** The payload of an event that was kept. Throws JsonError, also where it is still sealed. */
+/** The payload of a stored event. Throws JsonError, also if it is still encrypted. */
 export function parsePayload(text: string): JsonValue {
   if (isSealed(text)) throw new JsonError(sealedProblem(text), 0)
   return parseJson(text)
@@ -43,7 +43,7 @@ export function parsePayload(text: string): JsonValue {
 
 const KEY_ID = /^[0-9a-f]{1,64}$/
 
-/** Why a payload that is still sealed cannot be read, for people. */
+/** Why a payload that is still encrypted cannot be read, for users. */
 export function sealedProblem(text: string): string {
   const keyId = splitSealed(text)?.keyId ?? ''
   const key = KEY_ID.test(keyId) ? `the master key ${keyId}` : 'a master key'

@@ -1,5 +1,5 @@
-// core/events/sensitive/sensitive-paths.ts — which parts of an event are sensitive: paths as a source writes them, parsed and joined into one
-// tree per root, so that a payload is walked once whatever the number of paths.
+// Which parts of an event are sensitive: a source's paths, parsed and merged into one tree per root, so that a payload is
+// walked once for any number of paths.
 
 import { compilePath, type PathStep } from '../../expression/index.ts'
 
@@ -11,7 +11,7 @@ export interface SensitivePath {
 
 export interface SensitiveProblem {
   readonly message: string
-  /** Into the text. */
+  /** Offset in the text. */
   readonly offset: number
   readonly length: number
 }
@@ -20,7 +20,7 @@ export type ParsedSensitivePath =
   | { readonly ok: true; readonly path: SensitivePath }
   | { readonly ok: false; readonly problem: SensitiveProblem }
 
-/** The places below one place. */
+/** The paths below one node. */
 export interface HidingTree {
   /** All of it is sensitive, whatever else the tree says. */
   isWhole: boolean
@@ -35,7 +35,7 @@ export interface Sensitive {
   readonly header: HidingTree | null
 }
 
-/** The whole payload: what holds for everything that is made of sensitive data and is not a copy of it. */
+/** The whole payload: for everything that is computed from sensitive data and is not a copy of it. */
 export const WHOLE_PAYLOAD: readonly string[] = ['payload']
 
 const ROOTS = ['payload', 'header']
@@ -54,11 +54,11 @@ export function parseSensitivePath(text: string): ParsedSensitivePath {
     const message = 'a header is one text: write `header.x-user`, or `header` for all of them'
     return { ok: false, problem: { message, offset: 0, length: text.length } }
   }
-  // Headers are kept in lower case.
+  // Headers are stored in lower case.
   return { ok: true, path: { text, root: 'header', steps: [name.toLowerCase()] } }
 }
 
-/** The compiler of expressions thinks of texts in quotes; here are only paths. */
+/** The expression compiler allows quoted texts; here only paths are allowed. */
 function toldFor(message: string): string {
   return /is not in scope: text needs quotes|an expression is empty/.test(message)
     ? 'a sensitive path begins with `payload` or `header`: payload.user.email, payload.users[*].email, header.x-user'
@@ -66,8 +66,8 @@ function toldFor(message: string): string {
 }
 
 /**
- * Paths that cannot be parsed hide the whole payload: what is stored was checked before, so that only a mistake of ours brings
- * one here, and a mistake must not show what somebody wanted hidden.
+ * Paths that do not parse hide the whole payload: stored paths were checked before, so only a bug leads here, and a bug must
+ * not reveal what was meant to be hidden.
  */
 export function compileSensitive(texts: readonly string[]): Sensitive {
   let payload: HidingTree | null = null
@@ -86,7 +86,7 @@ export function compileSensitive(texts: readonly string[]): Sensitive {
   return { payload, header }
 }
 
-/** Whether one of two paths leads to the other, or to a part of it. */
+/** Whether one of two paths contains the other. */
 export function overlaps(
   one: Pick<SensitivePath, 'root' | 'steps'>,
   other: Pick<SensitivePath, 'root' | 'steps'>,

@@ -44,7 +44,7 @@ describe('paths', () => {
     ['payload.a-b', /with a dash is written/],
     ['header.x-user.name', /a header is one text/],
     ['header[0]', /a header is one text/],
-  ])('[SE1] %j is none, and is told why', (text, message) => {
+  ])('[SE1] %j is not a path, and the reason is reported', (text, message) => {
     const parsed = parseSensitivePath(text)
     expect(parsed.ok ? '' : parsed.problem.message).toMatch(message)
   })
@@ -57,7 +57,7 @@ describe('redact', () => {
     users: [{ email: 'bob@example.com', ok: true }, { ok: false }],
   }
 
-  test('[SE2] the places are hidden in a copy, and nothing else is', () => {
+  test('[SE2] hides the paths in a copy, and nothing else', () => {
     const before = structuredClone(payload)
     expect(redact(payload, ['payload.user.email', 'payload.users[*].email', 'payload.none.here'])).toEqual({
       id: 7,
@@ -70,7 +70,7 @@ describe('redact', () => {
     expect(redact([1, 2, 3], ['payload[1]', 'payload[9]'])).toEqual([1, HIDDEN, 3])
   })
 
-  test('[SE2] a number is hidden like any other, however it is held', () => {
+  test('[SE2] hides a number like any other value, whatever represents it', () => {
     const value = parseJson('{"a":10.50,"b":1.0,"list":[1.000000000000000001]}')
     expect(redact(value, ['payload.a', 'payload.list[*]', 'payload.b.deeper'])).toEqual({
       a: HIDDEN,
@@ -81,7 +81,7 @@ describe('redact', () => {
     expect(scrub('we got 1.000000000000000001')).toBe(`we got ${HIDDEN}`)
   })
 
-  test('[SE2] headers are hidden by their names, whatever their case in the path', () => {
+  test('[SE2] hides headers by name, in any case', () => {
     const header = { 'x-user': 'ada', accept: '*/*' }
     expect(redactHeader(header, ['header.X-User', 'payload'])).toEqual({ 'x-user': HIDDEN, accept: '*/*' })
     expect(redactHeader(header, ['header'])).toEqual({ 'x-user': HIDDEN, accept: HIDDEN })
@@ -103,15 +103,15 @@ describe('redact', () => {
       ['payload.user.email'],
       { user: { email: HIDDEN } },
     ],
-  ])('[SE3] %s is hidden whole where there is something', (_name, value, paths, expected) => {
+  ])('[SE3] %s is hidden completely where there is a value', (_name, value, paths, expected) => {
     expect(redact(value as JsonValue, paths)).toEqual(expected)
   })
 
-  test('[SE3] a path that cannot be read hides everything', () => {
+  test('[SE3] a path that does not parse hides everything', () => {
     expect(redact(payload, ['payload..'])).toBe(HIDDEN)
   })
 
-  test('[SE2] names of the language are names like any other', () => {
+  test('[SE2] names of the language’s prototypes are ordinary names', () => {
     const value = JSON.parse('{"__proto__":{"email":"x","a":1},"constructor":{"b":2}}') as JsonValue
     const copy = redact(value, [
       'payload.__proto__.email',
@@ -123,7 +123,7 @@ describe('redact', () => {
     expect(({} as Record<string, unknown>).email).toBeUndefined()
   })
 
-  test('[SE2] whatever the value, nothing is thrown and no text at the place is left', () => {
+  test('[SE2] for any value, nothing is thrown and no text at the path is left', () => {
     const mark = 'ada-4711-lovelace'
     const steps = fc.constantFrom('.a', '.b', '[*]', '[0]', "['__proto__']")
     const values = fc.letrec<{ value: JsonValue }>((tie) => ({
@@ -146,8 +146,8 @@ describe('redact', () => {
   })
 })
 
-describe('what is made of sensitive data', () => {
-  test('[SE10] a copy has the same places, anything else is sensitive as a whole', () => {
+describe('derived from sensitive data', () => {
+  test('[SE10] a copy has the same sensitive paths, anything else is sensitive as a whole', () => {
     const paths = ['payload.user.email', 'header.x-user']
     expect(inheritSensitive([], false)).toEqual([])
     expect(inheritSensitive(paths, true)).toEqual(['payload.user.email'])
@@ -156,7 +156,7 @@ describe('what is made of sensitive data', () => {
     expect(inheritSensitive(paths, false)).toEqual(['payload'])
   })
 
-  test('[SE11] texts lose the sensitive values, also as JSON and addresses write them', () => {
+  test('[SE11] texts lose the sensitive values, also as spelled in JSON and addresses', () => {
     const payload = { user: { email: 'ada+x@example.com', note: 'a "b" c' }, id: 123_456, plain: 'kept-1' }
     const scrub = makeScrub(['payload.user', 'payload.id', 'header.x-user'], payload, {
       'x-user': 'lovelace',
@@ -167,12 +167,12 @@ describe('what is made of sensitive data', () => {
     expect(scrub('kept-1 is true')).toBe('kept-1 is true')
   })
 
-  test('[SE11] a value inside another leaves nothing of it, and short ones leave sentences whole', () => {
+  test('[SE11] a value inside another leaves no rest of it, and short values are not replaced', () => {
     const scrub = makeScrub(['payload'], ['lovelace', 'ada lovelace', 'a', true, 7], {})
     expect(scrub('ada lovelace has a true 7')).toBe('[hidden] has a true 7')
   })
 
-  test('[SE11] a value that was written in another way, or cut off, is taken out all the same', () => {
+  test('[SE11] a value in a different spelling, or truncated, is removed as well', () => {
     const scrub = makeScrub(['payload'], ['Ada.L@Example.com', 'Ada   King\n Lovelace', 'aaaaab'], {})
     expect(scrub('ada.l@example.com is taken')).toBe('[hidden] is taken')
     expect(scrub('nobody is called Ada King Lovelace')).toBe('nobody is called [hidden]')
@@ -182,12 +182,12 @@ describe('what is made of sensitive data', () => {
     expect(scrub('Ada… is Ada')).toBe('Ada… is Ada')
   })
 
-  test('[SE11] more values than can be looked for hide the whole text', () => {
+  test('[SE11] more values than can be searched for hide the whole text', () => {
     const many = Array.from({ length: 3_000 }, (_, index) => `value-${index}`)
     expect(makeScrub(['payload'], many, {})('anything')).toBe(HIDDEN)
   })
 
-  test('texts are looked for as values are, also where a glance says that none is there', () => {
+  test('texts are searched like values, also where the fast path finds none', () => {
     const value = fc.string({
       unit: fc.constantFrom(...'abAB+/=1_ "'.split('')),
       minLength: 1,
@@ -235,8 +235,8 @@ describe('what is made of sensitive data', () => {
   })
 })
 
-describe('sealed text', () => {
-  test('[SE5] is known by its first characters, and names its key to whoever cannot open it', () => {
+describe('encrypted text', () => {
+  test('[SE5] is recognized by its first characters, and names its key to readers that cannot decrypt it', () => {
     expect(isSealed('{"mrs1.":1}')).toBe(false)
     expect(isSealed('mrs1.ab12.WyJh.AAAA')).toBe(true)
     expect(splitSealed('mrs1.ab12.WyJh.AAAA')).toEqual({ keyId: 'ab12', paths: 'WyJh', sealed: 'AAAA' })

@@ -74,7 +74,7 @@ describe('trie', () => {
     .tuple(fc.array(fc.oneof(token, fc.constant('*')), { minLength: 1, maxLength: 4 }), fc.boolean())
     .map(([tokens, hasTail]) => [...tokens, ...(hasTail ? ['>'] : [])].join('.'))
 
-  test('[M8] gives what testing every pattern gives, in the order of entry', () => {
+  test('[M8] returns what testing every pattern returns, in the order of entry', () => {
     fc.assert(
       fc.property(fc.array(pattern, { maxLength: 30 }), subject, (patterns, text) => {
         const entries = patterns.map((one, value) => ({ pattern: one, value }))
@@ -87,7 +87,7 @@ describe('trie', () => {
     )
   })
 
-  test('[M8] a value that several patterns carry comes once, at its first place', () => {
+  test('[M8] a value that several patterns share is returned once, at its first position', () => {
     const trie = makeTrie([
       { pattern: 'a.>', value: 'one' },
       { pattern: 'a.b', value: 'two' },
@@ -96,7 +96,7 @@ describe('trie', () => {
     expect(trie.find('a.b')).toEqual(['one', 'two'])
   })
 
-  test('[CA11] two patterns meet when a subject matches both', () => {
+  test('[CA11] two patterns overlap when a subject matches both', () => {
     const subjects = ['a', 'b', 'c'].flatMap((x) => [
       x,
       `${x}.a`,

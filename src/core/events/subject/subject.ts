@@ -1,6 +1,6 @@
-// core/events/subject/subject.ts — the grammar of subjects and patterns (docs/spec/subjects.md).
-// A subject names what happened: dotted tokens. A pattern is a subject in which `*` stands for one token and a last
-// `>` for one or more. Whether a pattern matches is decided here; finding the patterns of a subject is trie.ts.
+// The grammar of subjects and patterns (docs/spec/subjects.md). A subject names what happened: dotted tokens. A pattern is a
+// subject in which `*` stands for one token and a last `>` for one or more. This file decides whether a pattern matches;
+// trie.ts finds the patterns of a subject.
 
 const SUBJECT_LENGTH_MAX = 255
 const SUBJECT_TOKENS_MAX = 32
@@ -8,7 +8,7 @@ const SUBJECT_TOKENS_MAX = 32
 export interface SubjectProblem {
   /** What to do about it. */
   readonly message: string
-  /** Into the text, in UTF-16 units. */
+  /** Offset in the text, in UTF-16 units. */
   readonly offset: number
   readonly length: number
 }
@@ -17,7 +17,7 @@ export type SubjectResult =
   | { readonly ok: true; readonly tokens: readonly string[] }
   | { readonly ok: false; readonly problem: SubjectProblem }
 
-/** Spaces and control characters; what else a token may hold is up to the sender. */
+/** Spaces and control characters; otherwise the sender chooses what a token contains. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const FORBIDDEN = /[\s\u0000-\u001f\u007f-\u009f]/
 const WILDCARD = /[*>]/

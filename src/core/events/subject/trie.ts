@@ -1,5 +1,5 @@
-// core/events/subject/trie.ts — from a subject to the patterns that match it, without looking at the others.
-// Invariants: a search visits only nodes whose path matches the subject so far; nothing changes after building.
+// Finds the patterns that match a subject, without examining the others. Invariants: a search visits only nodes whose path
+// matches the subject so far; nothing changes after building.
 
 export interface TrieEntry<Value> {
   /** Valid by `parsePattern`. */
@@ -8,7 +8,7 @@ export interface TrieEntry<Value> {
 }
 
 export interface Trie<Value> {
-  /** Values of the matching patterns, in the order of entry; one that several patterns carry comes once. */
+  /** Values of the matching patterns, in the order of entry; a value that several patterns share appears once. */
   find(subject: string): readonly Value[]
   /** Whether a subject could match one of the patterns and this one too. */
   meets(pattern: string): boolean
@@ -79,7 +79,7 @@ function collect(node: Node, tokens: readonly string[], depth: number, found: nu
   if (node.any !== null) collect(node.any, tokens, depth + 1, found)
 }
 
-/** Every node leads to an entry, and is visited once at most: its depth is the place in the pattern. */
+/** Every node leads to an entry, and is visited at most once: its depth is the position in the pattern. */
 function meetsFrom(node: Node, tokens: readonly string[], depth: number): boolean {
   if (depth === tokens.length) return node.here.length > 0
   if (node.tail.length > 0) return true

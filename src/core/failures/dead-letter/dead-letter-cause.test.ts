@@ -30,7 +30,7 @@ describe('the cause of a dead letter', () => {
   })
 })
 
-test('[DL2] letters are grouped by class, reason, consumer and cause, the largest group first', () => {
+test('[DL2] dead letters are grouped by class, reason, consumer and cause, the largest group first', () => {
   const row = (id: string, at: number, fields: Partial<LikeLetters>): LikeLetters => ({
     class: 'validation',
     reason: 'rejected',

@@ -1,4 +1,5 @@
-// Why letters died, without what differs from one event to the next: so that a thousand letters of one outage are one line.
+// Reduces errors to causes, without the parts that differ between events, so that a thousand dead letters of one outage are one
+// line.
 
 import type { DeadLetterId } from '../../foundation/ids/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -6,13 +7,13 @@ import type { FailureClass } from '../failure/index.ts'
 import type { DeadLetterReason } from './dead-letter.ts'
 
 const CAUSE_LENGTH_MAX = 200
-/** An error may quote a whole answer; what tells causes apart stands in front. */
+/** An error may quote a whole response; what distinguishes causes is at the beginning. */
 const READ_LENGTH_MAX = 1_000
 
 const QUOTED = /"[^"\n]*"|`[^`\n]*`|«[^»\n]*»|(?<![\p{L}\p{N}])'[^'\n]*'(?![\p{L}\p{N}])/gu
 const UUID = /(?<![0-9a-zA-Z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-zA-Z])/gi
 const HEX = /(?<![\p{L}\p{N}])(?=[a-f]*\d)[0-9a-f]{8,}(?![\p{L}\p{N}])/giu
-/** A status says what kind of refusal it was, so it stays; any other number is one event's own. */
+/** A status tells the kind of refusal, so it stays; any other number belongs to one event. */
 const NUMBER = /\d+(?:[.,]\d+)*/g
 const BEFORE_STATUS = /(?:HTTP|answered|status)(?: code)? $/i
 
@@ -35,7 +36,7 @@ function isStatus(number: string, before: string): boolean {
   return /^[1-5]\d\d$/.test(number) && BEFORE_STATUS.test(before)
 }
 
-/** Letters with the very same error, counted. */
+/** Dead letters with the very same error, counted. */
 export interface LikeLetters {
   readonly class: FailureClass
   readonly reason: DeadLetterReason
@@ -52,7 +53,7 @@ export interface LetterGroup extends Omit<LikeLetters, 'lastError'> {
   readonly cause: string
 }
 
-/** By class, reason, consumer and cause: the largest group first, then the one with the newest letter. */
+/** By class, reason, consumer and cause: the largest group first, then the one with the newest dead letter. */
 export function groupByCause(letters: Iterable<LikeLetters>): LetterGroup[] {
   const groups = new Map<string, LetterGroup>()
   for (const { lastError, ...row } of letters) {

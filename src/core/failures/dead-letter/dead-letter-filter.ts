@@ -1,5 +1,5 @@
-// What a list or a replay of dead letters may ask for beyond what a store has an index of, and the ids between which such
-// letters are: an id begins with the time of its making.
+// Filters of a list or a replay of dead letters beyond the store's indexes, and the range of ids that can contain matches: an
+// id begins with its creation time.
 
 import { CLOCK_MARGIN_MS } from '../../events/event/index.ts'
 import { type DeadLetterId, eventIdAt } from '../../foundation/ids/index.ts'
@@ -13,7 +13,7 @@ export interface LetterConditions {
   readonly key?: string
   readonly correlationId?: string
   readonly severity?: string
-  /** When they died: from this instant on, and before that one. */
+  /** When they were dead-lettered: from this instant on, and before that one. */
   readonly from?: Instant
   readonly to?: Instant
 }
@@ -34,7 +34,7 @@ export function hasConditions(wanted: LetterConditions): boolean {
   return [cause, key, correlationId, severity, from, to].some((value) => value !== undefined)
 }
 
-/** A walk from the newest to the oldest may begin below the one id and end below the other; null: everywhere. */
+/** A scan from the newest to the oldest may start below the first id and end below the second; null: no bound. */
 export function letterSpan({ from, to }: LetterConditions): {
   readonly below: DeadLetterId | null
   readonly atLeast: DeadLetterId | null

@@ -77,7 +77,7 @@ test('[D4] the table of the specification is the table of the test', () => {
 })
 
 describe('replaying', () => {
-  test.each(['open', 'ready_to_replay'] as const)('[D6] from %s names the item and is counted', (state) => {
+  test.each(['open', 'ready_to_replay'] as const)('[D6] from %s names the job and is counted', (state) => {
     expect(stepDeadLetter(rowOf({ state }), REPLAY)).toEqual({
       ok: true,
       row: rowOf({ state: 'replaying', version: 2, workId: 'wrk_2' as WorkId, replays: 1 }),
@@ -98,7 +98,7 @@ describe('replaying', () => {
     expect(REPLAYS_MAX).toBe(3)
   })
 
-  test('[D2] force does not start a second one beside the first, nor wake what is final', () => {
+  test('[D2] force neither starts a second replay beside the first nor reopens a final state', () => {
     for (const state of ['replaying', 'resolved', 'discarded'] as const) {
       expect(stepDeadLetter(rowOf({ state }), { ...REPLAY, force: true })).toEqual({
         ok: false,
@@ -107,7 +107,7 @@ describe('replaying', () => {
     }
   })
 
-  test('[D7] in vain opens it again with what was seen last', () => {
+  test('[D7] that fails reopens it with the latest error', () => {
     const event = {
       type: 'failed',
       class: 'validation',
@@ -131,7 +131,7 @@ describe('replaying', () => {
     })
   })
 
-  test('[D7] cancelled opens it again as it was, with the attempts made', () => {
+  test('[D7] that is cancelled reopens it as it was, with the attempts made', () => {
     expect(
       stepDeadLetter(rowOf({ state: 'replaying', replays: 1 }), { type: 'cancelled', attempts: 1 }),
     ).toEqual({
@@ -140,7 +140,7 @@ describe('replaying', () => {
     })
   })
 
-  test('[D7] with success resolves it and keeps why it died', () => {
+  test('[D7] that succeeds resolves it and keeps the reason of its failure', () => {
     expect(stepDeadLetter(rowOf({ state: 'replaying' }), { type: 'succeeded' })).toEqual({
       ok: true,
       row: rowOf({ state: 'resolved', version: 2 }),

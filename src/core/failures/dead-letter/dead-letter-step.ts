@@ -1,6 +1,6 @@
 // The life of a dead letter.
 //
-// Invariants: D1 resolved and discarded are final. D2 three replays in vain need force. D3 one replay at a time.
+// Invariants: D1 resolved and discarded are final. D2 after three failed replays the next needs force. D3 one replay at a time.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { EventId, WorkId } from '../../foundation/ids/index.ts'
@@ -19,9 +19,9 @@ export type DeadLetterEvent =
       readonly attempts: number
       readonly step: string | null
     }
-  /** Its replay was cancelled before it came to an end. */
+  /** Its replay was cancelled before it ended. */
   | { readonly type: 'cancelled'; readonly attempts: number }
-  /** Somebody mended a copy of its event: the copy is replayed from now on. */
+  /** An operator fixed a copy of its event: replays use the copy from now on. */
   | { readonly type: 'edit'; readonly eventId: EventId; readonly payloadHash: string }
   | { readonly type: 'discard' }
 

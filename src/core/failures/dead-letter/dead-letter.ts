@@ -1,4 +1,4 @@
-// A dead letter: work that will not be retried by itself, kept until somebody replays or discards it.
+// A dead letter: a job that is not retried automatically, stored until an operator replays or discards it.
 
 import type { DeadLetterId, EventId, FailureId, TenantId, WorkId } from '../../foundation/ids/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -27,10 +27,10 @@ export interface NewDeadLetter {
   readonly state: DeadLetterState
   readonly class: FailureClass
   readonly reason: DeadLetterReason
-  /** `route:<name>`; `source:<name>` of an event that could not be matched. */
+  /** `route:<name>`; `source:<name>` for an event that could not be matched. */
   readonly consumer: string
   readonly eventId: EventId
-  /** The work item that died last. */
+  /** The latest failed job. */
   readonly workId: WorkId
   readonly attempts: number
   readonly replays: number
@@ -40,9 +40,9 @@ export interface NewDeadLetter {
   readonly payloadHash: string
   readonly runbook: string | null
   readonly severity: string
-  /** How far it came: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch`, `find` …; null: not known. */
+  /** How far it got: `match`, `key`, `call`, `probe`, `function`, `effect <name>`, `batch`, `find` …; null: not known. */
   readonly step: string | null
-  /** The failure that it stands for, which its replays go on with; null: from before failures were kept. */
+  /** The failure that it represents, which its replays continue; null: from before failures were stored. */
   readonly failureId: FailureId | null
 }
 

@@ -5,7 +5,7 @@ import { causeOf } from '../dead-letter/index.ts'
 import type { FailureClass } from '../failure/index.ts'
 
 /**
- * The same for failures that differ only in what their events hold. Work for events that tell of failures is kept apart: its
+ * The same for failures that differ only in their events' content. Jobs for events about failures are separate: their
  * escalations are not announced, and must not hide those that are.
  */
 export function causeHash(of: {

@@ -1,4 +1,4 @@
-// The life of an escalation: raised, until a person acknowledges it. What fails of the same cause afterwards raises another one.
+// The life of an escalation: raised, until a user acknowledges it. Later failures of the same cause raise another one.
 //
 // Invariant: ES1 acknowledged is final.
 

@@ -5,7 +5,7 @@ test.each(ESCALATION_STATES)('[ES1] acknowledging what is %s', (state) => {
   expect(stepEscalation(state, 'acknowledge')).toBe(state === 'raised' ? 'acknowledged' : null)
 })
 
-test('[ES3] the cause is the same for errors that differ in values only, and another for anything else', () => {
+test('[ES3] the cause is the same for errors that differ in values only, and different otherwise', () => {
   const of = {
     consumer: 'route:book',
     class: 'validation',

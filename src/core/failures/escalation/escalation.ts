@@ -1,5 +1,5 @@
-// An escalation: failures of one cause, shown to people until somebody acknowledges them. Many of one cause are one escalation
-// with a count, so that a flood is one thing to look at.
+// An escalation: failures of one cause, shown to operators until one acknowledges them. Many failures of one cause are one
+// escalation with a count, so that a flood is one thing to look at.
 
 import type { EscalationId, TenantId, WorkId } from '../../foundation/ids/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -9,7 +9,7 @@ export const ESCALATION_STATES = ['raised', 'acknowledged'] as const
 export type EscalationState = (typeof ESCALATION_STATES)[number]
 
 export interface NewEscalation {
-  /** Used when there is no raised one of the cause. */
+  /** Used when no escalation of the cause is raised. */
   readonly id: EscalationId
   readonly cause: string
   readonly consumer: string
@@ -17,9 +17,9 @@ export interface NewEscalation {
   readonly reason: string
   readonly severity: string
   readonly runbook: string | null
-  /** As the latest of them says it. */
+  /** As in the latest of them. */
   readonly lastError: string
-  /** The latest of them; null: it is about no item, but about the consumer. */
+  /** The latest of them; null: it concerns no job, but the consumer. */
   readonly workId: WorkId | null
 }
 
@@ -28,7 +28,7 @@ export interface Escalation extends NewEscalation {
   readonly version: number
   readonly state: EscalationState
   readonly count: number
-  /** Its event is out. */
+  /** Its event was published. */
   readonly isAnnounced: boolean
   readonly acknowledgedBy: string | null
   readonly note: string | null

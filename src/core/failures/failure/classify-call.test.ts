@@ -31,7 +31,7 @@ const failed = (as: FailureClass, effect: 'none' | 'maybe'): Partial<CallVerdict
   effect,
 })
 
-/** The table of statuses, written apart from the code. */
+/** The table of statuses, written independently of the code. */
 function expected(status: number, idempotent: boolean): Partial<CallVerdict> {
   if (status >= 200 && status < 300) return { as: 'done' }
   if (status === 401 || status === 403) return failed('auth', 'none')
@@ -102,7 +102,7 @@ describe('a status', () => {
     )
   })
 
-  test('what the other side asks for is kept where somebody may come again', () => {
+  test('the other side’s requested delay is kept where a retry is possible', () => {
     for (const status of [408, 425, 429, 500, 502, 503, 504]) {
       expect(verdict(answered(status, 7_000), true), String(status)).toMatchObject({ retryAfterMs: 7_000 })
     }
@@ -138,7 +138,7 @@ describe('a call without an answer', () => {
   })
 })
 
-test('[C1] [C2] doubt and proof, whatever the outcome and whatever is refined', () => {
+test('[C1] [C2] known and unknown outcomes, for any call result and refinement', () => {
   const facts: fc.Arbitrary<CallFacts> = fc.oneof(
     fc.record({
       kind: fc.constant('response' as const),
@@ -165,7 +165,7 @@ test('[C1] [C2] doubt and proof, whatever the outcome and whatever is refined', 
       }
       const said = fact.kind === 'response' ? refined[fact.status] : undefined
       if (got.effect === 'none') {
-        // Nothing was sent, or the definition or the protocol says so of the status.
+        // Nothing was sent, or the definition or the protocol says so for the status.
         const proven =
           fact.kind === 'failed'
             ? fact.sent === 'no'
@@ -216,14 +216,14 @@ describe('Retry-After', () => {
     expect(parseRetryAfter(text, now)).toBe(ms)
   })
 
-  test('[C7] no form is read by the place of the machine', () => {
+  test('[C7] no form depends on the machine’s time zone', () => {
     const parse = vi.spyOn(Date, 'parse')
     onTestFinished(() => parse.mockRestore())
     parseRetryAfter('Sun Nov  6 08:49:37 1994', now)
     expect(parse.mock.calls).toEqual([['Sun Nov  6 08:49:37 1994 GMT']])
   })
 
-  test('[C7] any text is none or a whole wait that is not negative', () => {
+  test('[C7] any text gives null or a whole, non-negative delay', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.integer().map(String)), (text) => {
         const ms = parseRetryAfter(text, now)

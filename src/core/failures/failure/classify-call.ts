@@ -1,8 +1,7 @@
-// What an outcome of a call means: a class, and whether the effect may have happened.
+// Classifies the outcome of a call: a failure class, and whether the effect may have happened.
 //
-// Invariants: C1 `effect: none` needs proof: nothing was sent, or a status that says that nothing was applied.
-// C2 after sending, any other 5xx, reset or time-out may have had its effect. C3 what a definition says of a status
-// wins over the table.
+// Invariants: C1 `effect: none` needs proof: nothing was sent, or a status that says that nothing was applied. C2 after
+// sending, any other 5xx, reset or time-out may have had its effect. C3 a definition's rule for a status wins over the table.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { FailureClass } from './failure-class.ts'
@@ -22,12 +21,12 @@ export type CallVerdict =
   | {
       readonly as: 'failed'
       readonly class: FailureClass
-      /** `maybe`: the effect may be there; the ledger entry becomes unknown. `none`: it is released. */
+      /** `maybe`: the effect may have happened; the ledger entry becomes unknown. `none`: it is released. */
       readonly effect: 'none' | 'maybe'
       readonly retryAfterMs: number | null
     }
 
-/** Statuses by which a server says that it applied nothing. */
+/** Statuses by which a server states that it applied nothing. */
 const NOT_APPLIED: Readonly<Record<number, FailureClass>> = {
   401: 'auth',
   403: 'auth',
@@ -41,7 +40,7 @@ const NOT_APPLIED: Readonly<Record<number, FailureClass>> = {
   503: 'transient',
 }
 
-/** Failures before sending that no retry mends. */
+/** Failures before sending that no retry fixes. */
 const HOPELESS = new Set(['blocked', 'bad_url'])
 
 export function classifyCall(facts: CallFacts, policy: CallPolicy): CallVerdict {
@@ -78,7 +77,7 @@ function failed(as: FailureClass, effect: 'none' | 'maybe', retryAfterMs: number
   return { as: 'failed', class: as, effect, retryAfterMs }
 }
 
-/** The three forms of a date in HTTP. All mean GMT; the oldest does not say so. */
+/** The three HTTP date formats. All mean GMT; the oldest does not say so. */
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/
 const HTTP_DATE_ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
@@ -88,7 +87,7 @@ const SECONDS_MAX = 999_999_999
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null
   const text = value.trim()
-  // However many digits: whoever asks for ages asks for as long as anybody waits.
+  // However many digits: a very long delay is capped at the longest wait.
   if (/^\d+$/.test(text)) return Math.min(Number(text), SECONDS_MAX) * 1_000
   const at = HTTP_DATE.test(text)
     ? Date.parse(text)

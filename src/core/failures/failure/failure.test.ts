@@ -71,7 +71,7 @@ test('[FL1] the table of the specification is the table of the test', () => {
   expect(Object.fromEntries(rows)).toEqual(TABLE)
 })
 
-test('[FL3] it says what the last try said, and why nobody tries any more', () => {
+test('[FL3] has the error of the last attempt, and why it is not retried any more', () => {
   const failed = stepFailure(rowOf('open'), EVENTS[0]!)
   expect(failed).toEqual({ ...rowOf('open'), ...TRIED, retryInMs: 1_000 })
   const ended = stepFailure(failed!, EVENTS[1]!)

@@ -1,8 +1,8 @@
-// A failure: what went wrong with one work item, from the first time until it is resolved or escalated. One per item, which the
-// replays of its dead letter go on with; it is written in the same commit as the decision about the item.
+// A failure: what went wrong with one job, from the first time until it is resolved or escalated. One per job, which the
+// replays of its dead letter continue; it is written in the same commit as the decision about the job.
 //
-// Invariants: FL1 resolved is final. FL2 what was escalated stays so until it is resolved: another failed try does not hide it.
-// FL3 when nobody tries any more it is not open.
+// Invariants: FL1 resolved is final. FL2 an escalated failure stays so until it is resolved: another failed attempt does not
+// hide it. FL3 a failure that is not retried any more is not open.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { EventId, FailureId, TenantId, WorkId } from '../../foundation/ids/index.ts'
@@ -13,24 +13,24 @@ export const FAILURE_STATES = ['open', 'resolved', 'escalated'] as const
 export type FailureState = (typeof FAILURE_STATES)[number]
 
 export interface NewFailure {
-  /** That of its work item under another prefix. */
+  /** The job's id under another prefix. */
   readonly id: FailureId
   readonly state: FailureState
-  /** The item that failed last. */
+  /** The job that failed last. */
   readonly workId: WorkId
   readonly consumer: string
   readonly eventId: EventId
   readonly class: FailureClass
-  /** Why nobody tries any more; null while somebody does. */
+  /** Why it is not retried any more; null while it is. */
   readonly reason: string | null
   readonly key: string | null
   readonly attempts: number
   readonly lastError: string
-  /** null: not by itself. */
+  /** null: not automatically. */
   readonly retryInMs: number | null
   readonly correlationId: string
   readonly severity: string
-  /** What it has in common with the others of its escalation; null: it has none. */
+  /** The cause it shares with the other failures of its escalation; null: it has no escalation. */
   readonly cause: string | null
 }
 
@@ -45,23 +45,23 @@ export function failureId(work: WorkId): FailureId {
   return `fail_${work.slice('wrk_'.length)}` as FailureId
 }
 
-/** What a try that failed says of it. */
+/** The details of a failed attempt. */
 export type FailedTry = Pick<NewFailure, 'workId' | 'eventId' | 'class' | 'key' | 'attempts' | 'lastError'>
 
 export type FailureEvent =
-  /** Somebody tries again. */
+  /** It will be retried. */
   | { readonly type: 'failed'; readonly tried: FailedTry; readonly retryInMs: number }
-  /** Nobody tries any more by himself: a dead letter, or an item that waits for a person. */
+  /** It is not retried automatically any more: a dead letter, or a job that needs a decision. */
   | {
       readonly type: 'ended'
       readonly tried: FailedTry
       readonly reason: string
       readonly cause: string
     }
-  /** It has been open for too long, while somebody still tries. */
+  /** It has been open for too long, while it is still retried. */
   | { readonly type: 'lingered'; readonly cause: string; readonly retryInMs: number | null }
   | { readonly type: 'succeeded' }
-  /** A person ended it: `cancelled`, `discarded`. */
+  /** An operator ended it: `cancelled`, `discarded`. */
   | { readonly type: 'closed'; readonly reason: string }
 
 const ALLOWED: Readonly<Record<FailureEvent['type'], readonly FailureState[]>> = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { refusalWords } from './index.ts'
 
-describe('[C8] the words of a refusal', () => {
+describe('[C8] the text of a refusal', () => {
   test.each([
     ['{"message":"title is too long"}', 'title is too long'],
     ['{"error":{"message":"no such account","code":7}}', 'no such account'],
@@ -19,7 +19,7 @@ describe('[C8] the words of a refusal', () => {
     expect(refusalWords(body)).toBe(words)
   })
 
-  test('are bounded', () => {
+  test('is bounded', () => {
     expect(refusalWords(JSON.stringify({ message: 'x'.repeat(10_000) }))).toHaveLength(300)
     expect(refusalWords(JSON.stringify({ message: 'x'.repeat(100_000) }))).toBeNull()
   })

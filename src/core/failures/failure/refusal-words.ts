@@ -1,14 +1,14 @@
-// What a vendor says about its refusal, from wherever such answers have it: one line, bounded.
+// Extracts a vendor's explanation of its refusal from the usual fields: one line, bounded.
 
 import { isNumeral, JsonError, type JsonValue, parseJson } from '../../foundation/json/index.ts'
 
 const WORDS_LENGTH_MAX = 300
 const READ_LENGTH_MAX = 65_536
-/** In the order in which they say most. */
+/** Most informative first. */
 const MEMBERS = ['detail', 'message', 'error_description', 'error', 'errors', 'title', 'reason'] as const
 const DEPTH_MAX = 4
 
-/** null: it says nothing that a person could read. */
+/** null: it contains nothing readable. */
 export function refusalWords(body: string): string | null {
   if (body === '' || body.length > READ_LENGTH_MAX) return null
   const said = body.trimStart().startsWith('<') ? null : readWords(body)

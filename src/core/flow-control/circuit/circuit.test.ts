@@ -18,7 +18,7 @@ const OPEN = walk(fails(5))
 const HALF = walk([{ type: 'tried', at: 30_004 }], OPEN)
 
 describe('a closed circuit', () => {
-  test('[PA1] opens with the fifth failure in a row', () => {
+  test('[PA1] opens with the fifth consecutive failure', () => {
     expect(walk(fails(4)).state).toBe('closed')
     expect(stepCircuit(walk(fails(4)), told(4, 'config'), USUAL_CIRCUIT)).toEqual({
       circuit: { state: 'open', since: 4, tryAt: 30_004, opened: 1, class: 'config' },
@@ -26,11 +26,11 @@ describe('a closed circuit', () => {
     })
   })
 
-  test('[PA1] a success begins the row anew', () => {
+  test('[PA1] a success resets the count', () => {
     expect(walk([...fails(4), told(4, null), ...fails(4, 5)]).state).toBe('closed')
   })
 
-  /** In twos, so that no row gets long. */
+  /** In pairs, so that no sequence gets long. */
   const half = (count: number, everyMs: number) =>
     Array.from({ length: count }, (_, index) => told(index * everyMs, index % 4 < 2 ? 'unknown' : null))
 
@@ -40,7 +40,7 @@ describe('a closed circuit', () => {
     expect(walk([...half(40, 4_000), told(160_000, 'unknown')]).state).toBe('closed')
   })
 
-  test.each(FAILURE_CLASSES)('[PA2] what %s says', (cls) => {
+  test.each(FAILURE_CLASSES)('[PA2] the effect of %s', (cls) => {
     const counts = ['transient', 'unknown', 'auth', 'config'].includes(cls)
     const after = walk(Array.from({ length: 100 }, (_, index) => told(index, cls)))
     expect(after.state).toBe(counts ? 'open' : 'closed')
@@ -54,7 +54,7 @@ describe('a closed circuit', () => {
 })
 
 describe('an open circuit', () => {
-  test('[PA3] hears nothing, and may be tried after its time', () => {
+  test('[PA3] ignores outcomes, and allows a trial after its time', () => {
     expect(walk([told(10, null, true), told(11, 'config', true)], OPEN)).toBe(OPEN)
     expect(stepCircuit(OPEN, { type: 'tried', at: 30_003 }, USUAL_CIRCUIT)).toEqual({
       circuit: OPEN,
@@ -69,25 +69,25 @@ describe('an open circuit', () => {
     ['transient', 'open', 'reopened'],
     ['auth', 'open', 'reopened'],
     ['rate_limited', 'open', 'reopened'],
-  ] as const)('[PA3] a try that ends as %s leaves it %s', (cls, state, change) => {
+  ] as const)('[PA3] a trial that ends as %s leaves it %s', (cls, state, change) => {
     const step = stepCircuit(HALF, told(40_000, cls, true), USUAL_CIRCUIT)
     expect(step).toMatchObject({ circuit: { state }, change })
     if (step.circuit.state === 'open') expect(step.circuit).toMatchObject({ since: 4, tryAt: 70_000 })
   })
 
-  test('[PA3] what is not the try says nothing, and a try that nobody tells of is free for another', () => {
+  test('[PA3] other outcomes are ignored, and a trial without a result is free for another caller', () => {
     expect(walk([told(40_000, null), told(40_001, 'transient')], HALF)).toBe(HALF)
     expect(stepCircuit(HALF, { type: 'tried', at: 60_003 }, USUAL_CIRCUIT).change).toBeNull()
     expect(stepCircuit(HALF, { type: 'tried', at: 60_004 }, USUAL_CIRCUIT).change).toBe('trying')
   })
 
-  test('[PA6] a person closes it', () => {
+  test('[PA6] an operator closes it', () => {
     expect(stepCircuit(OPEN, { type: 'reset' }, USUAL_CIRCUIT)).toEqual({ circuit: CLOSED, change: 'closed' })
     expect(stepCircuit(CLOSED, { type: 'reset' }, USUAL_CIRCUIT).change).toBeNull()
   })
 })
 
-test('[PA1] [PA2] [PA3] over any events: it opens only by failures, forgets what is old, and is closed again by a good try', () => {
+test('[PA1] [PA2] [PA3] over any events: opens only by failures, forgets old outcomes, and closes after a successful trial', () => {
   const event = fc.oneof(
     fc.record({
       type: fc.constant('told' as const),

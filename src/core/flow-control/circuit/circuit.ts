@@ -1,9 +1,10 @@
-// core/flow-control/circuit/circuit.ts — when a consumer pauses itself because what it calls does not work, and when it goes on.
-// closed → open (too many failures) → half-open (tries one) → closed, or open again (docs/spec/pace.md).
-// Not its job: who tries, and what is written down of it.
+// A circuit breaker: when a consumer pauses itself because its target fails, and when it continues. closed → open (too many
+// failures) → half-open (one trial call) → closed, or open again (docs/spec/pace.md). Not its job: who makes the trial call,
+// and what is stored.
 //
-// Invariants: I1 a circuit opens only by failures that count. I2 while it is open nothing but a try at its time changes it. I3
-// what is not the try's says nothing to a half-open one. I4 a try whose end nobody tells is free for another after `openMs`.
+// Invariants: I1 a circuit opens only by failures that count. I2 while it is open, only a trial at its time changes it. I3 a
+// half-open circuit ignores outcomes other than the trial's. I4 a trial without a result is free for another caller after
+// `openMs`.
 
 import type { CircuitPolicy } from '../../definitions/documents/index.ts'
 import type { FailureClass } from '../../failures/failure/index.ts'
@@ -12,27 +13,27 @@ import { type Instant, MINUTE } from '../../foundation/time/index.ts'
 
 export interface ClosedCircuit {
   readonly state: 'closed'
-  /** Failures since the last success. */
+  /** Consecutive failures. */
   readonly failures: number
-  /** The latest since the first failure, at most as many as the policy looks at. */
+  /** The latest outcomes since the first failure, at most as many as the policy considers. */
   readonly recent: readonly { readonly at: Instant; readonly isBad: boolean }[]
 }
 
 export interface BrokenCircuit {
   readonly state: 'open' | 'half-open'
-  /** When it opened first. */
+  /** When it first opened. */
   readonly since: Instant
-  /** Open: when one may be tried. Half-open: until when somebody tries. */
+  /** Open: when a trial is allowed. Half-open: when the trial times out. */
   readonly tryAt: Instant
   /** How often it opened since then. */
   readonly opened: number
-  /** As the failure said that opened it. */
+  /** The error of the failure that opened it. */
   readonly class: FailureClass
 }
 
 export type Circuit = ClosedCircuit | BrokenCircuit
 
-/** `neither`: it says nothing of the other side's health. */
+/** `neither`: it says nothing about the other side's health. */
 export type CircuitOutcome = 'good' | 'bad' | 'neither'
 
 export type CircuitEvent =
@@ -42,9 +43,9 @@ export type CircuitEvent =
       readonly class: FailureClass | null
       readonly isTry: boolean
     }
-  /** Somebody begins to try one. */
+  /** A caller starts a trial. */
   | { readonly type: 'tried'; readonly at: Instant }
-  /** A person says so. */
+  /** An operator's decision. */
   | { readonly type: 'reset' }
 
 export interface CircuitStep {
@@ -54,10 +55,10 @@ export interface CircuitStep {
 
 export const CLOSED: ClosedCircuit = { state: 'closed', failures: 0, recent: [] }
 
-/** The share of failures is looked at within this time. */
+/** The share of failures is computed over this time. */
 const WINDOW_MS = MINUTE
 
-/** A refused payload says nothing of those that come after it, and a full quota is the bucket's affair. */
+/** A refused payload says nothing about the next ones, and an exhausted quota is the bucket's concern. */
 export function circuitOutcome(failureClass: FailureClass | null): CircuitOutcome {
   switch (failureClass) {
     case null:
@@ -99,7 +100,7 @@ function tellClosed(circuit: ClosedCircuit, event: Told, policy: CircuitPolicy):
   const outcome = circuitOutcome(event.class)
   if (outcome === 'neither') return { circuit, change: null }
   const isBad = outcome === 'bad'
-  // Nothing went wrong lately: nothing is to be remembered.
+  // No recent failure: nothing needs to be remembered.
   if (!isBad && circuit.recent.length === 0) return { circuit: CLOSED, change: null }
   const failures = isBad ? circuit.failures + 1 : 0
   const recent = [...circuit.recent, { at: event.at, isBad }]
@@ -136,7 +137,7 @@ function tellBroken(circuit: BrokenCircuit, event: Told, policy: CircuitPolicy):
         change: 'reopened',
       }
     case 'neither':
-      // Refused for what it was about: the other side answers. A full quota is told by its bucket.
+      // Refused for its content: the other side responds. An exhausted quota is handled by its bucket.
       return event.class === 'validation'
         ? { circuit: CLOSED, change: 'closed' }
         : { circuit: again, change: 'reopened' }

@@ -11,7 +11,7 @@ const RECORD: DrainRecord = { everyMs: POLICY.everyMs, slotAt: SLOT, cycle: 1, b
 const CYCLE: DrainCycle = { record: RECORD, left: 25, running: 0, isDry: false }
 const WAIT = { do: 'wait', untilAt: SLOT + POLICY.everyMs, forCycle: false }
 
-test('[PA11] slots begin at whole multiples of their length, by the clock that is asked', () => {
+test('[PA11] slots begin at multiples of their length, by the given clock', () => {
   expect(SLOT % (5 * MINUTE)).toBe(0)
   expect(slotOf(POLICY.everyMs, SLOT)).toBe(SLOT)
   expect(slotOf(POLICY.everyMs, SLOT + POLICY.everyMs - 1)).toBe(SLOT)
@@ -66,14 +66,14 @@ describe('[PA11] [PA12] [PA13] a drain', () => {
   })
 })
 
-test('[PA11] [PA12] nodes that drain at once never take more than events × cycles in a slot', () => {
+test('[PA11] [PA12] nodes that drain concurrently never take more than events × cycles in a slot', () => {
   const policy = { profile: null, everyMs: 1_000, events: 3, cycles: 2 }
   const move = fc.record({
     node: fc.constantFrom('a', 'b', 'c'),
     gap: fc.nat(400),
     wanted: fc.nat(5),
     ends: fc.nat(3),
-    /** It decides by what it read a while ago. */
+    /** It decides by a record that it read a while ago. */
     isLate: fc.boolean(),
     forgets: fc.boolean(),
   })
@@ -97,7 +97,7 @@ test('[PA11] [PA12] nodes that drain at once never take more than events × cycl
           cycles.set(node, { record: step.record, left: policy.events, running: 0, isDry: false })
         } else if (step.do === 'take' && cycle !== null) {
           const got = Math.min(step.max, wanted)
-          // A claim is counted for the slot that it was begun in, also when it is late.
+          // A claim counts for the slot in which it began, even when it is late.
           taken.set(cycle.record.slotAt, (taken.get(cycle.record.slotAt) ?? 0) + got)
           cycles.set(node, {
             ...cycle,

@@ -1,50 +1,50 @@
-// core/flow-control/drain/drain.ts — when a route that drains takes its work up: in slots of the store's clock, so many cycles in each, so
-// many items in a cycle (docs/spec/pace.md).
+// When a draining route claims its jobs: in slots of the store's clock, a number of cycles in each, a number of jobs per cycle
+// (docs/spec/pace.md).
 //
-// A cycle is begun by writing it down, guarded by the version of what was written last: of two nodes one begins it. What is taken
-// in a slot is therefore never more than events × cycles, whoever takes it.
+// A cycle begins by storing it, guarded by the version of the last record: only one of two nodes begins it. So a slot never
+// takes more than events × cycles, whichever nodes claim.
 //
-// Invariants: R1 slots and cycles only go forward. R2 a slot has at most `cycles` cycles. R3 a cycle begins only when the one
-// before is empty, as far as its node knows.
+// Invariants: R1 slots and cycles only go forward. R2 a slot has at most `cycles` cycles. R3 a cycle begins only when the
+// previous one is empty, as far as its node knows.
 
 import type { DrainPolicy } from '../../definitions/documents/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 
-/** What is kept of a route's drain, under its consumer. */
+/** The stored state of a route's drain, under its consumer. */
 export interface DrainRecord {
   readonly everyMs: number
   readonly slotAt: Instant
-  /** The cycle of the slot that was begun last, from 1. */
+  /** The latest cycle begun in the slot, from 1. */
   readonly cycle: number
   /** The incarnation that began it. */
   readonly by: string
 }
 
-/** What the node knows of the cycle that it began last. */
+/** What the node knows about the cycle that it began last. */
 export interface DrainCycle {
   readonly record: DrainRecord
-  /** Items that it may still take. */
+  /** Jobs that it may still claim. */
   readonly left: number
-  /** Items of it that are not over. */
+  /** Its jobs that have not ended. */
   readonly running: number
-  /** There was less than it might have taken. */
+  /** Fewer jobs were due than it could have claimed. */
   readonly isDry: boolean
 }
 
 export type DrainStep =
-  /** Its cycle goes on: so many may be claimed. */
+  /** The cycle continues: this many may be claimed. */
   | { readonly do: 'take'; readonly max: number }
-  /** A cycle may begin, by writing this down. */
+  /** A cycle may begin, by storing this record. */
   | { readonly do: 'begin'; readonly record: DrainRecord }
-  /** Nothing before that, or before its own cycle is empty. */
+  /** Nothing before that instant, or before the node's own cycle is empty. */
   | { readonly do: 'wait'; readonly untilAt: Instant; readonly forCycle: boolean }
 
-/** The beginning of the slot that an instant is in. */
+/** The beginning of the slot that contains an instant. */
 export function slotOf(everyMs: number, at: Instant): Instant {
   return Math.floor(at / everyMs) * everyMs
 }
 
-/** `cycle`: of this life; null when it began none. `record`: what was written last, by whomever. */
+/** `cycle`: of this incarnation; null when it began none. `record`: the last stored one, by any node. */
 export function decideDrain(
   policy: DrainPolicy,
   record: DrainRecord | null,
@@ -60,7 +60,7 @@ export function decideDrain(
   }
   if (cycle !== null && cycle.running > 0) return { do: 'wait', untilAt: nextAt, forCycle: true }
   const isNewSlot = record === null || record.everyMs !== policy.everyMs || record.slotAt < slotAt
-  // Written by a clock that was ahead: it must not stop the drain for long.
+  // Stored by a clock that was ahead: it must not stop the drain for long.
   const isAhead = record !== null && record.slotAt > nextAt
   if (isNewSlot || isAhead) {
     return { do: 'begin', record: { everyMs: policy.everyMs, slotAt, cycle: 1, by } }

@@ -27,7 +27,7 @@ const answer = (known: Partial<Parameters<typeof tellBucket>[2]> = {}) => ({
   ...known,
 })
 
-describe('what an answer says of limits', () => {
+describe('a response’s rate-limit headers', () => {
   test.each([
     [
       { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': '30' },
@@ -64,7 +64,7 @@ describe('what an answer says of limits', () => {
     })
   })
 
-  test('[RB3] what cannot be read says nothing', () => {
+  test('[RB3] headers that do not parse are ignored', () => {
     expect(readLimits({ ratelimit: 'soon', 'x-ratelimit-remaining': 'many' }, NOW)).toBeNull()
     expect(readLimits({ 'retry-after': '3' }, NOW)).toMatchObject({ retryAfterMs: 3_000, remaining: null })
     fc.assert(
@@ -83,7 +83,7 @@ describe('what an answer says of limits', () => {
 })
 
 describe('a bucket', () => {
-  test('[RB1] gives what its document allows', () => {
+  test('[RB1] allows what its document allows', () => {
     let bucket = enterBucket(OPEN_BUCKET, POLICY, NOW, 'a')
     expect(bucketAllows(bucket, POLICY, NOW)).toBe(0)
     expect(bucketOpensAt(bucket, POLICY, NOW)).toBe(NOW + 1_000)
@@ -93,13 +93,13 @@ describe('a bucket', () => {
     expect(bucketAllows(OPEN_BUCKET, null, NOW)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('[RB1] [RB3] gives no more than the other side has left, until its window ends', () => {
+  test('[RB1] [RB3] allows no more than the other side has left, until its window ends', () => {
     const told = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 10_000) }))
     expect(bucketAllows(told, null, NOW)).toBe(2)
     const spent = enterBucket(enterBucket(told, null, NOW, 'a'), null, NOW, 'b')
     expect(bucketAllows(spent, null, NOW)).toBe(0)
     expect(bucketOpensAt(spent, null, NOW)).toBe(NOW + 10_000)
-    // Answers come in any order.
+    // Responses arrive in any order.
     expect(
       bucketAllows(tellBucket(spent, null, answer({ limits: limits(1, NOW + 10_000) })), null, NOW),
     ).toBe(0)
@@ -108,7 +108,7 @@ describe('a bucket', () => {
     expect(bucketAllows(next, null, NOW)).toBe(9)
   })
 
-  test('[RB2] a refusal closes it, and one is tried', () => {
+  test('[RB2] a refusal closes it, and one trial follows', () => {
     const closed = tellBucket(
       OPEN_BUCKET,
       null,
@@ -128,7 +128,7 @@ describe('a bucket', () => {
     expect(bucketAllows(leaveBucket(tried, null, NOW + 7_100, 'b'), null, NOW + 7_100)).toBe(1)
   })
 
-  test('[RB3] windows of different length are kept apart, and each ends by itself', () => {
+  test('[RB3] windows of different lengths are independent, and each ends by itself', () => {
     const hour = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(4_000, NOW + 3_600_000) }))
     const both = tellBucket(hour, null, answer({ at: NOW + 1, limits: limits(0, NOW + 60_000) }))
     expect(bucketAllows(both, null, NOW + 2)).toBe(0)
@@ -136,7 +136,7 @@ describe('a bucket', () => {
     expect(bucketAllows(both, null, NOW + 60_000)).toBe(4_000)
     const spent = enterBucket(both, null, NOW + 60_000, 'a')
     expect(bucketAllows(spent, null, NOW + 60_000)).toBe(3_999)
-    // One that slides takes its own place, and the hour stays.
+    // A sliding window replaces itself, and the hourly one stays.
     let sliding = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 3_600_000) }))
     for (let at = NOW; at < NOW + 30_000; at += 3_000)
       sliding = tellBucket(sliding, null, answer({ at, limits: limits(50, at + 60_000) }))
@@ -144,7 +144,7 @@ describe('a bucket', () => {
     expect(bucketAllows(sliding, null, NOW + 30_000)).toBe(2)
   })
 
-  test('[RB2] what passes before its time without asking, as a probe does, opens nothing', () => {
+  test('[RB2] a call that bypasses the bucket before its time, such as a probe, opens nothing', () => {
     const asked = { ...limits(0, NOW), remaining: null, resetAt: null, retryAfterMs: 3_600_000 }
     const closed = tellBucket(OPEN_BUCKET, null, answer({ isLimited: true, limits: asked }))
     const passing = enterBucket(closed, null, NOW + 1_000, '')

@@ -1,8 +1,9 @@
-// core/flow-control/rate/adaptive-bucket.ts — a bucket of calls to one account at another side: tokens as its document says, fewer where the other side's own
-// headers say so, and none after a refusal until the time that it asked for. Then one call is tried.
+// A bucket of calls to one account at another side: tokens by its document, fewer where the other side's own headers say so,
+// and none after a refusal until the requested time. Then one trial call is allowed.
 //
-// Invariants: RB1 no more calls begin than the document allows, nor than the other side said are left. RB2 after a refusal nothing begins
-// before its time, and then one, until one is not refused. RB3 what is learnt of a window ends with it.
+// Invariants: RB1 no more calls begin than the document allows, nor than the other side reported as left. RB2 after a refusal
+// no call begins before its time, and then one at a time, until one is not refused. RB3 what was learnt about a window ends
+// with it.
 
 import type { Bucket } from '../../definitions/documents/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -11,14 +12,14 @@ import type { Limits } from './rate-limit-headers.ts'
 import { giveBack, nextTokensAt, refill, type Tokens, take, whole } from './token-bucket.ts'
 
 export interface AdaptiveBucket {
-  /** null: no document says how many. */
+  /** null: the document sets no rate. */
   readonly tokens: Tokens | null
-  /** What the other side said of its own windows that are not over, the one that ends first before the others. */
+  /** The other side's own windows that have not ended, the one that ends first before the others. */
   readonly windows: readonly Window[]
   readonly closed: HostBucket
 }
 
-/** Of an hour and of a minute there may be one each: what is left of one says nothing of the other. */
+/** There may be one per hour and one per minute: the rest of one says nothing about the other. */
 interface Window {
   readonly left: number
   readonly resetAt: Instant
@@ -26,13 +27,13 @@ interface Window {
 
 export const OPEN_BUCKET: AdaptiveBucket = { tokens: null, windows: [], closed: null }
 
-/** A node that starts again and again must not have a whole burst each time. */
+/** A node that restarts repeatedly must not get a whole burst each time. */
 const FIRST_TOKENS = 1
-/** Instants of the same window differ by roundings and clocks. */
+/** Instants of the same window differ by rounding and clocks. */
 const SLACK_MS = 2_000
-/** What is said of a longer time is not believed: a clock is off. */
+/** A longer window is ignored: a clock must be off. */
 const WINDOW_MS_MAX = 24 * 60 * 60 * 1_000
-/** A side whose clock runs backwards must not fill the memory. */
+/** A server whose clock runs backwards must not fill the memory. */
 const WINDOWS_MAX = 4
 
 /** How many calls may begin now. */
@@ -47,7 +48,7 @@ export function bucketAllows(bucket: AdaptiveBucket, policy: Bucket | null, now:
   return allows === 'one' ? Math.min(1, most) : most
 }
 
-/** When it is worth to look again; null: it is open, or somebody tries it now. */
+/** When to check again; null: it is open, or a trial is under way. */
 export function bucketOpensAt(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): Instant | null {
   const { closed } = bucket
   if (closed !== null && hostAllows(closed, now) === 'none')
@@ -60,7 +61,7 @@ export function bucketOpensAt(bucket: AdaptiveBucket, policy: Bucket | null, now
   return Math.max(windowAt, tokensAt ?? 0)
 }
 
-/** One call begins. Who could not ask first is counted all the same. */
+/** One call begins. A call that could not ask first is counted as well. */
 export function enterBucket(
   bucket: AdaptiveBucket,
   policy: Bucket | null,
@@ -71,7 +72,7 @@ export function enterBucket(
   return {
     tokens: tokens === null ? null : take(tokens, 1),
     windows: windows.map((window) => ({ ...window, left: window.left - 1 })),
-    // Before its time nothing is a try: a probe that passes by says nothing of the quota of the others.
+    // Before its time no call is a trial: a probe that bypasses the bucket says nothing about the quota.
     closed: hostAllows(closed, now) === 'one' ? stepHost(closed, { type: 'tried', by }) : closed,
   }
 }
@@ -101,7 +102,7 @@ export interface BucketAnswer {
   readonly jitter: number
 }
 
-/** One call was answered, or nobody answered it. */
+/** One call got a response, or none. */
 export function tellBucket(
   bucket: AdaptiveBucket,
   policy: Bucket | null,
@@ -128,18 +129,18 @@ function learn(
   if (limits === null || limits.remaining === null || limits.resetAt === null) return windows
   const { remaining, resetAt } = limits
   if (resetAt <= now || resetAt > now + WINDOW_MS_MAX) return windows
-  // Of the same window only what is less counts: answers come in any order, and others are on their way.
+  // Within the same window only a lower count is taken: responses arrive in any order, and other calls are in flight.
   const same = windows.findIndex((window) => Math.abs(resetAt - window.resetAt) <= SLACK_MS)
   if (same >= 0)
     return windows.map((window, index) =>
       index === same ? { ...window, left: Math.min(window.left, remaining) } : window,
     )
-  // One that ends later takes the place of those before it: windows that slide move their end with every answer.
+  // A window that ends later replaces the earlier ones: sliding windows move their end with every response.
   const longer = windows.filter((window) => window.resetAt > resetAt)
   return [{ left: remaining, resetAt }, ...longer].slice(0, WINDOWS_MAX)
 }
 
-/** What of it still holds, and the tokens that came. */
+/** Drops what has expired, and adds the new tokens. */
 export function at(bucket: AdaptiveBucket, policy: Bucket | null, now: Instant): AdaptiveBucket {
   const windows = bucket.windows.some(({ resetAt }) => now >= resetAt)
     ? bucket.windows.filter(({ resetAt }) => now < resetAt)

@@ -1,9 +1,10 @@
-// core/flow-control/rate/host-bucket.ts — the bucket of a vendor's host. One 429 is about the call that got it: the host is suspected, and one other call is
-// tried at once. If that is refused too, the host closes for all callers until the time that it asked for; then one call is tried again.
-// So a stray 429 costs one round trip, and a storm of refusals costs the vendor one call per opening, and one more at its start.
+// The bucket of a vendor's host. A single 429 concerns the call that got it: the host is suspected, and one other call is tried
+// immediately. If that is refused too, the host closes for all callers until the requested time; then one call is tried again.
+// So an isolated 429 costs one round trip, and a storm of refusals costs the vendor one call per opening, plus one at its
+// start.
 //
-// Invariants: H1 while it is closed nobody begins a call. H2 suspected, and after it was closed, one call at a time until one is not
-// refused. H3 a later refusal only lengthens.
+// Invariants: H1 while it is closed no call begins. H2 while it is suspected, and after it was closed, one call at a time until
+// one is not refused. H3 a later refusal only extends the time.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import { DAY, type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
@@ -12,9 +13,9 @@ import { stretch } from '../../queue/retry/index.ts'
 /** null: open. */
 export type HostBucket = {
   readonly closedUntil: Instant
-  /** The job that tries it. */
+  /** The job that makes the trial call. */
   readonly triedBy: string | null
-  /** Refused once, and not closed: until when it closes if the call that is tried now is refused as well. */
+  /** Refused once, and not closed: until when it closes if the trial call is refused as well. */
   readonly suspectedUntil?: Instant
 } | null
 
@@ -25,17 +26,17 @@ interface Refusal {
 }
 
 export type HostEvent =
-  /** A quota that the vendor names is used up: it closes at once. */
+  /** A quota that the vendor names is exhausted: it closes immediately. */
   | (Refusal & { readonly type: 'limited' })
   /** One call was refused. */
   | (Refusal & { readonly type: 'refused'; readonly by: string })
-  /** Any other answer, or none. */
+  /** Any other response, or none. */
   | { readonly type: 'answered'; readonly at: Instant; readonly by: string }
   | { readonly type: 'tried'; readonly by: string }
   /** It made no call. */
   | { readonly type: 'let-go'; readonly by: string }
 
-/** A refusal that does not say how long. */
+/** A refusal without a requested delay. */
 const CLOSED_MS = MINUTE
 const CLOSED_MS_MIN = SECOND
 const CLOSED_MS_MAX = DAY
@@ -46,18 +47,18 @@ export function stepHost(bucket: HostBucket, event: HostEvent): HostBucket {
       return { closedUntil: Math.max(bucket?.closedUntil ?? 0, askedUntil(event)), triedBy: null }
     case 'refused': {
       const until = askedUntil(event)
-      // Of an earlier refusal whose time is over, and after which nobody called, this one says nothing.
+      // After an earlier refusal whose time is over without another call, this one is a first refusal again.
       const isOver =
         bucket?.suspectedUntil !== undefined && bucket.triedBy === null && bucket.suspectedUntil <= event.at
       if (bucket === null || isOver) return { closedUntil: event.at, triedBy: null, suspectedUntil: until }
       const { closedUntil, suspectedUntil } = bucket
-      // It began before the refusal that made the host suspect: it is part of the same.
+      // It began before the refusal that made the host suspected: it belongs to the same incident.
       if (suspectedUntil !== undefined && bucket.triedBy !== event.by)
         return { ...bucket, suspectedUntil: Math.max(suspectedUntil, until) }
       return { closedUntil: Math.max(closedUntil, suspectedUntil ?? 0, until), triedBy: null }
     }
     case 'answered':
-      // Of a call that began before the refusal it says nothing.
+      // A call that began before the refusal says nothing about it.
       return bucket === null || bucket.triedBy !== event.by ? bucket : null
     case 'tried':
       return bucket === null ? null : { ...bucket, triedBy: event.by }
@@ -73,7 +74,7 @@ function askedUntil({ at, retryAfterMs, jitter }: Refusal): Instant {
   return at + Math.round(stretch(askedMs, jitter))
 }
 
-/** `one`: a single call, to try it. */
+/** `one`: a single trial call. */
 export function hostAllows(bucket: HostBucket, at: Instant): 'all' | 'one' | 'none' {
   if (bucket === null) return 'all'
   return at < bucket.closedUntil || bucket.triedBy !== null ? 'none' : 'one'

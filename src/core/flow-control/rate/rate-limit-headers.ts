@@ -1,7 +1,7 @@
-// core/flow-control/rate/rate-limit-headers.ts — what an answer says of the other side's own limits, in the dialects that are in use: `X-RateLimit-*` with seconds
-// from now or an instant, the `RateLimit` fields of the IETF's drafts (old and new), and `Retry-After`.
+// Parses the other side's own limits from a response, in the dialects in use: `X-RateLimit-*` with seconds from now or an
+// instant, the `RateLimit` fields of the IETF's drafts (old and new), and `Retry-After`.
 //
-// What cannot be read says nothing: a limit that was misread would stop calls for no reason.
+// Headers that do not parse are ignored: a misread limit would stop calls for no reason.
 
 import { parseRetryAfter } from '../../failures/failure/index.ts'
 import { type Instant, SECOND } from '../../foundation/time/index.ts'
@@ -9,7 +9,7 @@ import { type Instant, SECOND } from '../../foundation/time/index.ts'
 export interface Limits {
   /** Calls per window. */
   readonly limit: number | null
-  /** Calls that are left in it. */
+  /** Calls left in it. */
   readonly remaining: number | null
   /** When the next window begins. */
   readonly resetAt: Instant | null
@@ -18,7 +18,7 @@ export interface Limits {
 
 type Headers = Readonly<Record<string, string>>
 
-/** null: it says nothing of them. */
+/** null: no information about limits. */
 export function readLimits(headers: Headers, now: Instant): Limits | null {
   const fields = readFields(headers) ?? readDialect(headers)
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
@@ -35,7 +35,7 @@ interface Fields {
   readonly reset: string | null
 }
 
-/** `RateLimit: "default";r=50;t=30`, several of them behind each other; before that `limit=100, remaining=50, reset=30`. */
+/** `RateLimit: "default";r=50;t=30`, possibly several in a row; in earlier drafts `limit=100, remaining=50, reset=30`. */
 function readFields(headers: Headers): Fields | null {
   const text = headers.ratelimit
   if (text === undefined) return null

@@ -15,21 +15,21 @@ import {
 const POLICY = { profile: null, perMinute: 60, burst: 5 }
 
 describe('tokens', () => {
-  test('[PA7] come evenly, up to the burst', () => {
+  test('[PA7] accrue evenly, up to the burst', () => {
     expect(whole(refill({ count: 0, at: 0 }, 999, POLICY))).toBe(0)
     expect(whole(refill({ count: 0, at: 0 }, 1_000, POLICY))).toBe(1)
     expect(whole(refill({ count: 0, at: 0 }, 60_000, POLICY))).toBe(5)
     expect(refill({ count: 2, at: 5_000 }, 1_000, POLICY)).toEqual({ count: 2, at: 5_000 })
   })
 
-  test('[PA7] what was not used is given back, and what could not ask is owed', () => {
+  test('[PA7] unused tokens are returned, and calls that could not ask are owed', () => {
     expect(giveBack({ count: 4.5, at: 0 }, 1, POLICY).count).toBe(5)
     const owing = take({ count: 0, at: 0 }, 2)
     expect(whole(owing)).toBe(0)
     expect(nextTokensAt(owing, POLICY)).toBe(3_000)
   })
 
-  test('[PA7] in any time at most burst + rate × time are taken, and whoever waits as told gets one', () => {
+  test('[PA7] in any time at most burst + rate × time are taken, and a caller that waits as instructed gets one', () => {
     const policy = fc.record({
       profile: fc.constant(null),
       perMinute: fc.integer({ min: 1, max: 100_000 }),
@@ -54,7 +54,7 @@ describe('tokens', () => {
     )
   })
 
-  test('[PA18] tokens that come quickly are waited for together', () => {
+  test('[PA18] tokens that accrue quickly are waited for in groups', () => {
     expect(nextTokensAt({ count: 0, at: 0 }, { profile: null, perMinute: 60_000, burst: 1_000 })).toBe(50)
     expect(nextTokensAt({ count: 0, at: 0 }, { profile: null, perMinute: 60_000, burst: 1 })).toBe(1)
   })
@@ -74,12 +74,12 @@ describe('the bucket of a host', () => {
     expect(stepHost(null, limited(5, asked))).toEqual({ closedUntil: 5 + ms, triedBy: null })
   })
 
-  test('[PA8] a later refusal only lengthens', () => {
+  test('[PA8] a later refusal only extends the time', () => {
     expect(stepHost(CLOSED, limited(1_000, 2_000))).toEqual(CLOSED)
     expect(stepHost(CLOSED, limited(9_000, 2_000))).toEqual({ closedUntil: 11_000, triedBy: null })
   })
 
-  test('[PA9] when its time is over one is tried, and the others go on after an answer to that one', () => {
+  test('[PA9] when its time is over one call is tried, and the others continue after its response', () => {
     expect(hostAllows(null, 0)).toBe('all')
     expect(hostAllows(CLOSED, 9_999)).toBe('none')
     expect(hostAllows(CLOSED, 10_000)).toBe('one')
@@ -92,12 +92,12 @@ describe('the bucket of a host', () => {
     expect(hostAllows(stepHost(tried, limited(10_001, 1_000)), 10_500)).toBe('none')
   })
 
-  test('[PA8] one refusal closes nothing: another call is tried at once', () => {
+  test('[PA8] one refusal closes nothing: another call is tried immediately', () => {
     const refused = (at: number, by: string) =>
       ({ type: 'refused', at, retryAfterMs: 5_000, jitter: 0, by }) as const
     const suspected = stepHost(null, refused(100, 'w1'))
     expect(hostAllows(suspected, 100)).toBe('one')
-    // One that was under way with it lengthens what is asked for, and closes nothing.
+    // A concurrent call extends the requested delay, and closes nothing.
     const more = stepHost(suspected, refused(200, 'w2'))
     expect(hostAllows(more, 200)).toBe('one')
     const tried = stepHost(more, { type: 'tried', by: 'w3' })
@@ -107,13 +107,13 @@ describe('the bucket of a host', () => {
     expect(closed).toEqual({ closedUntil: 5_220, triedBy: null })
     expect(hostAllows(closed, 5_219)).toBe('none')
     expect(hostAllows(closed, 5_220)).toBe('one')
-    // Long after the first one another is a first one again.
+    // Long after the first refusal, another one counts as first again.
     const later = stepHost(suspected, refused(600_000, 'w9'))
     expect(hostAllows(later, 600_000)).toBe('one')
     expect(stepHost(later, { type: 'tried', by: 'w10' })).toMatchObject({ suspectedUntil: 605_000 })
   })
 
-  test('[PA9] a storm costs one call per opening, whoever asks', () => {
+  test('[PA9] a storm costs one call per opening, for any number of callers', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3_000), { maxLength: 100 }), (gaps) => {
         let at = 0

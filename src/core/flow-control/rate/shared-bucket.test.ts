@@ -45,8 +45,8 @@ const limits = (remaining: number, resetAt: number) => ({
   retryAfterMs: null,
 })
 
-describe('a draw', () => {
-  test('[PA19] takes what is there, and what comes in a moment no sooner than it comes', () => {
+describe('a batch of permits', () => {
+  test('[PA19] takes the available tokens, and near-future ones for use at their time', () => {
     const drawn = taken(draw(FULL, { wanted: 7, aheadMs: 1_500 }))
     expect(drawn.from).toEqual([NOW, NOW, NOW, NOW, NOW, NOW + SECOND])
     expect(drawn.bucket).toMatchObject({ tokens: { count: -1, at: NOW }, by: ['one'] })
@@ -58,14 +58,14 @@ describe('a draw', () => {
     expect(taken(draw(NEW_SHARED, { wanted: 5 })).from).toEqual([NOW])
   })
 
-  test('[PA19] of one whose clock is behind gives nothing before the time of the record', () => {
+  test('[PA19] a node whose clock is behind gets nothing before the time of the record', () => {
     const { bucket } = taken(draw(FULL, { wanted: 5 }))
     expect(draw(bucket, { now: NOW - 10 * SECOND })).toEqual({ is: 'empty', nextAt: NOW + SECOND })
     const ahead = taken(draw(FULL, { now: NOW + 2 * SECOND }))
     expect(draw(ahead.bucket, { wanted: 1, aheadMs: 2 * SECOND })).toMatchObject({ from: [NOW + 2 * SECOND] })
   })
 
-  test('[PA19] what a clock that was an hour ahead wrote down stops nobody for an hour', () => {
+  test('[PA19] a record from a clock that was an hour ahead does not block others for an hour', () => {
     const { bucket } = taken(draw(FULL, { now: NOW + 60 * MINUTE }))
     expect(draw(bucket)).toEqual({ is: 'empty', nextAt: NOW + SECOND })
     const closed = { closedUntil: NOW + 100 * 24 * 60 * MINUTE, triedBy: null }
@@ -79,7 +79,7 @@ describe('a draw', () => {
     expect(drawMax(null)).toBeGreaterThan(1)
   })
 
-  test('[PA20] who drew last is the shyest, and who never did is not', () => {
+  test('[PA20] the latest taker gets the smallest share, and a new node does not', () => {
     const by = (bucket: SharedBucket, who: string) => taken(draw(bucket, { by: who })).bucket
     const drawn = ['one', 'two', 'one', 'three'].reduce(by, FULL)
     const order = ['one', 'two', 'three', 'four'].sort((a, b) => shyness(drawn, a) - shyness(drawn, b))
@@ -87,15 +87,15 @@ describe('a draw', () => {
     expect([shyness(drawn, 'four'), shyness(drawn, 'three')]).toEqual([0, 1])
   })
 
-  test('[DR5] what could not ask is counted, and the next ones wait for it', () => {
+  test('[DR5] calls that could not ask are counted, and the next ones wait for them', () => {
     const owing = chargeTokens(NEW_SHARED, POLICY, NOW, 3)
     expect(draw(owing)).toEqual({ is: 'empty', nextAt: NOW + 3 * SECOND })
     expect(chargeTokens(FULL, POLICY, NOW, 0)).toBe(FULL)
   })
 })
 
-describe('what the other side said', () => {
-  test('[RB5] what it has left is drawn from, and ends with its window', () => {
+describe('the other side’s limits', () => {
+  test('[RB5] permits are taken from what it has left, until its window ends', () => {
     const told = tellShared(NEW_SHARED, null, answer({ limits: limits(2, NOW + 10_000) }))
     expect(isLimiting(NEW_SHARED, null, NOW)).toBe(false)
     expect(isLimiting(told, null, NOW)).toBe(true)
@@ -105,7 +105,7 @@ describe('what the other side said', () => {
     expect(isLimiting(drawn.bucket, null, NOW + 10_000)).toBe(false)
   })
 
-  test('[RB5] after a refusal nobody draws before its time, then one, until that is answered or not heard of', () => {
+  test('[RB5] after a refusal no node takes permits before its time, then one, until that call ends or times out', () => {
     const refusal = answer({ isLimited: true, limits: { ...limits(0, NOW + 7_000) } })
     const closed = tellShared(FULL, POLICY, refusal)
     expect(draw(closed, { now: NOW + 6_999 })).toEqual({ is: 'empty', nextAt: NOW + 7_000 })
@@ -116,7 +116,7 @@ describe('what the other side said', () => {
     expect(draw(opened, { now: NOW + 7_100, wanted: 2 })).toMatchObject({ isTry: false })
     const other = tellShared(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'two 1' }))
     expect(draw(other, { now: NOW + 7_100 })).toMatchObject({ is: 'tried' })
-    // Whoever tried it is gone.
+    // The node that made the trial is gone.
     expect(draw(tried.bucket, { now: NOW + 60_000, wanted: 5 })).toMatchObject({ isTry: true })
   })
 
@@ -138,7 +138,7 @@ describe('over any nodes', () => {
   const turns = fc.array(
     fc.record({
       gapMs: fc.nat(3_000),
-      /** How far this node’s clock is off. */
+      /** The offset of this node’s clock. */
       skewMs: fc.integer({ min: -30_000, max: 30_000 }),
       wanted: fc.nat(60),
       aheadMs: fc.constantFrom(0, 500, 60_000),
@@ -147,7 +147,7 @@ describe('over any nodes', () => {
     { minLength: 1, maxLength: 60 },
   )
 
-  test('[PA19] whatever their clocks say, no more may be used than burst + rate × time', () => {
+  test('[PA19] whatever the clocks say, usable permits never exceed burst + rate × time', () => {
     fc.assert(
       fc.property(policies, turns, (policy, all) => {
         let bucket: SharedBucket = NEW_SHARED
@@ -172,7 +172,7 @@ describe('over any nodes', () => {
     )
   })
 
-  test('[PA19] [PA21] whoever asks again when told to gets one', () => {
+  test('[PA19] [PA21] a node that asks again at the announced time gets a permit', () => {
     fc.assert(
       fc.property(policies, turns, (policy, all) => {
         let bucket: SharedBucket = NEW_SHARED
@@ -193,7 +193,7 @@ describe('over any nodes', () => {
     )
   })
 
-  test('[RB5] no more is drawn of a window than the other side said is left, by whomever', () => {
+  test('[RB5] all nodes together take no more of a window than the other side reported as left', () => {
     const steps = fc.array(
       fc.oneof(fc.record({ remaining: fc.nat(50) }), fc.record({ wanted: fc.integer({ min: 1, max: 20 }) })),
       { maxLength: 40 },

@@ -1,8 +1,9 @@
-// core/flow-control/rate/shared-bucket.ts — a bucket that several nodes draw from. It is one record, changed under its version: whoever draws takes tokens out
-// for good, also such as come in a moment, and uses each no sooner than it comes. What is drawn and not used is lost.
+// A bucket that several nodes share. It is one record, changed under its version: a node takes permits out for good, including
+// near-future ones, and uses each no sooner than its time. Permits that are taken and not used are lost.
 //
-// Invariants: K3 the tokens that may be used until an instant are at most burst + rate × time since the first draw, whoever drew them, whatever
-// became of them and whatever clock the one who drew believed in. K4 of what the other side said the stricter holds for all, until its time is over.
+// Invariants: K3 the permits usable until an instant are at most burst + rate × time since the first take, whichever node took
+// them, whatever happened to them and whatever the nodes' clocks said. K4 of the other side's limits the stricter holds for all
+// nodes, until its time is over.
 
 import type { Bucket } from '../../definitions/documents/index.ts'
 import { DAY, type Instant, MINUTE } from '../../foundation/time/index.ts'
@@ -11,19 +12,19 @@ import { hostAllows, stepHost } from './host-bucket.ts'
 import { take, whole } from './token-bucket.ts'
 
 export interface SharedBucket extends AdaptiveBucket {
-  /** After this a try of which nobody heard is made anew. */
+  /** After this, a trial without a result is repeated. */
   readonly triedUntil: Instant
-  /** Who drew, the last one first. */
+  /** The nodes that took permits, latest first. */
   readonly by: readonly string[]
 }
 
 export interface DrawRequest {
   readonly now: Instant
   readonly wanted: number
-  /** Tokens that come within so long may be drawn already. */
+  /** Permits that accrue within this time may be taken in advance. */
   readonly aheadMs: number
   readonly by: string
-  /** Names the try, where this is one. */
+  /** Identifies the trial, where this is one. */
   readonly tryBy: string
 }
 
@@ -31,22 +32,22 @@ export type Drawn =
   | {
       readonly is: 'drawn'
       readonly bucket: SharedBucket
-      /** From when on each may be used, the first one first; never empty. */
+      /** From when each may be used, in order; never empty. */
       readonly from: readonly Instant[]
       readonly isTry: boolean
     }
-  /** `nextAt`: when it is worth to ask again. */
+  /** `nextAt`: when to ask again. */
   | { readonly is: 'empty'; readonly nextAt: Instant }
-  /** Another tries it: how that goes is only in the record. */
+  /** Another node makes the trial call: its result will be in the record. */
   | { readonly is: 'tried'; readonly until: Instant }
 
 export const NEW_SHARED: SharedBucket = { ...OPEN_BUCKET, triedUntil: 0, by: [] }
 
-/** Longer than most calls; a second try of one that hangs does no harm. */
+/** Longer than most calls; a second trial beside one that hangs does no harm. */
 const TRY_MS = 30_000
-/** So many are remembered. */
+/** How many nodes are remembered. */
 const DRAWERS_MAX = 8
-/** By more than this no clock is ahead of another's. */
+/** No clock is ahead of another's by more than this. */
 const SKEW_MS_MAX = MINUTE
 
 export function drawTokens(given: SharedBucket, policy: Bucket | null, request: DrawRequest): Drawn {
@@ -64,7 +65,7 @@ export function drawTokens(given: SharedBucket, policy: Bucket | null, request: 
   const most = Math.min(isTry ? 1 : Math.max(1, request.wanted), ...windows.map(({ left }) => left))
   const from: Instant[] = []
   for (let n = 0; n < most; n += 1) {
-    // Whose clock is behind that of the one who drew last waits until the record's own time.
+    // A node whose clock is behind that of the latest taker waits until the record's own time.
     const since = Math.max(now, tokens?.at ?? now)
     const inMs =
       tokens === null || policy === null ? 0 : waitMs(n + 1 - tokens.count, MINUTE / policy.perMinute)
@@ -89,7 +90,10 @@ export function drawTokens(given: SharedBucket, policy: Bucket | null, request: 
   }
 }
 
-/** From 0, for whoever has not drawn for long, to 1 for who drew last: those who had some leave the next to the others. */
+/**
+ * From 0, for a node that has not taken permits for long, to 1 for the latest taker: recent takers leave the next permits to
+ * the others.
+ */
 export function shyness({ by }: SharedBucket, who: string): number {
   const place = by.indexOf(who)
   return place < 0 ? 0 : 1 - place / DRAWERS_MAX
@@ -111,17 +115,20 @@ export function chargeTokens(
   }
 }
 
-/** One call was answered, or nobody answered it; `by` names the try where it was one. */
+/** One call got a response, or none; `by` identifies the trial where it was one. */
 export function tellShared(bucket: SharedBucket, policy: Bucket | null, answer: BucketAnswer): SharedBucket {
   return { ...bucket, ...tellBucket(bucket, policy, answer) }
 }
 
-/** Whether anybody has to draw at all: where no document says how many, only while the other side's own limits are known. */
+/** Whether permits are needed at all: where no document sets a rate, only while the other side's own limits are known. */
 export function isLimiting(bucket: SharedBucket, policy: Bucket | null, now: Instant): boolean {
   return policy !== null || bucket.closed !== null || bucket.windows.some(({ resetAt }) => now < resetAt)
 }
 
-/** How many one draw may take: what flows in a second, or a part of the burst. So nobody has it all, and a crash costs little. */
+/**
+ * How many one take may get: the flow of a second, or a part of the burst. So no node gets everything, and a crash costs
+ * little.
+ */
 export function drawMax(policy: Bucket | null): number {
   if (policy === null) return DRAW_UNRULED
   return Math.max(1, Math.ceil(policy.perMinute / 60), Math.ceil(policy.burst / BURST_SHARE))
@@ -129,7 +136,7 @@ export function drawMax(policy: Bucket | null): number {
 
 const BURST_SHARE = 8
 const DRAW_UNRULED = 16
-/** Fractions do not add up exactly: what is a whole token but for this is one. */
+/** Fractions do not add up exactly: a token that is whole within this tolerance counts. */
 const EPSILON = 1e-6
 
 function waitMs(missing: number, perTokenMs: number): number {
@@ -142,7 +149,10 @@ function withoutLostTry(bucket: SharedBucket, now: Instant): SharedBucket {
   return { ...bucket, closed: { ...closed, triedBy: null } }
 }
 
-/** What a clock that was ahead wrote down stops nobody for ever; what was drawn by it cannot be used before its time either. */
+/**
+ * A record from a clock that was ahead must not block other nodes for long; permits taken by it cannot be used before their
+ * time either.
+ */
 function believable(bucket: SharedBucket, now: Instant): SharedBucket {
   const { tokens, closed } = bucket
   return {
@@ -152,13 +162,13 @@ function believable(bucket: SharedBucket, now: Instant): SharedBucket {
         ? tokens
         : { count: Math.min(0, tokens.count), at: now },
     windows: bucket.windows.filter(({ resetAt }) => resetAt <= now + DAY + SKEW_MS_MAX),
-    // No refusal closes a bucket for longer, jitter and all.
+    // No refusal closes a bucket for longer, jitter included.
     closed: closed === null || closed.closedUntil <= now + 2 * DAY ? closed : null,
     triedUntil: Math.min(bucket.triedUntil, now + TRY_MS),
   }
 }
 
-/** Whole tokens, for people. */
+/** Whole tokens, for display. */
 export function sharedLeft(bucket: SharedBucket, policy: Bucket, now: Instant): number {
   const { tokens } = at(bucket, policy, now)
   return tokens === null ? 0 : whole(tokens)

@@ -1,7 +1,7 @@
-// core/flow-control/rate/token-bucket.ts — the rate guard of a route: tokens that come evenly and are taken many at a time.
+// The rate limiter of a route: tokens that accrue evenly and are taken in groups.
 //
-// A call that could not ask first may still be counted: the tokens then go below nothing, and the next ones wait for it.
-// Invariants: K1 there are never more than `burst`. K2 what was given in any time is at most burst + rate × time.
+// A call that could not ask first may still be counted: the tokens then go below zero, and the next calls wait for it.
+// Invariants: K1 there are never more than `burst`. K2 what was granted in any time is at most burst + rate × time.
 
 import type { RatePolicy } from '../../definitions/documents/index.ts'
 import { type Instant, MINUTE } from '../../foundation/time/index.ts'
@@ -11,12 +11,12 @@ export interface Tokens {
   readonly at: Instant
 }
 
-/** Fractions do not add up exactly: whoever waited as long as told must not be told to wait again. */
+/** Fractions do not add up exactly: a caller that waited as instructed must not be asked to wait again. */
 const EPSILON = 1e-6
-/** Tokens that come faster than this are waited for together. */
+/** Tokens that accrue faster than this are waited for in groups. */
 const GATHER_MS = 50
 
-/** What is there by now. A clock that goes back gives nothing. */
+/** The tokens available now. A clock that goes back adds none. */
 export function refill(tokens: Tokens, at: Instant, policy: RatePolicy): Tokens {
   if (at <= tokens.at) return { count: Math.min(tokens.count, policy.burst), at: tokens.at }
   const gained = ((at - tokens.at) * policy.perMinute) / MINUTE
@@ -36,7 +36,7 @@ export function giveBack(tokens: Tokens, count: number, policy: RatePolicy): Tok
   return { ...tokens, count: Math.min(policy.burst, tokens.count + count) }
 }
 
-/** When it is worth to look again: the next token is there, or the next few where they come quickly. */
+/** When to check again: the next token is available, or the next few where they accrue quickly. */
 export function nextTokensAt(tokens: Tokens, policy: RatePolicy): Instant {
   const perToken = MINUTE / policy.perMinute
   const wanted = Math.max(1, Math.min(policy.burst, Math.floor(GATHER_MS / perToken)))

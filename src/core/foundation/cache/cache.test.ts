@@ -3,7 +3,7 @@ import { makeCache } from './index.ts'
 
 const make = () => makeCache<string>({ entriesMax: 2, ageMsMax: 100 })
 
-test('an entry is there until it is too old', () => {
+test('an entry is returned until it is too old', () => {
   const cache = make()
   cache.reading()('a', 'one', 1_000)
   expect(cache.get('a', 1_099)).toBe('one')
@@ -11,7 +11,7 @@ test('an entry is there until it is too old', () => {
   expect(cache.size).toBe(0)
 })
 
-test('using an entry keeps it from being the first to go, but makes it no younger', () => {
+test('using an entry protects it from eviction, but does not make it younger', () => {
   const cache = make()
   cache.reading()('a', 'one', 0)
   cache.reading()('b', 'two', 0)
@@ -21,7 +21,7 @@ test('using an entry keeps it from being the first to go, but makes it no younge
   expect(cache.get('a', 100)).toBeUndefined()
 })
 
-test('a read that began before something was forgotten keeps nothing', () => {
+test('a read that began before a forget stores nothing', () => {
   const cache = make()
   const keep = cache.reading()
   cache.forget('a')

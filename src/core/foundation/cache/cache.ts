@@ -1,12 +1,12 @@
-// What was read a moment ago, kept for a moment longer: bounded in number and in age, the least recently used goes first.
+// A small cache of recent reads: bounded in number and in age, the least recently used is evicted first.
 //
-// Time is an argument of every call. Invariant: what was read before a `forget` is never kept after it, or a change made
-// here would be undone by an answer that was under way.
+// Time is an argument of every call. Invariant: a result read before a `forget` is never stored after it, or a read in flight
+// would undo a change made here.
 
 export interface Cache<Value> {
-  /** undefined: not here, or too old. */
+  /** undefined: absent, or too old. */
   get(key: string, nowMs: number): Value | undefined
-  /** Begins a read; the answer keeps its result, unless something was forgotten meanwhile. */
+  /** Begins a read; the returned function stores its result, unless something was forgotten meanwhile. */
   reading(): (key: string, value: Value, nowMs: number) => void
   forget(key: string): void
   readonly size: number
@@ -16,10 +16,10 @@ export function makeCache<Value>(limits: {
   readonly entriesMax: number
   readonly ageMsMax: number
 }): Cache<Value> {
-  // A Map keeps the order of insertion: the first is the one unused for longest.
+  // A Map preserves the order of insertion: the first is the least recently used.
   const entries = new Map<string, { readonly value: Value; readonly untilMs: number }>()
   let forgotten = 0
-  /** The last of them, as far as that is known. */
+  /** The latest of them, as far as known. */
   let latest: string | null = null
   return {
     get(key, nowMs) {

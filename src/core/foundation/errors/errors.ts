@@ -1,4 +1,4 @@
-// One table of everything that a caller may be told. Codes are never reused; docs/errors.md lists the same rows.
+// One table of every error that a caller may see. Codes are never reused; docs/errors.md lists the same rows.
 
 export const ERROR_KINDS = [
   'invalid',
@@ -546,7 +546,7 @@ export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
-  /** What to do next in this case, where the table's own word does not fit. */
+  /** What to do next in this case, where the table's text does not fit. */
   readonly next: string
   constructor(
     code: ErrorCode,

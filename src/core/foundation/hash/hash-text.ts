@@ -1,4 +1,4 @@
-// The SHA-256 of a text, as ids and documents carry it.
+// The SHA-256 of a text, as used in ids and documents.
 
 import { hash } from 'node:crypto'
 

@@ -4,7 +4,7 @@ import { makeIds } from './index.ts'
 
 const UUID = /^([0-9a-f]{8})-([0-9a-f]{4})-7([0-9a-f]{3})-([89ab])[0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Bytes that count up, so that every draw is its own. */
+/** Bytes that count up, so that every draw differs. */
 function counting(): (length: number) => Uint8Array {
   let next = 0
   return (length) => Uint8Array.from({ length }, () => next++ & 0xff)
@@ -24,7 +24,7 @@ describe('an id', () => {
   })
 
   test.each([0, 1, 0xffff_ffff, 0x1_0000_0000, 1_700_000_000_123, 0xffff_ffff_ffff])(
-    '[EV1] holds its millisecond: %i',
+    '[EV1] contains its millisecond: %i',
     (at) => {
       const uuid = idsAt(() => at).uuid()
       expect(uuid).toMatch(UUID)
@@ -32,7 +32,7 @@ describe('an id', () => {
     },
   )
 
-  test('[EV1] carries 62 bits of chance, with the variant before them', () => {
+  test('[EV1] contains 62 random bits, after the variant', () => {
     expect(
       idsAt(
         () => 1,
@@ -60,7 +60,7 @@ describe('ids of one process', () => {
     expect(timeOf(made.at(-1)!)).toBe(1_003)
   })
 
-  test('[EV2] stay in order when the clock steps back, and when it comes again', () => {
+  test('[EV2] stay in order when the clock steps back, and when it catches up', () => {
     const times = [2_000, 2_000, 1_000, 1_500, 1_999, 2_000, 2_001]
     let index = 0
     const ids = idsAt(() => times[index++]!)
@@ -86,7 +86,7 @@ describe('ids of one process', () => {
     )
   })
 
-  test('[EV3] are the same for the same time and chance', () => {
+  test('[EV3] are the same for the same time and random bytes', () => {
     const make = () => {
       let now = 5
       const ids = idsAt(() => now++ >> 1)
@@ -95,7 +95,7 @@ describe('ids of one process', () => {
     expect(make()).toEqual(make())
   })
 
-  test('[EV3] never use the same chance twice, also where it is drawn anew', () => {
+  test('[EV3] never reuse random bytes, also after a refill', () => {
     let block = 0
     const draw = (length: number) => {
       const bytes = new DataView(new ArrayBuffer(length))
@@ -108,7 +108,7 @@ describe('ids of one process', () => {
   })
 })
 
-test('[EV2] two processes at one millisecond differ by chance alone', () => {
+test('[EV2] two processes at one millisecond differ by random bits alone', () => {
   const a = idsAt(
     () => 1,
     (length) => new Uint8Array(length).fill(1),

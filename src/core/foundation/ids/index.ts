@@ -1,5 +1,5 @@
-// Branded ids. An id is a prefix and a UUIDv7, so that rows made together lie together in an index.
-// Time and chance are arguments: the same inputs give the same id.
+// Branded ids. An id is a prefix and a UUIDv7, so that rows made together are adjacent in an index. Time and randomness are
+// arguments: the same inputs give the same id.
 
 import type { Instant } from '../time/index.ts'
 
@@ -16,9 +16,9 @@ export type RunId = Brand<'RunId'>
 export type EscalationId = Brand<'EscalationId'>
 export type InstanceId = Brand<'InstanceId'>
 export type OrphanId = Brand<'OrphanId'>
-/** A node's name; it stays over restarts. */
+/** A node's name; it survives restarts. */
 export type NodeId = Brand<'NodeId'>
-/** One life of a node: given by the store, only grows. */
+/** One life of a node: assigned by the store, only grows. */
 export type Incarnation = number & { readonly __brand: 'Incarnation' }
 
 export const DEFAULT_TENANT = 'default' as TenantId
@@ -30,7 +30,7 @@ export interface Ids {
   escalation(): EscalationId
   instance(): InstanceId
   orphan(): OrphanId
-  /** Of one that no work is behind; the others have ids of their work (core/effects/integration-run). */
+  /** For an integration run without a job; the others derive their ids from their jobs (core/effects/integration-run). */
   run(): RunId
   /** A bare UUIDv7 for correlation and trace ids. */
   uuid(): string
@@ -38,14 +38,14 @@ export interface Ids {
 
 const WHOLE_ID = /^(evt|wrk)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** What a text names if it is a whole event or work id, and nothing but that. */
+/** What a text names if it is exactly one event or job id. */
 export function readWholeId(text: string): { event: EventId } | { work: WorkId } | null {
   const prefix = WHOLE_ID.exec(text)?.[1]
   if (prefix === undefined) return null
   return prefix === 'evt' ? { event: text as EventId } : { work: text as WorkId }
 }
 
-/** The smallest event id that the millisecond can have: ids made before are smaller, ids made from then on are not. */
+/** The smallest event id of the millisecond: ids made before are smaller, ids made from then on are not. */
 export function eventIdAt(at: Instant): EventId {
   return `evt_${uuidAt(at)}` as EventId
 }
@@ -55,12 +55,12 @@ export function workIdAt(at: Instant): WorkId {
   return `wrk_${uuidAt(at)}` as WorkId
 }
 
-/** As `eventIdAt`. An instance has the time of the item that began it. */
+/** As `eventIdAt`. An instance has the time of the job that started it. */
 export function instanceIdAt(at: Instant): InstanceId {
   return `ins_${uuidAt(at)}` as InstanceId
 }
 
-/** As `eventIdAt`. A run has the time of the item that it belongs to. */
+/** As `eventIdAt`. A run has the time of the job that it belongs to. */
 export function runIdAt(at: Instant): RunId {
   return `run_${uuidAt(at)}` as RunId
 }
@@ -79,9 +79,8 @@ const BYTES_PER_ID = 8
 const POOL_IDS = 256
 
 /**
- * UUIDv7 (RFC 9562): 48 bits of milliseconds, a 12-bit counter that keeps ids of one millisecond in order, 62 random
- * bits. Written as character codes and turned into a text once: put together from pieces, each id would drag a tree of
- * them along until somebody reads it.
+ * UUIDv7 (RFC 9562): 48 bits of milliseconds, a 12-bit counter that orders ids of one millisecond, 62 random bits. Built as
+ * character codes and converted once: concatenated from pieces, each id would retain a rope of strings until it is flattened.
  */
 class UuidWriter {
   readonly #codes: number[]

@@ -1,11 +1,11 @@
-// core/foundation/json/copy.ts — a value for code that knows doubles and bigints alone.
+// Copies a value for code that supports only doubles and bigints.
 
 import { Numeral } from './numeral.ts'
 import type { JsonValue } from './value.ts'
 
 /**
- * A copy that shares nothing with the value, in which every number is a double or a bigint where one of them holds it: 1.0 is 1. A
- * number that neither holds stays a Numeral, so that its digits are not lost without anybody seeing it.
+ * A copy that shares nothing with the value, in which every number is a double or a bigint where one of them holds it: 1.0 is
+ * 1. A number that neither holds stays a Numeral, so that its digits are not silently lost.
  */
 export function copyPlain(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
@@ -14,7 +14,7 @@ export function copyPlain(value: JsonValue): JsonValue {
   const copy: Record<string, JsonValue> = {}
   for (const name of Object.keys(value)) {
     const member = copyPlain((value as Readonly<Record<string, JsonValue>>)[name] as JsonValue)
-    // Set, a member of this name would be the prototype.
+    // Assigning a member of this name would set the prototype.
     if (name !== '__proto__') copy[name] = member
     else
       Object.defineProperty(copy, name, {

@@ -1,4 +1,4 @@
-// What differs between two values, and how places are written.
+// Differences between two values, and how paths are written.
 
 import { expect, test } from 'vitest'
 import { isHiddenAt } from '../../events/sensitive/index.ts'
@@ -19,13 +19,13 @@ test('[RL7] members and positions are compared one by one', () => {
   expect(told({ a: 1, b: 2, c: 3 }, {}, 2)).toHaveLength(2)
 })
 
-test('[RL7] a place is hidden with all that is above and below a sensitive path', () => {
+test('[RL7] a path is hidden with everything above and below a sensitive path', () => {
   const paths = ['payload.user.email', 'payload.lines[*].price']
   const hidden = [['user'], ['user', 'email'], ['user', 'email', 'x'], ['lines', 0, 'price'], ['lines'], []]
   for (const place of hidden) expect(isHiddenAt(place, paths)).toBe(true)
   for (const place of [['user', 'name'], ['lines', 0, 'sku'], ['other']])
     expect(isHiddenAt(place, paths)).toBe(false)
-  // Another shape than the path says.
+  // The shape differs from the path.
   expect(isHiddenAt(['user', 0], paths)).toBe(true)
   expect(isHiddenAt(['anything'], [])).toBe(false)
 })

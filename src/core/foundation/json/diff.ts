@@ -1,4 +1,4 @@
-// What differs between two JSON values, place by place.
+// Lists the differences between two JSON values, path by path.
 
 import { compareNumbers, isNumber } from './numeral.ts'
 import type { JsonValue } from './value.ts'
@@ -8,13 +8,13 @@ export type JsonPlace = string | number
 export interface JsonChange {
   /** From the root; a member's name, or a position in a list. */
   readonly place: readonly JsonPlace[]
-  /** undefined: it was not there. */
+  /** undefined: it was absent. */
   readonly before: JsonValue | undefined
-  /** undefined: it is not there any more. */
+  /** undefined: it was removed. */
   readonly after: JsonValue | undefined
 }
 
-/** The first `max` of them, in the order in which they stand. */
+/** The first `max` of them, in document order. */
 export function diffJson(before: JsonValue, after: JsonValue, max: number): readonly JsonChange[] {
   const changes: JsonChange[] = []
   walk(before, after, [], changes, max)

@@ -4,7 +4,7 @@ import { canonicalJson, JsonError, type JsonValue, Numeral, parseJson, stringify
 
 const big = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
 const isBeyond = (value: bigint): boolean => value > 9007199254740991n || value < -9007199254740991n
-/** Whole doubles beyond 2^53 are read back as bigint, and -0 as 0. */
+/** Integral doubles beyond 2^53 are read back as bigint, and -0 as 0. */
 const isWritable = (value: number): boolean =>
   !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 const jsonValue = fc.letrec<{ value: JsonValue }>((tie) => ({
@@ -51,7 +51,7 @@ describe('reading', () => {
     expect(parseJson(text)).toEqual(value)
   })
 
-  test('[X2] any JSON reads as the built-in parser reads it, on either way through', () => {
+  test('[X2] any JSON parses as with the built-in parser, on either path', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
         const exact = `[${text},1234567890123456.5]`
@@ -62,7 +62,7 @@ describe('reading', () => {
     )
   })
 
-  test('[X2] what the built-in parser refuses is refused, and the other way round', () => {
+  test('[X2] refuses exactly what the built-in parser refuses', () => {
     const piece = fc.constantFrom(
       ...'{}[]:,"\\ \n\t0123456789-+.eEtruefalsn'.split(''),
       '"a"',
@@ -108,7 +108,7 @@ describe('reading', () => {
     expect(error.message).not.toContain('secret')
   })
 
-  test('[X4] __proto__ is an own field on both ways through', () => {
+  test('[X4] __proto__ is an own field on both paths', () => {
     for (const extra of ['1', '12345678901234567890']) {
       const value = parseJson(`{"__proto__":{"admin":true},"n":${extra}}`) as Record<string, unknown>
       expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -128,7 +128,7 @@ describe('reading', () => {
     expect(() => parseJson(deep(100_000), { depth: 1_000_000 })).toThrow(JsonError)
   })
 
-  test('[X4] duplicate keys are refused when asked', () => {
+  test('[X4] duplicate keys are refused on request', () => {
     expect(parseJson('{"a":1,"a":2}')).toEqual({ a: 2 })
     expect(errorOf('{"a":1,"a":2}', { duplicateKeys: 'refuse' }).offset).toBe(7)
     expect(errorOf('{"a":1,"a":2}', { duplicateKeys: 'refuse' }).code).toBe('duplicate')
@@ -144,12 +144,12 @@ describe('reading', () => {
     '{"a"\n:1,"a"\t:":x"}',
     '{"a\\":":1,"a\\":":2}',
     '{"n":12345678901234567890,"n":1}',
-  ])('[X4] %s has a key twice, however it is written', (text) => {
+  ])('[X4] %s has a duplicate key, in any spelling', (text) => {
     expect(errorOf(text, { duplicateKeys: 'refuse' }).code).toBe('duplicate')
     expect(() => parseJson(text)).not.toThrow()
   })
 
-  test('[X4] what has every key once is not refused, whatever its texts hold', () => {
+  test('[X4] unique keys are never refused, whatever the texts contain', () => {
     const tricky = fc.array(fc.constantFrom(':', '"', '\\', ' ', 'a', '{', '"a":', '\n'), { maxLength: 6 })
     const word = tricky.map((parts) => parts.join(''))
     const value = fc.dictionary(word, fc.oneof(word, fc.dictionary(word, word)), { noNullPrototype: true })
@@ -167,7 +167,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  test('[X1] a value survives the round trip, whole numbers beyond 2^53 included', () => {
+  test('[X1] a value survives the round trip, integers beyond 2^53 included', () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         expect(parseJson(stringifyJson(value))).toEqual(value)
@@ -205,7 +205,7 @@ describe('writing', () => {
   })
 })
 
-/** What is out of range is refused here and infinite there: the same outcome for this comparison. */
+/** A number out of range is refused here and infinite there: the same outcome for this comparison. */
 function outcome(read: () => unknown): string {
   try {
     const text = JSON.stringify(rounded(read() as JsonValue), (_key, value) =>

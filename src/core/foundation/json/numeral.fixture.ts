@@ -1,4 +1,4 @@
-// Numerals of JSON as senders write them, and what they are worth by another way of reckoning than the one under test.
+// JSON numerals as senders write them, with their values computed independently of the code under test.
 
 import fc from 'fast-check'
 

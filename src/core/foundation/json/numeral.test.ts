@@ -20,7 +20,7 @@ import { compareWorth, numeralText, respell } from './numeral.fixture.ts'
 
 const read = (text: string) => (parseJson(`{"n":${text}}`) as { n: JsonNumber }).n
 
-/** Near each other now and then: two that a double cannot tell apart, or the same one in another spelling. */
+/** Close to each other now and then: two that a double cannot distinguish, or the same one in another spelling. */
 const pair = numeralText.chain((one) =>
   fc.tuple(
     fc.constant(one),
@@ -33,7 +33,7 @@ const pair = numeralText.chain((one) =>
 )
 
 describe('numerals', () => {
-  test('[X1] a numeral is written back digit for digit, wherever it stands', () => {
+  test('[X1] a numeral is written back digit for digit, at any position', () => {
     fc.assert(
       fc.property(numeralText, fc.constantFrom('', ' ', '\n'), (text, space) => {
         expect(stringifyJson(read(text))).toBe(text)
@@ -70,7 +70,7 @@ describe('numerals', () => {
     )
   })
 
-  test('[X1] a double or bigint stands for a numeral only where it has the same value', () => {
+  test('[X1] a double or bigint replaces a numeral only if it has the same value', () => {
     fc.assert(
       fc.property(numeralText, (text) => {
         const plain = plainNumber(read(text))
@@ -81,13 +81,13 @@ describe('numerals', () => {
     )
   })
 
-  test('a double is what its shortest text says, and a whole one what it holds', () => {
+  test('a double has the value of its shortest text, and an integral one its exact value', () => {
     expect(canonicalNumber(2 ** 70)).toBe((2n ** 70n).toString())
     expect(compareNumbers(0.1, read('0.10'))).toBe(0)
     expect(compareNumbers(0.1, read('0.1000000000000000055511151231257827'))).toBeLessThan(0)
   })
 
-  test('[X2] a number beyond the bounds is refused at once, and one within them is read', () => {
+  test('[X2] a number beyond the bounds is refused immediately, and one within them is parsed', () => {
     for (const text of [
       '1e999999999',
       '-1E-999999999',
@@ -104,7 +104,7 @@ describe('numerals', () => {
     }
   })
 
-  test('a numeral is a number for whoever converts it, and never quietly another one in JSON', () => {
+  test('a numeral converts to a number, and never silently to a different one in JSON', () => {
     const numeral = new Numeral('1.000000000000000001')
     expect([`${String(numeral)}`, Number(numeral), isNumber(numeral)]).toEqual([
       '1.000000000000000001',

@@ -1,8 +1,8 @@
-// core/foundation/json/numeral.ts — numbers that a double would change, in value or in form: what they are, how they compare, and
-// the one text that all numerals of equal value share.
+// Numbers that a double would change, in value or in form: their representation, their order, and the canonical text that all
+// numerals of equal value share.
 //
-// A number here is a double (where its shortest text is the numeral as it was written), a bigint (whole and beyond 2^53)
-// or a Numeral (all others: 1.0, 1E+2, -0, 1.000000000000000001).
+// A number here is a double (where its shortest text is the numeral as written), a bigint (an integer beyond 2^53) or a Numeral
+// (all others: 1.0, 1E+2, -0, 1.000000000000000001).
 // Invariants: canonicalNumber(a) === canonicalNumber(b) exactly where compareNumbers(a, b) === 0. Every function is linear in
 // the characters of its numerals, of which there are at most NUMERAL_LENGTH_MAX.
 
@@ -19,12 +19,12 @@ const PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const ZERO = 0x30
 
 type WriteRaw = (text: string) => unknown
-/** Node 20 has none. */
+/** Node 20 lacks it. */
 const writeRaw = (JSON as unknown as { readonly rawJSON?: WriteRaw }).rawJSON
 
-/** A number as it was written in JSON. Make one by `readNumeral`, which checks its bounds. */
+/** A number as written in JSON. Create one by `readNumeral`, which checks its bounds. */
 export class Numeral {
-  /** Digit for digit as it was written. */
+  /** Digit for digit as written. */
   readonly text: string
   #canonical: string | undefined
   #plain: JsonNumber | undefined
@@ -39,12 +39,12 @@ export class Numeral {
     return this.#canonical
   }
 
-  /** The nearest double. It may be another number. */
+  /** The nearest double. It may differ in value. */
   valueOf(): number {
     return Number(this.text)
   }
 
-  /** Its digits where the built-in writer can be given them, else an error, as for a bigint: never another number. */
+  /** Its digits where the built-in writer accepts them, otherwise an error, as for a bigint: never a different number. */
   toJSON(): unknown {
     if (writeRaw !== undefined) return writeRaw(this.text)
     throw new TypeError(`this number has digits that JSON.stringify would lose: write String(…) of it`)
@@ -77,7 +77,7 @@ export function plainNumber(value: JsonNumber): JsonNumber {
   return typeof value === 'object' ? value.plain() : value
 }
 
-/** A numeral of JSON, digit for digit; null: it is beyond the bounds. `isWhole`: it has neither fraction nor exponent. */
+/** A numeral of JSON, digit for digit; null: it exceeds the bounds. `isWhole`: it has neither fraction nor exponent. */
 export function readNumeral(literal: string, isWhole: boolean): JsonNumber | null {
   const double = Number(literal)
   if (isWhole) {
@@ -86,13 +86,13 @@ export function readNumeral(literal: string, isWhole: boolean): JsonNumber | nul
     return double === 0 ? new Numeral(literal) : BigInt(literal)
   }
   if (literal.length > NUMERAL_LENGTH_MAX) return null
-  // A whole double beyond 2^53 has more digits than its shortest text.
+  // An integral double beyond 2^53 has more digits than its shortest text.
   if (!Number.isInteger(double) && String(double) === literal) return double
   const { digits, point } = splitNumeral(literal)
   return digits === '' || isWithin(point) ? new Numeral(literal) : null
 }
 
-/** The text of the value: digits alone where it is whole, as `String` writes a double elsewhere. */
+/** The text of the value: only digits for an integer, otherwise as `String` writes a double. */
 export function canonicalNumber(value: JsonNumber): string {
   if (typeof value !== 'number') return String(value)
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return BigInt(value).toString()
@@ -145,7 +145,7 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** As `String` writes doubles, but a whole number in all its digits. */
+/** As `String` writes doubles, but an integer with all its digits. */
 function writeParts({ isNegative, digits, point }: Parts): string {
   if (digits === '') return '0'
   const sign = isNegative ? '-' : ''
@@ -170,10 +170,10 @@ export function toScaled(value: JsonNumber): Scaled {
   return { coefficient: isNegative ? -size : size, scale: Math.max(0, scale) }
 }
 
-/** null: it is beyond the bounds. */
+/** null: it exceeds the bounds. */
 export function fromScaled({ coefficient, scale }: Scaled): JsonNumber | null {
   const text = coefficient.toString()
-  // Digits that are no value: 10 / 10^2 is 0.1.
+  // Trailing zeros: 10 / 10^2 is 0.1.
   const { isNegative, digits, point } = splitNumeral(text)
   const parts = { isNegative, digits, point: point - scale }
   if (digits.length > NUMERAL_LENGTH_MAX || (digits !== '' && !isWithin(parts.point))) return null

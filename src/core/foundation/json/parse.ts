@@ -1,6 +1,6 @@
-// core/foundation/json/parse.ts — text to value, exactly.
-// The built-in parser keeps of a number the nearest double: 1.000000000000000001 becomes 1, 0.10 becomes 0.1, 1e400 Infinity. It
-// serves every text without such a number; the others go through the reader below, which takes about twice as long.
+// Parses JSON text to a value, exactly.
+// The built-in parser rounds a number to the nearest double: 1.000000000000000001 becomes 1, 0.10 becomes 0.1, 1e400 Infinity.
+// It handles every text without such a number; the others go through the parser below, which takes about twice as long.
 // Invariants: no prototype is ever set; depth is bounded before anything recurses over the value.
 
 import { NUMERAL_BOUNDS, readNumeral } from './numeral.ts'
@@ -13,16 +13,16 @@ export interface JsonLimits {
 }
 
 const DEPTH_DEFAULT = 256
-/** Readers and writers recurse: beyond this the stack is the limit, whatever the caller asks for. */
+/** Parsers and writers recurse: beyond this the stack is the limit, whatever the caller requests. */
 const DEPTH_MAX = 2000
 /**
- * A number that a double may change, in value or in form: of 16 digits or more, with an exponent, with a zero at the end of its
- * fraction, below a millionth, or -0. Inside a text it may stand by chance; the reader below then decides. A colon counts only
- * behind a quote or a blank, as it stands behind a key: every second bundle has a hash such as `sha256:4e…`.
+ * A number that a double may change, in value or in form: of 16 digits or more, with an exponent, with a trailing zero in its
+ * fraction, below a millionth, or -0. It may appear inside a text by chance; the parser below then decides. A colon counts only
+ * after a quote or a blank, as after a key: every second bundle has a hash such as `sha256:4e…`.
  */
 const NEEDS_EXACT =
   /(?:[[,\s]|["\s]:)(?:-0(?:[\s,\]}]|$)|-?\d(?:[\d.]{15}|\d*(?:[eE]|\.(?:0{6}|\d*(?:[eE]|0(?:[\s,\]}]|$))))))/
-/** A number alone is read exactly, whatever it is. */
+/** A number alone is always parsed exactly. */
 const IS_NUMBER = /^[-\d]/
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const SPACE = /[ \t\n\r]*/y
@@ -41,14 +41,14 @@ export function parseJson(text: string, limits: JsonLimits = {}): JsonValue {
     } catch {
       // The built-in message quotes the text and has no offset on every version.
     }
-    // Read again, for the offset, or because a key may be there twice.
+    // Parsed again, for the offset, or because a key may be duplicated.
   }
   return new Reader(text, depthMax, refusesDuplicates).read()
 }
 
 /**
- * Keys of all objects, or less than zero where the value is nested too deeply. A walk over the value is far cheaper than
- * one over the text, and the built-in parser does not recurse.
+ * The number of keys of all objects, or less than zero if the value is nested too deeply. Walking the value is far cheaper than
+ * walking the text, and the built-in parser does not recurse.
  */
 function countKeys(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
@@ -73,8 +73,8 @@ const QUOTE = 0x22
 const BLANK_MAX = 0x20
 
 /**
- * How many keys a text of JSON may have: every colon behind a quote or a blank. Each key has one, so that a value with
- * as many keys lost none to another of the same name. Colons inside texts can only make it more, and are seldom there.
+ * An upper bound of the keys in a JSON text: every colon after a quote or a blank. Each key has one, so a value with as many
+ * keys lost none to a duplicate. Colons inside texts can only increase it, and are rare.
  */
 function keysAtMost(text: string): number {
   let keys = 0
@@ -85,7 +85,7 @@ function keysAtMost(text: string): number {
   return keys
 }
 
-/** Owns its position in one text; made for one read. */
+/** Owns its position in one text; used for one parse. */
 class Reader {
   readonly #text: string
   readonly #depthMax: number

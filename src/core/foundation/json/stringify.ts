@@ -1,6 +1,5 @@
-// core/foundation/json/stringify.ts — value to text: for the wire (key order kept) and for hashing (canonical).
-// For the wire a number is written as it arrived. Canonical: keys by UTF-16 code unit, no spaces, and numbers of equal value
-// are written equally, however they arrived.
+// Writes a value as JSON: for the wire (in key order) and for hashing (canonical). For the wire a number is spelled as it
+// arrived. Canonical: keys by UTF-16 code unit, no spaces, and numbers of equal value are written equally.
 
 import { canonicalNumber, Numeral } from './numeral.ts'
 import { JsonError, type JsonValue } from './value.ts'
@@ -20,7 +19,7 @@ export function canonicalJson(value: JsonValue): string {
   return write(value, 'canonical', 0)
 }
 
-/** Keys as they stand, numbers of equal value equally: what a key may be made of. */
+/** Keys in their order, numbers of equal value equally: for idempotency keys. */
 export function stringifyByValue(value: JsonValue): string {
   return write(value, 'value', 0)
 }

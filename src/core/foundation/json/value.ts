@@ -1,6 +1,5 @@
-// core/foundation/json/value.ts — what a JSON value is here, and the error every reader and writer throws.
-// Whole numbers beyond 2^53 are bigint and numbers that a double would change a Numeral, so that ids and amounts of other
-// systems survive a round trip digit for digit.
+// The JSON value type, and the error that every parser and writer throws. Integers beyond 2^53 are bigint and numbers that a
+// double would change a Numeral, so that ids and amounts of other systems survive a round trip digit for digit.
 
 import type { Numeral } from './numeral.ts'
 
@@ -14,11 +13,11 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue }
 
-/** The message never quotes the text: payloads may hold secrets. */
+/** The message never quotes the text: payloads may contain secrets. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
   readonly offset: number
-  /** The name that is there twice: for the sender of the text alone. */
+  /** The duplicate name: only for the sender of the text. */
   readonly member: string | null
   readonly code: 'syntax' | 'depth' | 'duplicate' | 'number'
 

@@ -1,6 +1,6 @@
-// «Did you mean …?»: the word that somebody probably meant.
+// "Did you mean …?": the closest candidate to a mistyped word.
 
-/** The candidate that differs in at most two letters (one in short words); capitals do not count. */
+/** The candidate that differs in at most two letters (one in short words), ignoring case. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
   let best: string | undefined
@@ -15,7 +15,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Longer words are no slips of each other, unless they are the same. */
+/** Longer words are not typos of each other, unless they are equal. */
 const LENGTH_MAX = 256
 
 /**

@@ -1,4 +1,4 @@
-// Several texts as one, to look something up by.
+// Joins several texts into one lookup key.
 
 /** Different parts never give the same text. */
 export function joinKey(...parts: readonly string[]): string {

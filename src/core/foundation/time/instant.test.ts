@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isCalendarDate, parseInstant } from './index.ts'
 
-describe('[CE14] an instant from outside', () => {
+describe('[CE14] an external instant', () => {
   test.each([
     ['2026-03-02T08:00:00Z', '2026-03-02T08:00:00.000Z'],
     ['2026-03-02t08:00:00z', '2026-03-02T08:00:00.000Z'],
@@ -46,11 +46,11 @@ describe('[CE14] an instant from outside', () => {
     '2026-01-01T00:00:00.Z',
     ' 2026-01-01T00:00:00Z',
     '',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseInstant(text)).toBeNull()
   })
 
-  test('is whatever the system writes', () => {
+  test('is anything that the system writes', () => {
     const years = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z') }
     fc.assert(
       fc.property(fc.date({ ...years, noInvalidDate: true }), (date) => {

@@ -1,10 +1,10 @@
-// core/foundation/time/instant.ts — instants that come from outside, as RFC 3339 writes them, and nothing that only looks so: a day that its month
-// does not have or the hour 24 is refused, where `Date.parse` would read another instant.
+// Parses external instants in RFC 3339 format, strictly: a day that its month does not have or the hour 24 is refused, where
+// `Date.parse` would return a different instant.
 
 import type { Instant } from './time-units.ts'
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
-/** Seconds may be left out, as people do. */
+/** Seconds are optional, as users often omit them. */
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?(Z|([+-])(\d{2}):(\d{2}))$/
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 const LAST_MINUTE_OF_DAY = 23 * 60 + 59
@@ -21,8 +21,8 @@ export function isCalendarDate(text: string): boolean {
 }
 
 /**
- * null: it is none. A leap second (`23:59:60Z`, or the same with another offset) is the last millisecond of its day: instants count no
- * leap seconds, and so it stays on its day and before everything of the next one.
+ * null: invalid. A leap second (`23:59:60Z`, or the same with another offset) is the last millisecond of its day: instants
+ * count no leap seconds, so it stays on its day and before everything of the next one.
  */
 export function parseInstant(text: string): Instant | null {
   const match = INSTANT.exec(text.toUpperCase())

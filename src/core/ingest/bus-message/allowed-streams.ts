@@ -5,7 +5,7 @@
 
 import { DEFAULT_TENANT } from '../../foundation/ids/index.ts'
 
-/** `stream` is a name, or a beginning with `*`. */
+/** `stream` is a name, or a prefix with `*`. */
 export interface StreamEntry {
   readonly tenant: string
   readonly stream: string
@@ -23,7 +23,7 @@ export function parseStreamEntry(text: string): StreamEntry | null {
   return tenant === undefined || stream === undefined ? null : { tenant, stream }
 }
 
-/** `prefix`: what the node's own subjects begin with. */
+/** `prefix`: the prefix of the node's own subjects. */
 export function mayReadStream(list: StreamList, prefix: string, tenant: string, stream: string): boolean {
   if (isOwnStream(prefix, stream)) return false
   return (list ?? NO_LIST).some((entry) => entry.tenant === tenant && covers(entry.stream, stream))

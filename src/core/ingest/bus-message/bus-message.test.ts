@@ -47,7 +47,7 @@ const read = (one: Message, document: Partial<SourceDocument> = {}): MessageVerd
 }
 
 describe('[BU56] a message is an event', () => {
-  test('of its own subject and time, with its headers in lower case', () => {
+  test('with its own subject and time, and headers in lower case', () => {
     const headers = { 'X-Kind': 'a', 'Nats-Subject': 'forged', 'Nats-Msg-Id': 'forged', __proto__: 'x' }
     expect(read(message('{"a":1}', { headers }))).toMatchObject({
       names: { subject: 'orders.paid', objectType: null, objectId: null, occurredAt: AT },
@@ -59,7 +59,7 @@ describe('[BU56] a message is an event', () => {
     expect(read(message('{}', { headers, id: 'm1' })).header['nats-msg-id']).toBe('m1')
   })
 
-  test('named by the source, where it does', () => {
+  test('named by the source, if the source names it', () => {
     const event = { id: null, objectType: 'order', objectId: 'payload.order', occurredAt: 'payload.at' }
     const one = message('{"kind":"paid","order":7,"at":1600000000}', { headers: { 'x-shop': 's1' } })
     expect(read(one, { subject: '{{ header.x-shop }}.{{ payload.kind }}', event }).names).toMatchObject({
@@ -70,16 +70,16 @@ describe('[BU56] a message is an event', () => {
     })
   })
 
-  test('read by its type, as a request is', () => {
+  test('parsed by its type, as a request is', () => {
     const headers = { 'Content-Type': 'text/plain' }
     expect(read(message('hello', { headers }))).toMatchObject({ problem: null, body: { payload: 'hello' } })
   })
 })
 
-describe('[BU57] a message is known again', () => {
+describe('[BU57] a message is deduplicated', () => {
   const key = (one: Message, document: Partial<SourceDocument> = {}) => read(one, document).names.dedupKey
 
-  test('by what the source names, else by its id, else by its place', () => {
+  test('by the source’s key, else by its id, else by its position', () => {
     const event = { ...DOCUMENT.event, id: 'payload.id' }
     expect(key(message('{"id":"e1"}', { id: 'm1' }), { event })).toBe('e1')
     expect(
@@ -91,23 +91,23 @@ describe('[BU57] a message is known again', () => {
     expect(key(message('{}', { id: 'a\0b' }))).toBe('at:ORDERS 1 7')
   })
 
-  test('also where it cannot be read', () => {
+  test('also if it does not parse', () => {
     expect(key(message('{', { id: 'm1' }))).toMatch(/^unread:id:orders\.paid m1:/)
     expect(key(message('{', { id: 'm1' }))).toBe(key(message('{', { id: 'm1', place: 'ORDERS 1 8' })))
     expect(key(message('{'))).toMatch(/^unread:at:ORDERS 1 7:/)
   })
 
-  test('[BU69] and not as the one that takes the place of what could not be read', () => {
+  test('[BU69] but not against the message that replaces one that did not parse', () => {
     expect(key(message('{', { id: 'm1' }))).not.toBe(key(message('{"', { id: 'm1' })))
     expect(key(message('{', { id: 'm1' }))).not.toBe(key(message('{}', { id: 'm1' })))
   })
 
-  test('and two of equal content are two', () => {
+  test('and two of equal content are two events', () => {
     expect(key(message('{}', { place: 'ORDERS 1 8' }))).not.toBe(key(message('{}')))
   })
 })
 
-describe('[BU60] a message that cannot be read', () => {
+describe('[BU60] a message that does not parse', () => {
   test.each([
     ['{', {}, {}, 'wrong_type'],
     ['{', { headers: { 'content-type': 'application/json' } }, {}, 'not_json'],
@@ -120,7 +120,7 @@ describe('[BU60] a message that cannot be read', () => {
     ['{}', {}, { subject: 'a.{{ payload.kind }}' }, 'unnamed_event'],
     ['{"n":"x"}', {}, { subject: 'a.{{ payload.n / 2 }}' }, 'unnamed_event'],
     ['{}', { subject: `a.${'x'.repeat(300)}` }, {}, 'unnamed_event'],
-  ] as const)('%s %j %j is kept with its text: %s', (text, more, document, code) => {
+  ] as const)('%s %j %j is stored with its text: %s', (text, more, document, code) => {
     const { header, body, problem, names } = read(message(text, more), document)
     expect(problem).toEqual(expect.any(String))
     expect(header[UNREAD_HEADER]).toBe(code)
@@ -129,7 +129,7 @@ describe('[BU60] a message that cannot be read', () => {
     expect(names.subject).toBe('subject' in more ? 'unread.orders' : 'orders.paid')
   })
 
-  test('[BU61] its bytes are kept whatever they are', () => {
+  test('[BU61] its bytes are stored whatever they are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (noise) => {
         const { header, body, names } = read(message(noise))
@@ -143,7 +143,7 @@ describe('[BU60] a message that cannot be read', () => {
     expect(read(message('a\0')).header[BODY_HEADER]).toBe('base64')
   })
 
-  test('[BU62] of one that is too large the head is kept, and its size is said', () => {
+  test('[BU62] of one that is too large the head is stored, with its full size', () => {
     const one = read(message(`"${'ä'.repeat(2_000)}"`))
     expect(one.problem).toContain('4002 bytes')
     expect(one.header).toMatchObject({ [UNREAD_HEADER]: 'body_too_large', [BODY_HEADER]: 'head' })
@@ -162,7 +162,7 @@ describe('[BU60] a message that cannot be read', () => {
   })
 })
 
-describe('[BU63] what could not be read is read again by the source as it is then', () => {
+describe('[BU63] a message that did not parse is reparsed by the current source', () => {
   const kept = ({ header, body, payloadHash, names }: MessageVerdict, mended?: string) => {
     const isMended = mended !== undefined
     return {
@@ -183,7 +183,7 @@ describe('[BU63] what could not be read is read again by the source as it is the
     return readAgain(compileSource({ ...DOCUMENT, ...document }), event, header)
   }
 
-  test('with other limits or names', () => {
+  test('with different limits or names', () => {
     const deep = read(message('[[[[[1]]]]]'))
     expect(again(deep)).toMatchObject({ ok: false, problem: deep.problem })
     expect(again(deep, { limits: { bodyBytes: 1_000, depth: 9 } })).toMatchObject({
@@ -199,7 +199,7 @@ describe('[BU63] what could not be read is read again by the source as it is the
     })
   })
 
-  test('and what somebody wrote in its place, whatever its type was', () => {
+  test('including an operator’s replacement, whatever its type was', () => {
     const binary = read(message(Uint8Array.of(0xff), { headers: { 'content-type': 'image/png' } }))
     const verdict = again(binary, { event: { ...DOCUMENT.event, id: 'payload.id' } }, '{"id":"e7"}')
     expect(verdict).toMatchObject({
@@ -210,14 +210,14 @@ describe('[BU63] what could not be read is read again by the source as it is the
     expect(verdict?.ok === true && Object.keys(verdict.header)).toEqual(['content-type', 'nats-subject'])
   })
 
-  test('but not the rest of one that was too large', () => {
+  test('but not the truncated rest of one that was too large', () => {
     const large = read(message(JSON.stringify('x'.repeat(2_000))))
     const limits = { bodyBytes: 10_000, depth: 4 }
     expect(again(large, { limits })).toMatchObject({ ok: false, problem: expect.stringContaining('head') })
     expect(again(large, { limits }, '"x"')).toMatchObject({ ok: true })
   })
 
-  test('what was read at once is not asked', () => {
+  test('a message that parsed is not reparsed', () => {
     expect(again(read(message('{}')))).toBeNull()
   })
 })
@@ -236,7 +236,7 @@ test('[BU54] durables of any two sources of any two tenants differ', () => {
   expect(durableOf('eu.mill', 'acme', 'orders', {})).toBe('eu-mill_acme_orders')
 })
 
-test('[BU59] waits grow to a minute', () => {
+test('[BU59] delays grow to a minute', () => {
   const waits = [1, 2, 3, 8, 1_000].map((deliveries) => againAfterMs(deliveries, 0.5))
   expect(waits).toEqual([500, 1_000, 2_000, 60_000, 60_000])
   expect(againAfterMs(0, 0)).toBe(375)

@@ -1,7 +1,7 @@
-// core/ingest/bus-message/bus-message.ts — from a message of the bus to an event: what it is called, or why it cannot be read (docs/spec/bus.md).
+// Converts a message of the bus to an event, or says why it does not parse (docs/spec/bus.md).
 //
-// Invariants: whatever a message holds becomes an event; one that cannot be read is kept as its bytes were. No problem quotes a
-// message: problems are listed for people who may not see what was sent.
+// Invariants: every message becomes an event; one that does not parse is stored with its bytes. No problem quotes a message:
+// problems are listed for users who may not see its content.
 
 import { MESSAGE_SUBJECT_HEADER, type SourceDocument } from '../../definitions/documents/index.ts'
 import { parseSubject } from '../../events/subject/index.ts'
@@ -15,13 +15,13 @@ import type { EventNames, Source } from '../source/index.ts'
 
 export interface Message {
   readonly subject: string
-  /** As its publisher named it; null: not at all. */
+  /** The publisher's name for it; null: none. */
   readonly id: string | null
-  /** Its own in the bus. */
+  /** Its position in the bus. */
   readonly place: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** When the bus took it. */
+  /** When the bus received it. */
   readonly at: Instant
 }
 
@@ -35,20 +35,20 @@ interface Told {
 }
 
 export interface MessageVerdict extends Told {
-  /** Why nothing can be made of it, whatever is defined: its event is a dead letter from the start. */
+  /** Why no definition can parse it: its event is a dead letter from the start. */
   readonly problem: string | null
-  /** Headers that say the same of its event. */
+  /** Headers with the same meaning for its event. */
   readonly marks: Header
 }
 
-/** Says of an event that it could not be read, by a word of the list of errors; senders cannot say it. */
+/** Marks an event that did not parse, by a code of the list of errors; senders cannot set it. */
 export const UNREAD_HEADER = 'millrace-unread'
-/** How the body of such an event is kept: `base64`, `head`, or both. */
+/** How the body of such an event is stored: `base64`, `head`, or both. */
 export const BODY_HEADER = 'millrace-body'
 
 const ID_HEADER = 'nats-msg-id'
 const HEADERS_LENGTH_MAX = 65_536
-/** Of a message that is larger than a body may be. */
+/** Of a message that exceeds the body limit. */
 const HEAD_BYTES = 65_536
 
 export function readMessage(source: Source, tenant: string, message: Message): MessageVerdict {
@@ -69,7 +69,7 @@ export function readMessage(source: Source, tenant: string, message: Message): M
       objectType: null,
       objectId: null,
       occurredAt: message.at,
-      // Published again as it should have been, it is another one: its own key is free for that.
+      // The corrected message, published again, is a different one: the original key stays free for it.
       dedupKey: `unread:${usualKeyOf(message)}:${payloadHash}`,
     },
     header,
@@ -80,7 +80,7 @@ export function readMessage(source: Source, tenant: string, message: Message): M
   }
 }
 
-/** Whether an event could not be read when it came. */
+/** Whether an event did not parse when it arrived. */
 export function isUnread(header: JsonValue): boolean {
   return typeof header === 'object' && header !== null && Object.hasOwn(header, UNREAD_HEADER)
 }
@@ -130,12 +130,12 @@ export function nameOf(
   }
 }
 
-/** The bytes of a body as they were kept. */
+/** The bytes of a body as they were stored. */
 export function bytesOf(header: Readonly<Record<string, unknown>>, text: string): Uint8Array {
   return Buffer.from(text, String(header[BODY_HEADER] ?? '').includes('base64') ? 'base64' : 'utf8')
 }
 
-/** The message's own names come last: nobody else says what it was called. */
+/** The message's own names come last, so that no other header overrides them. */
 function headerOf(message: Message): { readonly header: Header; readonly isCut: boolean } {
   const named = new Map<string, string>()
   let length = 0
@@ -148,13 +148,13 @@ function headerOf(message: Message): { readonly header: Header; readonly isCut: 
   named.set(MESSAGE_SUBJECT_HEADER, message.subject)
   if (message.id === null) named.delete(ID_HEADER)
   else named.set(ID_HEADER, message.id)
-  // Made of entries, `__proto__` is a header like any other.
+  // Built from entries, so that `__proto__` is an ordinary header.
   return { header: Object.fromEntries(named), isCut }
 }
 
 /**
- * Two that were published under one id are one; without an id, each place of the bus is another. Streams know nothing of each
- * other's ids, so the subject belongs to it.
+ * Two messages published under one id are one; without an id, each position of the bus is another. Streams do not share ids, so
+ * the key includes the subject.
  */
 function usualKeyOf({ id, subject, place }: Message): string {
   return keyOfId(subject, id) ?? `at:${place}`
@@ -164,7 +164,7 @@ function keyOfId(subject: string, id: string | null): string | null {
   return id !== null && id !== '' && isStorable(id + subject) ? `id:${subject} ${id}` : null
 }
 
-/** The usual key of a message by what its event kept of it; null: its publisher did not name it. */
+/** The default key of a message, from what its event stores; null: its publisher did not name it. */
 export function keptKeyOf(header: Header): string | null {
   return keyOfId(header[MESSAGE_SUBJECT_HEADER] ?? '', header[ID_HEADER] ?? null)
 }
@@ -187,7 +187,7 @@ function keepUnread(
   return { body: { payload: raw, data: stringifyJson(raw), raw }, how: how === '' ? null : how }
 }
 
-/** null: no store keeps it as a text. */
+/** null: no store can hold it as text. */
 function decode(bytes: Uint8Array): string | null {
   try {
     const text = decoder.decode(bytes)
@@ -197,7 +197,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** A character may be cut in two at the end. */
+/** The end may cut a character in two. */
 function decodeHead(bytes: Uint8Array): string | null {
   for (let left = 0; left < 4 && left <= bytes.byteLength; left += 1) {
     const text = decode(bytes.subarray(0, bytes.byteLength - left))

@@ -1,9 +1,9 @@
-// What the durable consumer of a source is called.
+// The name of a source's durable consumer.
 
 import type { NatsDocument } from '../../definitions/documents/index.ts'
 
 /**
- * A tenant's name has no `_`, so that no two sources of any two tenants have one name; systems with a prefix of their own have
+ * A tenant's name has no `_`, so that no two sources of any two tenants share a name; systems with a prefix of their own have
  * durables of their own.
  */
 export function durableOf(

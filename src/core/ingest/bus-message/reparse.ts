@@ -1,5 +1,4 @@
-// core/ingest/bus-message/reparse.ts — an event that could not be read when it came, by the source as it is now: its bytes, or what
-// somebody wrote in their place.
+// Reparses an event that did not parse when it arrived, by the current source: its bytes, or an operator's replacement.
 
 import type { StoredEvent } from '../../events/event/index.ts'
 import { hashText } from '../../foundation/hash/index.ts'
@@ -29,11 +28,11 @@ export type AgainVerdict =
 
 type Kept = Pick<StoredEvent, 'id' | 'tenant' | 'causationId' | 'occurredAt' | 'data' | 'raw' | 'payloadHash'>
 
-/** null: it was read at once. */
+/** null: it parsed when it arrived. */
 export function readAgain(source: Source, event: Kept, kept: Header): AgainVerdict | null {
   if (kept[UNREAD_HEADER] === undefined) return null
   const { [UNREAD_HEADER]: _unread, [BODY_HEADER]: how = '', ...header } = kept
-  // The copy that somebody mended is caused by the one that came.
+  // An operator's fixed copy has the original as its cause.
   const isMended = event.causationId !== null
   if (!isMended && how.includes('head'))
     return {
@@ -45,7 +44,7 @@ export function readAgain(source: Source, event: Kept, kept: Header): AgainVerdi
     : readPayload(source.document.limits, header, bytesOf(kept, event.raw ?? event.data))
   if (!read.ok) return { ok: false, problem: read.detail }
   const payloadHash = isMended ? hashText(event.data) : event.payloadHash
-  // Whoever publishes it again under its id, and who replays it, make one event of it.
+  // Publishing it again under its id and replaying it result in one event.
   const usualKey = keptKeyOf(header) ?? `read:${event.id}`
   const named = nameOf(source, event.tenant, header, read.body, payloadHash, usualKey)
   if (!named.ok) return { ok: false, problem: named.detail }

@@ -16,7 +16,7 @@ const logOf = (one: Rejection): RejectionLog => ({
   counts: [{ reason: one.reason, count: 1, latestAt: one.at }],
 })
 
-test('[GU21] the newest are kept and all are counted, in whichever order they are put together', () => {
+test('[GU21] the newest are stored and all are counted, in any order of merging', () => {
   fc.assert(
     fc.property(fc.array(rejection, { maxLength: 3 * RECENT_MAX }), fc.nat(), (all, cut) => {
       const half = all.length === 0 ? 0 : cut % all.length
@@ -37,7 +37,7 @@ test('[GU21] the newest are kept and all are counted, in whichever order they ar
   )
 })
 
-test('[GU21] one that is put together twice is listed once', () => {
+test('[GU21] one that is merged twice is listed once', () => {
   const log = logOf({ id: 'a', at: 1, source: 's', reason: 'r', status: 400, address: '', detail: '' })
   expect(mergeLogs(log, log).recent).toHaveLength(1)
 })

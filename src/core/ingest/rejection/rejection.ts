@@ -1,14 +1,13 @@
-// core/ingest/rejection/rejection.ts — what was refused on the way in, as a bounded list and counters per reason.
-// Invariants: GU21 the newest are kept, at most `RECENT_MAX` of a source; counters only grow. Nothing here holds a payload
-// or the value of a header.
+// Requests refused at ingest, as a bounded list and counters per reason. Invariants: GU21 the newest are stored, at most
+// `RECENT_MAX` per source; counters only grow. Nothing here contains a payload or the value of a header.
 
 import type { Instant } from '../../foundation/time/index.ts'
 
 export interface Rejection {
-  /** Tells two of the same instant apart. */
+  /** Distinguishes two of the same instant. */
   readonly id: string
   readonly at: Instant
-  /** As it was asked for, known or not. */
+  /** As requested, known or not. */
   readonly source: string
   /** An error code. */
   readonly reason: string
@@ -40,7 +39,7 @@ export function compareRejections(a: Place, b: Place): number {
   return b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-/** Both together. One that is in both is listed once; a count cannot know, and has it twice. */
+/** Merges both. A rejection that is in both is listed once; a counter cannot detect it, and counts it twice. */
 export function mergeLogs(one: RejectionLog, other: RejectionLog): RejectionLog {
   const all = new Map([...one.recent, ...other.recent].map((rejection) => [rejection.id, rejection]))
   const counts = new Map(one.counts.map((count) => [count.reason, count]))

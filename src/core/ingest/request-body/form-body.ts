@@ -1,5 +1,5 @@
-// core/ingest/request-body/form-body.ts — application/x-www-form-urlencoded to a value: names once are texts, names more often lists.
-// Invariants: no prototype is ever set; the number of fields is bounded before any is decoded.
+// Parses application/x-www-form-urlencoded to a value: names that appear once are texts, repeated ones lists. Invariants: no
+// prototype is ever set; the number of fields is bounded before any is decoded.
 
 export const FIELDS_MAX = 1_000
 
@@ -28,12 +28,12 @@ export function parseForm(text: string): FormResult {
     else if (typeof before === 'string') found.set(name, [before, value])
     else before.push(value)
   }
-  // Made of entries, `__proto__` is a field like any other.
+  // Built from entries, so that `__proto__` is an ordinary field.
   return { ok: true, fields: Object.fromEntries(found) }
 }
 
 function decode(text: string): string | null {
-  // Replacing one by one is five times dearer, and a stranger may send nothing else.
+  // Replacing one by one is five times slower, and a hostile sender could exploit it.
   const spaced = text.includes('+') ? text.split('+').join(' ') : text
   if (!spaced.includes('%')) return spaced
   try {

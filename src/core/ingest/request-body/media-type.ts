@@ -1,5 +1,5 @@
-// core/ingest/request-body/media-type.ts — how a body is read, by the type that its sender gives it.
-// Invariant: no detail quotes a header; details are listed for people who may not see what was sent.
+// How a body is parsed, by the type that its sender declares. Invariant: no detail quotes a header; details are listed for
+// users who may not see the content.
 
 export type BodyKind = 'json' | 'form' | 'text' | 'untyped'
 
@@ -7,7 +7,7 @@ export type MediaVerdict =
   | {
       readonly ok: true
       readonly kind: BodyKind
-      /** Senders that know no better send JSON as plain text. */
+      /** Some senders declare JSON as plain text. */
       readonly mayBeJson: boolean
     }
   | { readonly ok: false; readonly detail: string }

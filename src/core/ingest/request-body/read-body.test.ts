@@ -29,7 +29,7 @@ describe('types', () => {
     ['application/xml', 'text'],
     [undefined, 'untyped'],
     ['', 'untyped'],
-  ])('[GU10] %s is read as %s', (type, kind) => {
+  ])('[GU10] %s is parsed as %s', (type, kind) => {
     expect(readMediaType(type)).toMatchObject({ ok: true, kind })
   })
 
@@ -41,7 +41,7 @@ describe('types', () => {
     'json',
     'text/',
     'application/json, text/plain',
-  ])('[GU10] %s is not taken', (type) => {
+  ])('[GU10] %s is not accepted', (type) => {
     expect(readMediaType(type)).toMatchObject({ ok: false, detail: expect.stringMatching(/\w/) })
   })
 
@@ -65,7 +65,7 @@ describe('types', () => {
 })
 
 describe('JSON', () => {
-  test('[GU11] is kept as its text, with whole numbers exact and __proto__ a field', () => {
+  test('[GU11] is stored as its text, with exact integers and __proto__ as a field', () => {
     const text = '{ "id" : 12345678901234567890, "__proto__": {"admin": true} }'
     const body = bodyOf('application/json', text)
     expect(body).toMatchObject({ data: text, raw: null })
@@ -88,7 +88,7 @@ describe('JSON', () => {
     expect(read(type, text, 3)).toMatchObject({ ok: false, code, detail: expect.any(String) })
   })
 
-  test('[GU12] without a type JSON is taken, whatever value it is', () => {
+  test('[GU12] without a type any JSON value is accepted', () => {
     expect(bodyOf(undefined, '{"a":1}')).toEqual({ payload: { a: 1 }, data: '{"a":1}', raw: null })
     expect(bodyOf('', '7').payload).toBe(7)
   })
@@ -140,7 +140,7 @@ describe('forms', () => {
     },
   )
 
-  test('[GU13] what URLSearchParams writes is read as it was meant', () => {
+  test('[GU13] what URLSearchParams writes round-trips', () => {
     const name = fc.string({ minLength: 1, unit: 'grapheme' }).filter((text) => text !== 'payload')
     fc.assert(
       fc.property(fc.array(fc.tuple(name, fc.string({ unit: 'grapheme' })), { maxLength: 20 }), (pairs) => {
@@ -168,7 +168,7 @@ describe('text', () => {
     expect(bodyOf(type, text)).toEqual({ payload, data: JSON.stringify(text), raw: text })
   })
 
-  test('[GU14] a plain text that is one JSON object or list is that', () => {
+  test('[GU14] plain text that is one JSON object or list is parsed', () => {
     expect(bodyOf('text/plain', ' {"Type":"Notification"}')).toEqual({
       payload: { Type: 'Notification' },
       data: ' {"Type":"Notification"}',
@@ -179,7 +179,7 @@ describe('text', () => {
 })
 
 test.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'text/xml', undefined])(
-  '[GU16] %s that is not UTF-8, or holds U+0000, is refused; nothing crashes, and nothing is quoted',
+  '[GU16] %s that is not UTF-8, or contains U+0000, is refused; nothing throws, and nothing is quoted',
   (type) => {
     expect(read(type, new Uint8Array([0x22, 0xff, 0x22])).ok).toBe(false)
     expect(read(type, new Uint8Array([0xed, 0xa0, 0x80])).ok).toBe(false)

@@ -1,6 +1,6 @@
-// core/ingest/request-body/read-body.ts — from the bytes of a body to the payload of an event (docs/spec/guards.md).
-// Not its job: verifying the bytes, or inflating them.
-// Invariants: no detail quotes the body. `data` is always JSON, and `raw` the text as it came wherever that was not JSON.
+// Parses the bytes of a body to the payload of an event (docs/spec/guards.md). Not its job: verifying the bytes, or inflating
+// them.
+// Invariants: no detail quotes the body. `data` is always JSON, and `raw` the text as received wherever that was not JSON.
 
 import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { jsonField, parseForm } from './form-body.ts'
@@ -52,7 +52,7 @@ export function readBody(media: Media, bytes: Uint8Array, depth: number): BodyRe
 
 function readJson(text: string, depth: number, raw: string | null): BodyResult {
   try {
-    // Two readers of one text must see one value: who checked it saw what we act on.
+    // Two parsers of one text must see one value: what was checked must be what we act on.
     return {
       ok: true,
       body: { payload: parseJson(text, { depth, duplicateKeys: 'refuse' }), data: text, raw },

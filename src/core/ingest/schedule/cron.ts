@@ -1,9 +1,9 @@
-// When a schedule's slots are: a cron expression of five fields in a time zone, as instants. croner does the calendar; it is
-// given an instant every time and never asked for the time of this machine.
+// The slots of a schedule: a cron expression of five fields in a time zone, as instants. croner does the calendar; every call
+// passes an instant, so that it never reads the machine's clock.
 //
-// Invariants: the slots of a schedule are one growing sequence, whatever instant one looks from. Where clocks are changed,
-// a schedule of one minute and one hour comes once a day: at the end of the gap in spring, at the first of the two hours in
-// autumn. Any other follows the hours as they pass.
+// Invariants: the slots of a schedule are one growing sequence, whatever the starting instant. At daylight-saving changes, a
+// schedule of one minute and one hour fires once a day: at the end of the gap in spring, at the first of the two hours in
+// autumn. Any other follows the elapsed hours.
 
 import { Cron } from 'croner'
 import type { Instant } from '../../foundation/time/index.ts'
@@ -31,10 +31,10 @@ export type CronResult =
 
 const FIELDS = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const
 const TEXT_LENGTH_MAX = 256
-/** `?` would stand for the time at which it is read. */
+/** `?` would mean the time of parsing. */
 const FIELD = /^[0-9A-Za-z*,/#-]+$/
 const ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/
-/** Every date that exists comes within forty years of it. */
+/** Every date that exists occurs within forty years. */
 const LOOKED_FROM = Date.UTC(2024, 0, 1)
 const SECOND_MS = 1_000
 
@@ -98,7 +98,7 @@ function slotsOf(cron: Cron): Slots {
   }
 }
 
-/** croner leaves out the second that it looks from. */
+/** croner excludes the second that it starts from. */
 function newest(cron: Cron, now: Instant, max: number): readonly Instant[] {
   const slots = cron.previousRuns(max, new Date(now + SECOND_MS)).map((slot) => slot.getTime())
   return slots.reverse()

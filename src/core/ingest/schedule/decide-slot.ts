@@ -1,15 +1,15 @@
-// What a schedule does now: nothing, begin, or fire. Which slots are missed, and what becomes of them, is decided here, from
-// what was recorded, what is defined and the store's time.
+// Decides what a schedule does now: nothing, begin, or fire. Which slots were missed, and what happens to them, follows from
+// the record, the definition and the store's time.
 //
-// Invariants: D1 a step fires a slot after the one recorded, and not after now. D2 steps go forward. D3 nothing that passed
-// before the schedule began, while it was disabled, or under another cron expression is fired.
+// Invariants: D1 a step fires a slot after the recorded one, and not after now. D2 steps go forward. D3 slots that passed
+// before the schedule began, while it was disabled, or under a different cron expression are not fired.
 
 import { DAY, type Instant, MINUTE } from '../../foundation/time/index.ts'
 import type { Slots } from './cron.ts'
 
 export type MissedPolicy = 'once' | 'skip' | 'all'
 
-/** What is kept of a schedule between its slots, under the name of its source. */
+/** The stored state of a schedule between its slots, under the name of its source. */
 export interface ScheduleRecord {
   readonly cron: string
   readonly zone: string
@@ -23,23 +23,23 @@ export interface ScheduleRecord {
 export interface ScheduleStep {
   /** The slot that becomes an event; null: only the record changes. */
   readonly slot: Instant | null
-  /** Slots before it that get no event of their own; at most `SLOTS_MAX` are counted. */
+  /** Earlier slots without an event of their own; at most `SLOTS_MAX` are counted. */
   readonly missed: number
   readonly record: ScheduleRecord
 }
 
 export interface ScheduleDecision {
-  /** Each is one commit; empty: nothing is to be done. */
+  /** Each is one commit; empty: nothing to do. */
   readonly steps: readonly ScheduleStep[]
-  /** Why slots are passed over, where somebody should know. */
+  /** Why slots are skipped, where an operator should know. */
   readonly told: 'began' | 'clock_back' | 'skipped' | 'capped' | null
 }
 
-/** Slots that are looked at when there was a long pause; older ones are neither fired nor counted. */
+/** How many slots are examined after a long pause; older ones are neither fired nor counted. */
 export const SLOTS_MAX = 1_000
-/** A slot that is seen later than this was missed. */
+/** A slot that is detected later than this was missed. */
 export const LATE_MS = MINUTE
-/** A record that lies further ahead was written by a clock that was wrong. */
+/** A record further ahead was written by a wrong clock. */
 const AHEAD_MS_MAX = DAY
 
 const NOTHING: ScheduleDecision = { steps: [], told: null }

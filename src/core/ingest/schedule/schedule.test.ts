@@ -24,7 +24,7 @@ describe('cron', () => {
     ['0 0 L * *', 'UTC', '2026-02-03T00:00Z', '2026-02-28T00:00'],
     ['30 6 29 2 *', 'UTC', '2026-01-01T00:00Z', '2028-02-29T06:30'],
     ['0 0 13 * 5', 'UTC', '2026-01-03T00:00Z', '2026-01-09T00:00'],
-  ])('[SC1] %s in %s comes next after %s at %s', (cron, zone, from, next) => {
+  ])('[SC1] %s in %s: the next slot after %s is %s', (cron, zone, from, next) => {
     const found = slotsOf(cron, zone).next(at(from))
     expect(found === null ? null : iso(found)).toBe(next)
   })
@@ -55,7 +55,7 @@ describe('cron', () => {
     expect(compiled.ok ? '' : compiled.problem.message).toContain(message)
   })
 
-  test('[SC2] no text breaks the reader', () => {
+  test('[SC2] no text makes the parser throw', () => {
     const piece = fc.constantFrom(
       '*',
       '0',
@@ -82,7 +82,7 @@ describe('cron', () => {
     )
   })
 
-  test('[SC3] one time a day in the gap of spring comes at its end; more of them follow the clock', () => {
+  test('[SC3] a daily time in the spring gap fires at its end; several times follow the clock', () => {
     const week = ['2026-03-28T00:00Z', '2026-03-31T00:00Z'] as const
     expect(between('30 2 * * *', 'Europe/Berlin', ...week)).toEqual([
       '2026-03-28T01:30',
@@ -98,7 +98,7 @@ describe('cron', () => {
     ])
   })
 
-  test('[SC4] one time a day in the doubled hour of autumn comes once, by the first of them', () => {
+  test('[SC4] a daily time in the doubled autumn hour fires once, in the first of them', () => {
     expect(between('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', '2026-10-26T12:00Z')).toEqual([
       '2026-10-25T00:30',
       '2026-10-26T01:30',
@@ -114,7 +114,7 @@ describe('cron', () => {
     ])
   })
 
-  test('[SC5] the slots are the same sequence, from wherever one looks and in both directions', () => {
+  test('[SC5] the slots are the same sequence, from any starting point and in both directions', () => {
     const zone = fc.constantFrom(
       'Europe/Berlin',
       'America/St_Johns',
@@ -164,7 +164,7 @@ const record = (through: number, more: Partial<ScheduleRecord> = {}): ScheduleRe
   ...more,
 })
 
-describe('what a schedule does', () => {
+describe('the decision of a schedule', () => {
   const hourly = slotsOf('0 * * * *')
   const decide = (
     before: ScheduleRecord | null,
@@ -306,7 +306,7 @@ describe('what a schedule does', () => {
     expect(decide(before, missed, NOON + laterMs, status)).toEqual({ told, steps })
   })
 
-  test('[SC10] all: no more than a thousand, the newest, and it is told', () => {
+  test('[SC10] all: no more than a thousand, the newest, and the cap is reported', () => {
     const minutely = slotsOf('* * * * *')
     const schedule = { cron: '* * * * *', zone: 'UTC', missed: 'all' } as const
     const before = record(NOON - 30 * DAY, { cron: '* * * * *' })
@@ -316,7 +316,7 @@ describe('what a schedule does', () => {
     expect(steps[0]?.slot).toBe(NOON - (SLOTS_MAX - 1) * MINUTE)
   })
 
-  test('[SC7] [SC10] whatever the moments at which one looks, no slot fires twice, and with `all` each fires', () => {
+  test('[SC7] [SC10] for any moments of evaluation, no slot fires twice, and with `all` each fires', () => {
     const policy = fc.constantFrom('once', 'skip', 'all' as const)
     const looks = fc.array(fc.tuple(fc.integer({ min: 1, max: 5 * HOUR }), fc.boolean()), { maxLength: 30 })
     fc.assert(

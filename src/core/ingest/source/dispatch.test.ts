@@ -1,4 +1,4 @@
-// The rules of a source, by themselves.
+// The rules of a source in isolation.
 
 import { expect, test } from 'vitest'
 import { ExpressionError } from '../../expression/index.ts'
@@ -28,7 +28,7 @@ test('[IN7] of several rules the first or all emit, each under its subject', () 
   ])
 })
 
-test('[IN7] rules that make the same subject are numbered', () => {
+test('[IN7] rules that produce the same subject are numbered', () => {
   const [first, second] = RULES
   const rules = [second!, first!, second!, second!]
   const names = compileDispatch({ mode: 'all', rules, otherwise: 'keep' })
@@ -37,7 +37,7 @@ test('[IN7] rules that make the same subject are numbered', () => {
   expect(names).toEqual(['order.seen', 'order.paid', 'order.seen 2', 'order.seen 3'])
 })
 
-test('[IN9] a rule that fails is named, and no value of the payload', () => {
+test('[IN9] a rule that fails is named, without any value of the payload', () => {
   const rules = [...RULES, { when: null, emit: '{{ payload.secret }}..', data: null }]
   const dispatch = compileDispatch({ mode: 'all', rules, otherwise: 'keep' })
   const select = () => dispatch.select(scope({ kind: 'x', secret: 's3cret' }) as never)

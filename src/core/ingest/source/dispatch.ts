@@ -1,4 +1,4 @@
-// Dispatch: the internal events that a source makes of what arrives under its one generic subject.
+// Dispatch: the internal events that a source derives from events under its generic subject.
 
 import type { DispatchDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
@@ -15,8 +15,8 @@ import { isStorable, type JsonValue } from '../../foundation/json/index.ts'
 
 export interface Dispatched {
   /**
-   * Names what is made of an event for ever, wherever its rule stands by then: the subject, and its number where several rules
-   * make the same.
+   * A permanent id of a derived event, wherever its rule is by then: the subject, and its number where several rules produce
+   * the same.
    */
   readonly name: string
   readonly subject: string
@@ -24,9 +24,9 @@ export interface Dispatched {
 }
 
 export interface Dispatch {
-  /** What becomes of an event that no rule wants. */
+  /** What happens to an event that no rule matches. */
   readonly otherwise: DispatchDocument['otherwise']
-  /** What the rules make of an event, in their order. Throws ExpressionError, which names the rule. */
+  /** The events that the rules derive, in order. Throws ExpressionError, which names the rule. */
   select(scope: Scope): readonly Dispatched[]
 }
 

@@ -1,6 +1,5 @@
-// Schemes that differ only in data: an HMAC in a header, over the body and perhaps a time or the address.
-// Invariants: S3 every secret is tried, and digests are compared in constant time. S7 no detail holds a secret, a
-// digest or a part of the body.
+// Schemes that differ only in data: an HMAC in a header, over the body and perhaps a time or the address. Invariants: S3 every
+// secret is tried, and digests are compared in constant time. S7 no detail contains a secret, a digest or a part of the body.
 
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { ExpressionError } from '../../expression/index.ts'
@@ -42,12 +41,12 @@ export interface HmacShape {
   readonly timeUnit?: 'seconds' | 'ms'
   readonly toleranceMs?: number
   signed(request: SignedRequest): readonly SignedPart[]
-  /** What is signed beside the body, for people. */
+  /** What is signed beside the body, for users. */
   readonly alsoSigned?: string
 }
 
 const DIGEST_BYTES = { sha1: 20, sha256: 32, sha512: 64 } as const
-/** Elements of a list that are looked at, known or not. */
+/** How many elements of a list are examined, known or not. */
 const ELEMENTS_MAX = 64
 
 export function makeHmacScheme(shape: HmacShape): Scheme {
@@ -127,7 +126,7 @@ function readClaim(shape: HmacShape, headers: Headers): Claim | Refusal {
   return { ok: true, signatures, time, sentAt }
 }
 
-/** Empty when the scheme has none. Two times in one list are none: nobody could say which one was signed. */
+/** Empty when the scheme has none. Two times in one list count as none: which one was signed is unknown. */
 function timeOf(shape: HmacShape, headers: Headers, listed: readonly string[]): string | Refusal {
   const place = timePlace(shape)
   if (place === null) return ''
@@ -142,7 +141,7 @@ function describe(shape: HmacShape): string {
   return `${shape.algorithm} as ${shape.encoding}${shape.prefix === '' ? '' : ` after ${shape.prefix}`}`
 }
 
-/** null: an expression of the template failed on what was sent. */
+/** null: an expression of the template failed on this request. */
 function render(
   shape: HmacShape,
   { method = '', url = '', headers, body }: Omit<VerifyInput, 'secrets' | 'now'>,

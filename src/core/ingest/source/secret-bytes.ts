@@ -1,4 +1,4 @@
-// Texts of signatures to bytes, comparisons that tell nothing by how long they take, and keys that are read once.
+// Decodes signature texts to bytes, compares in constant time, and caches parsed keys.
 
 import {
   createHash,
@@ -14,7 +14,7 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
 export type Encoding = 'hex' | 'base64'
 
-/** Exactly so many bytes, or null. */
+/** Exactly this many bytes, or null. */
 export function decodeBytes(text: string, encoding: Encoding, bytes: number): Buffer | null {
   if (encoding === 'hex') {
     return text.length === bytes * 2 && HEX.test(text) ? Buffer.from(text, 'hex') : null
@@ -23,7 +23,7 @@ export function decodeBytes(text: string, encoding: Encoding, bytes: number): Bu
   return decoded?.length === bytes ? decoded : null
 }
 
-/** Either alphabet, with or without padding. Bits that belong to no byte must be zero: one text per value. */
+/** Either alphabet, with or without padding. Unused bits must be zero: one text per value. */
 export function decodeBase64(text: string): Buffer | null {
   if (!BASE64.test(text)) return null
   const decoded = Buffer.from(text, 'base64')
@@ -31,7 +31,7 @@ export function decodeBase64(text: string): Buffer | null {
   return decoded.toString('base64url') === canonical ? decoded : null
 }
 
-/** In a time that depends on neither where nor by how much they differ, also in length. */
+/** In a time that depends on neither the position nor the amount of a difference, also in length. */
 export function isSameText(given: string | Uint8Array, expected: string): boolean {
   return timingSafeEqual(sha256(given), sha256(expected))
 }
@@ -44,14 +44,14 @@ function sha256(value: string | Uint8Array): Buffer {
 
 const KEYS_MAX = 32
 
-/** Keys by secret, read once each; `read` answers null for what is no key. An empty secret is no secret. */
+/** Keys by secret, parsed once each; `read` returns null for an invalid key. An empty secret is not a secret. */
 export function makeKeys<Key>(read: (secret: string) => Key | null): (secret: string) => Key | null {
   const known = new Map<string, Key | null>()
   return (secret) => {
     const found = known.get(secret)
     if (found !== undefined) return found
     const key = secret === '' ? null : read(secret)
-    // After many rotations: what is still in use comes back at once.
+    // After many rotations: keys still in use are parsed again when needed.
     if (known.size >= KEYS_MAX) known.clear()
     known.set(secret, key)
     return key
@@ -64,10 +64,10 @@ export function readHmacKey(secret: string): KeyObject {
 
 export const ED25519_KEY_BYTES = 32
 export const ED25519_SIGNATURE_BYTES = 64
-/** What stands before the seed in its DER form (RFC 8410). */
+/** The DER prefix of the seed (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Points of small order, without their sign: of these, zeros among them, anybody can make signatures that fit. */
+/** Points of small order, without their sign: for these, zeros among them, anyone can forge signatures. */
 const WEAK_POINTS = new Set([
   `00${'00'.repeat(31)}`,
   `01${'00'.repeat(31)}`,
@@ -78,7 +78,7 @@ const WEAK_POINTS = new Set([
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ])
 
-/** null: no key that could prove anything. */
+/** null: not a key that could prove anything. */
 export function makePublicKey(bytes: Buffer): KeyObject | null {
   const point = Buffer.from(bytes)
   point[ED25519_KEY_BYTES - 1] = (point[ED25519_KEY_BYTES - 1] ?? 0) & 0x7f
@@ -89,7 +89,7 @@ export function makePublicKey(bytes: Buffer): KeyObject | null {
   })
 }
 
-/** From the seed alone, or the seed with the public key behind it. */
+/** From the seed alone, or followed by the public key. */
 export function makePrivateKey(bytes: Buffer): KeyObject {
   const seed = bytes.subarray(0, ED25519_KEY_BYTES)
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' })

@@ -1,6 +1,5 @@
-// core/ingest/source/signed-bytes.ts — the bytes that a signature covers, from the `signed` template of a source.
-// Where the template says exactly `{{ body }}`, the raw bytes are used: a body that is not valid UTF-8 keeps its
-// bytes, and a large one is never turned into text.
+// The bytes that a signature covers, from the `signed` template of a source. Where the template is exactly `{{ body }}`, the
+// raw bytes are used: a body that is not valid UTF-8 keeps its bytes, and a large one is never converted to text.
 
 import { compileTemplate, type Scope, type Template } from '../../expression/index.ts'
 import { assert } from '../../foundation/errors/index.ts'
@@ -48,7 +47,7 @@ function compileWhole(template: string): SignedParts {
   ]
 }
 
-/** One template alone keeps its type; what is signed is always text. */
+/** A single template preserves its type; what is signed is always text. */
 function textOf(template: Template, scope: Scope): string {
   const value = template.render(scope, 'data') ?? ''
   return typeof value === 'string' ? value : stringifyJson(value)

@@ -1,5 +1,5 @@
-// What stands before and behind a source's events, compiled once: who may send, how often, what is answered to a
-// handshake and to an event. Verification is not here, and neither is the body.
+// The checks before and after a source's events, compiled once: who may send, how often, and the responses to a handshake and
+// to an event. Not its job: verification, and the body.
 
 import { type BucketPolicy, compileAllowlist, type Networks } from '../../access/network/index.ts'
 import type { AnswerDocument, HandshakeDocument, SourceDocument } from '../../definitions/documents/index.ts'
@@ -8,7 +8,7 @@ import { compileCondition, compileShape, type Keyed, type Scope } from '../../ex
 import { stringifyJson } from '../../foundation/json/index.ts'
 import { MINUTE } from '../../foundation/time/index.ts'
 
-/** What is sent back instead of the usual acknowledgement. */
+/** Sent instead of the usual acknowledgement. */
 export interface Answer {
   readonly status: number
   readonly contentType: string
@@ -17,17 +17,17 @@ export interface Answer {
 
 export interface Handshake {
   readonly method: 'GET' | 'POST'
-  /** null: this is no handshake. Throws ExpressionError. */
+  /** null: not a handshake. Throws ExpressionError. */
   answer(scope: Scope): Answer | null
 }
 
 export interface Guards {
-  /** null: everybody may send. */
+  /** null: every address may send. */
   readonly allows: Networks | null
-  /** null: as often as they like. */
+  /** null: no rate limit. */
   readonly rate: BucketPolicy | null
   readonly handshake: Handshake | null
-  /** What an event is answered with; null: its id. Throws ExpressionError. */
+  /** The response to an event; null: its id. Throws ExpressionError. */
   readonly respond: ((scope: Scope) => Answer) | null
 }
 

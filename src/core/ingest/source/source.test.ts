@@ -61,7 +61,7 @@ describe('the subject', () => {
     expect(nameIt({ kind })).toMatchObject({ ok: false, problem: expect.any(String) })
   })
 
-  test('[EV4] a template alone that gives no text is refused', () => {
+  test('[EV4] a single template that gives no text is refused', () => {
     expect(nameIt({ kind: 7 }, { subject: '{{ payload.kind }}' })).toMatchObject({ ok: false })
     expect(nameIt({}, { subject: '{{ payload.nothing }}' })).toMatchObject({ ok: false })
   })
@@ -102,7 +102,7 @@ describe('the dedup key', () => {
     ).toBe('order/d1')
   })
 
-  test('[EV5] without an id, what was sent and what it is about', () => {
+  test('[EV5] without an id, the content and the object', () => {
     const event = { ...SOURCE.event, id: null }
     expect(namesOf({ order: 'o1' }, { event }).dedupKey).toBe(FALLBACK)
     expect(namesOf({}, { event }).dedupKey).toBe(`${HASH}:`)
@@ -154,7 +154,7 @@ describe('occurredAt', () => {
     expect(namesOf({ id: 'd1', at }).occurredAt).toBe(instant)
   })
 
-  test('[EV7] is null or whole, whatever comes', () => {
+  test('[EV7] is null or a whole number, for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.double(), fc.date().map(String)), (at) => {
         const { occurredAt } = namesOf({ id: 'd1', at: at as JsonValue })

@@ -1,4 +1,4 @@
-// A source, compiled: from a request that passed its verification to the names of an event.
+// A source, compiled: names the event of a verified request.
 
 import { compilePayloadCheck } from '../../definitions/catalog/index.ts'
 import {
@@ -33,19 +33,19 @@ export interface EventNames {
 export interface Source {
   readonly document: SourceDocument
   readonly hash: string
-  /** What the document declares, unless somebody said otherwise while it is in force. */
+  /** As the document declares, unless an operator overrides it while it is deployed. */
   readonly status: DefinitionStatus
   readonly verifier: Verifier
   /** Whether the verdict may depend on the body. */
   readonly signsBody: boolean
   /** Names of headers, in lower case, that are never stored. */
   readonly secretHeaders: ReadonlySet<string>
-  /** Answers what its vendor asks before it sends events; only for requests that were verified. */
+  /** Responds to its vendor's handshakes; only for verified requests. */
   readonly vendorHandshake: ((input: VerifyInput) => Answer | null) | null
   readonly guards: Guards
   /** null: it has no rules. */
   readonly dispatch: Dispatch | null
-  /** How the payload differs from the schema of its subject, without any value; null: it fits, or has none. */
+  /** How the payload differs from the schema of its subject, without any value; null: it matches, or has no schema. */
   mismatch?(subject: string, payload: JsonValue): string | null
   /** `problem` says why the event cannot be named. Throws ExpressionError when a formula fails. */
   name(request: {
@@ -53,7 +53,7 @@ export interface Source {
     readonly payload: JsonValue
     readonly tenant: string
     readonly payloadHash: string
-    /** Tells one from another where no formula does; left out: what was sent and what it is about. */
+    /** The default dedup key where no formula gives one; left out: the content and the object. */
     readonly usualKey?: string
   }): { readonly ok: true; readonly names: EventNames } | { readonly ok: false; readonly problem: string }
 }
@@ -104,7 +104,7 @@ export function compileSource(document: SourceDocument, keyed: Keyed = {}): Sour
           objectType: event.objectType,
           objectId: object,
           occurredAt: event.occurredAt,
-          // Without an id, what was sent and what it is about tell one event from another.
+          // Without an id, content and object distinguish events.
           dedupKey: identityOf(by) ?? usualKey ?? `${payloadHash}:${object ?? ''}`,
         },
       }
@@ -112,7 +112,7 @@ export function compileSource(document: SourceDocument, keyed: Keyed = {}): Sour
   }
 }
 
-/** Subjects that were found good: a source names its events by a handful of them, again and again. */
+/** A cache of valid subjects: a source uses a handful of them over and over. */
 const SUBJECTS_MAX = 4_096
 
 function makeSubjectCheck(): (subject: string) => string | null {
@@ -128,21 +128,21 @@ function makeSubjectCheck(): (subject: string) => string | null {
   }
 }
 
-/** What no store could keep counts as missing. */
+/** A value that no store can hold counts as missing. */
 function textOf(value: JsonValue | undefined): string | null {
   if (value === null || value === undefined || (typeof value === 'object' && !isNumber(value))) return null
   const text = String(value)
   return text === '' || !isStorable(text) ? null : text
 }
 
-/** A truth value tells no two events apart: as a dedup key it would make all but the first a duplicate. */
+/** A boolean distinguishes no events: as a dedup key it would make all but the first a duplicate. */
 function identityOf(value: JsonValue): string | null {
   return typeof value === 'boolean' ? null : textOf(value)
 }
 
 const INSTANT_MAX = 8.64e15
 
-/** Seconds or milliseconds since the epoch, or a text with a zone as RFC 3339 writes it; in whole milliseconds. */
+/** Seconds or milliseconds since the epoch, or an RFC 3339 text with a zone; in whole milliseconds. */
 function instantOf(value: JsonValue | undefined): Instant | null {
   if (typeof value === 'number' || isNumeral(value)) {
     const time = Number(value)
@@ -150,6 +150,6 @@ function instantOf(value: JsonValue | undefined): Instant | null {
     return Math.abs(at) <= INSTANT_MAX ? at : null
   }
   if (typeof value !== 'string') return null
-  // A date alone is midnight UTC; a time without a zone means another instant on every machine, and is none.
+  // A date alone is midnight UTC; a time without a zone means a different instant on every machine, and is refused.
   return parseInstant(isCalendarDate(value) ? `${value}T00:00Z` : value)
 }

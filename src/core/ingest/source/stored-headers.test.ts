@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { headersReadBy, isStoredHeader } from './index.ts'
 
-describe('[SV20] a header that nothing reads', () => {
+describe('[SV20] a header that no expression reads', () => {
   test.each([
     'content-type',
     'user-agent',
@@ -58,12 +58,12 @@ describe('[SV20] a header that nothing reads', () => {
     'cf-access-jwt-assertion',
     'x-secret-version',
     'proxy-authorization',
-  ])('%s is not', (name) => {
+  ])('%s is not stored', (name) => {
     expect(isStoredHeader(name)).toBe(false)
   })
 })
 
-test('[SV20] names that expressions read are found, however they are written', () => {
+test('[SV20] names that expressions read are found in any spelling', () => {
   const read = headersReadBy({
     subject: 'a.{{ header.x-Kind }}',
     event: { id: 'header[\'X-Own-Id\'] + header[ "x-more" ]' },

@@ -1,4 +1,4 @@
-// What every scheme of verification is: a check of a request, and the other side of it, for samples and tests.
+// The interface of every verification scheme: checks a request, and signs one, for samples and tests.
 
 import type { Instant } from '../../foundation/time/index.ts'
 import type { Headers } from './signed-bytes.ts'
@@ -12,7 +12,7 @@ export interface VerifyInput {
   readonly secrets: readonly string[]
   readonly now: Instant
   readonly method?: string
-  /** As the sender saw it, with its query; some sign it. */
+  /** As the sender saw it, with its query; some schemes sign it. */
   readonly url?: string
 }
 
@@ -30,7 +30,7 @@ export type Verifier = (input: VerifyInput) => VerifyResult
 export interface SignInput {
   readonly headers?: Headers
   readonly body: Uint8Array
-  /** Of schemes with public keys, the private one. */
+  /** For public-key schemes, the private key. */
   readonly secret: string
   readonly method?: string
   readonly url?: string
@@ -44,17 +44,17 @@ export interface Scheme {
   readonly verify: Verifier
   /** The headers that make a request valid. */
   readonly sign: (input: SignInput) => Headers
-  /** Where a request with this body has to go, if not to the address itself. */
+  /** The address for a request with this body, if it differs. */
   readonly signedUrl?: (url: string, headers: Headers, body: Uint8Array) => string
-  /** `false`: whatever the body is, `verify` says the same. */
+  /** `false`: the verdict of `verify` does not depend on the body. */
   readonly signsBody?: false
   /** Lower case; never stored with an event. */
   readonly secretHeaders: readonly string[]
-  /** The answer to a question that is no event; null: it is one. Asked only after `verify` has said yes. */
+  /** The response to a handshake; null: it is an event. Called only after `verify` succeeded. */
   readonly handshake?: (input: VerifyInput) => Answer | null
 }
 
-/** This secret cannot sign by this scheme; the text says which one could, and holds nothing of it. */
+/** This secret cannot sign by this scheme; the text says which kind could, and contains nothing of it. */
 export class SigningError extends Error {
   override readonly name = 'SigningError'
 }
@@ -63,7 +63,7 @@ export const OK: VerifyResult = { ok: true }
 
 export const TOLERANCE_MS = 300_000
 
-/** How many signatures of one header are looked at: senders list two while they rotate. */
+/** How many signatures of one header are examined: senders list two during a rotation. */
 export const SIGNATURES_MAX = 8
 
 export function refuse(code: Refusal['code'], detail: string): Refusal {

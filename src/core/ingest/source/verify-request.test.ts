@@ -29,7 +29,7 @@ const check = (document: VerifyDocument, headers: Record<string, string>, more: 
   verifySignature(document, { headers, body, secrets: [secret], now, ...more })
 
 describe('github', () => {
-  test('[S1] accepts what GitHub’s own library signs, and signs what it accepts', async () => {
+  test('[S1] accepts what GitHub’s own library signs, and vice versa', async () => {
     const texts = fc.string({ unit: 'grapheme', minLength: 1 })
     await fc.assert(
       fc.asyncProperty(texts, texts, async (key, text) => {
@@ -54,7 +54,7 @@ describe('github', () => {
     expect(check(github, headers, input)).toEqual({ ok: true })
   })
 
-  test('[S1] any changed bit is refused', () => {
+  test('[S1] any flipped bit is refused', () => {
     const headers = signRequest(github, { body, secret })
     fc.assert(
       fc.property(fc.nat(body.length * 8 - 1), (bit) => {
@@ -92,7 +92,7 @@ describe('hmac', () => {
     expect(accepts('hex', '', bytes.toString('base64'))).toBe(false)
   })
 
-  test('[S3] any of several secrets will do', () => {
+  test('[S3] any of several secrets is accepted', () => {
     const headers = signRequest(hmac, { body, secret })
     expect(check(hmac, headers, { secrets: ['old', secret] })).toEqual({ ok: true })
     expect(check(hmac, headers, { secrets: [secret, 'new'] })).toEqual({ ok: true })
@@ -131,7 +131,7 @@ describe('hmac', () => {
     expect(signRequest(document, { body, secret })).toEqual(whole)
   })
 
-  test('[S4] the body alone is never turned into text', () => {
+  test('[S4] the body alone is never converted to text', () => {
     const document = compileVerifier(hmac)
     const headers = signRequest(hmac, { body: new Uint8Array([0xff, 0xfe]), secret })
     expect(document({ headers, body: new Uint8Array([0xff, 0xfe]), secrets: [secret], now })).toEqual({
@@ -154,7 +154,7 @@ describe('hmac', () => {
     expect(check(timed, headers)).toMatchObject(expected === true ? { ok: true } : { code: expected })
   })
 
-  test('[S5] an old request with a wrong signature is wrong, not expired', () => {
+  test('[S5] an old request with a wrong signature is invalid, not expired', () => {
     const headers = { 'x-timestamp': '1', 'x-signature': '0'.repeat(64) }
     expect(check(timed, headers)).toMatchObject({ code: 'signature_wrong' })
   })
@@ -187,12 +187,12 @@ describe('hmac', () => {
     expect(check(timed, headers as Record<string, string>)).toEqual({ ok: false, code, detail })
   })
 
-  test('[S6] an expression that fails on what was sent is a wrong signature', () => {
+  test('[S6] an expression that fails on the request counts as a wrong signature', () => {
     const document = { ...hmac, signed: '{{ body[header.x-signature] }}' }
     expect(check(document, { 'x-signature': 'a'.repeat(64) })).toMatchObject({ code: 'signature_wrong' })
   })
 
-  test('[S6] [S7] no header crashes it, and no answer shows what it compared', () => {
+  test('[S6] [S7] no header makes it throw, and no result reveals what it compared', () => {
     const right = signRequest(hmac, { body, secret })['x-signature']!
     fc.assert(
       fc.property(fc.string(), fc.string(), (signature, timestamp) => {
@@ -204,7 +204,7 @@ describe('hmac', () => {
     )
   })
 
-  test.each([[[]], [['']], [['', '']]])('[S8] secrets %j make nothing right', (secrets) => {
+  test.each([[[]], [['']], [['', '']]])('[S8] secrets %j verify nothing', (secrets) => {
     expect(check(hmac, signRequest(hmac, { body, secret: '' }), { secrets })).toMatchObject({
       code: 'signature_wrong',
     })

@@ -1,5 +1,5 @@
-// core/ingest/source/verify-request.ts — whether a request was sent by somebody who knows the secret (docs/spec/sources.md).
-// Not its job: finding the secrets, reading the body, answering the caller.
+// Verifies that a request's sender knows the secret (docs/spec/sources.md). Not its job: finding the secrets, parsing the body,
+// responding to the caller.
 
 import type { VerifyDocument } from '../../definitions/documents/index.ts'
 import { makeScheme } from './schemes/index.ts'
@@ -7,7 +7,7 @@ import type { Headers } from './signed-bytes.ts'
 import type { Answer } from './source-guards.ts'
 import type { SignInput, Verifier, VerifyInput, VerifyResult } from './verification-scheme.ts'
 
-/** Reads templates and keys once; the result is cheap to call. */
+/** Parses templates and keys once; the result is cheap to call. */
 export function compileVerifier(document: VerifyDocument): Verifier {
   return makeScheme(document).verify
 }
@@ -21,7 +21,7 @@ export function signRequest(document: VerifyDocument, input: SignInput): Headers
   return makeScheme(document).sign(input)
 }
 
-/** Where such a request has to go: Twilio’s scheme writes the hash of a body that is no form into the address. */
+/** The address for such a request: Twilio’s scheme writes the hash of a body that is not a form into the address. */
 export function signedUrl(document: VerifyDocument, url: string, headers: Headers, body: Uint8Array): string {
   return makeScheme(document).signedUrl?.(url, headers, body) ?? url
 }
@@ -36,7 +36,7 @@ export function signsBody(document: VerifyDocument): boolean {
   return makeScheme(document).signsBody !== false
 }
 
-/** Answers what a vendor asks before it sends events; ask it only of requests that were verified. */
+/** Responds to a vendor's handshakes; call it only for verified requests. */
 export function handshakeOf(document: VerifyDocument): ((input: VerifyInput) => Answer | null) | null {
   return makeScheme(document).handshake ?? null
 }

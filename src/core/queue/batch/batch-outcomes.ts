@@ -1,6 +1,6 @@
-// What became of each member, by the answer to the batch's call.
+// Assigns an outcome to each member of a batch, from the response to the batch's call.
 //
-// Invariant: BA3 every member gets exactly one outcome, whatever the answer says.
+// Invariant: BA3 every member gets exactly one outcome, whatever the response says.
 
 import type { RouteDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
@@ -11,13 +11,13 @@ import { isNumber, type JsonValue, stringifyJson } from '../../foundation/json/i
 export type MemberOutcome =
   | { readonly as: 'done'; readonly result: JsonValue | undefined }
   | { readonly as: 'refused'; readonly words: string | null }
-  /** The answer does not say, or says two things. */
+  /** The response does not say, or contradicts itself. */
   | { readonly as: 'untold'; readonly why: string }
 
 export interface BatchRules {
   readonly size: number
   readonly maxWaitMs: number
-  /** Whether the answer says more than yes or no. */
+  /** Whether the response says more than yes or no. */
   readonly isPartial: boolean
   /** One outcome per key, in the order of the keys. */
   tell(keys: readonly string[], said: unknown): readonly MemberOutcome[]
@@ -61,7 +61,7 @@ function compiled(text: string | undefined, keyed: Keyed) {
   return text === undefined ? null : must(compileExpression(text, keyed)).expression
 }
 
-/** A result that cannot be read says nothing of anybody. */
+/** A result that cannot be read says nothing about any member. */
 function attempt(evaluate: () => JsonValue): JsonValue {
   try {
     return evaluate()

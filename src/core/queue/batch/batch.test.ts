@@ -4,7 +4,7 @@ import { batchKey, batchScope, compileBatch, splitBatch } from './index.ts'
 
 const keys = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 40 })
 
-test('[BA1] the key is the same in whatever order the members came, and another for other members', () => {
+test('[BA1] the key is independent of the members’ order, and differs for other members', () => {
   fc.assert(
     fc.property(keys, fc.nat(), (members, seed) => {
       const turned = [...members.slice(seed % members.length), ...members.slice(0, seed % members.length)]
@@ -16,7 +16,7 @@ test('[BA1] the key is the same in whatever order the members came, and another 
   expect(batchKey(['a', 'b,c'])).not.toBe(batchKey(['a,b', 'c']))
 })
 
-test('[BA2] splitting keeps every member once, and ends with each alone', () => {
+test('[BA2] splitting keeps every member once, and ends with single members', () => {
   fc.assert(
     fc.property(keys, (members) => {
       let open: readonly (readonly string[])[] = [members]
@@ -113,7 +113,7 @@ describe('outcomes', () => {
     expect(tell(items)).toEqual(outcomes)
   })
 
-  test('[BA3] every member gets exactly one outcome, whatever the answer says', () => {
+  test('[BA3] every member gets exactly one outcome, whatever the response says', () => {
     fc.assert(
       fc.property(keys, fc.jsonValue(), (members, items) => {
         const told = rules.tell(members, { body: { items } })
@@ -130,7 +130,7 @@ describe('outcomes', () => {
     expect(whole.tell(['a', 'b'], null).map(({ as }) => as)).toEqual(['done', 'done'])
   })
 
-  test('a refusal keeps the vendor’s words', () => {
+  test('a refusal preserves the vendor’s words', () => {
     expect(rules.tell(['a'], { body: { items: [{ ref: 'a', ok: false, message: 'closed' }] } })).toEqual([
       { as: 'refused', words: 'closed' },
     ])

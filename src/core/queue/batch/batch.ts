@@ -1,7 +1,7 @@
-// A batch: several items of one route that share a call. Who is in it, under which key, and how it is cut in two.
+// A batch: several jobs of one route that share a call. Its members, its key, and how it is split in two.
 //
-// Invariants: BA1 the key is the same in whatever order its members came. BA2 a split keeps every member once, and both halves
-// are smaller: splitting ends.
+// Invariants: BA1 the key is independent of the members' order. BA2 a split keeps every member once, and both halves are
+// smaller: splitting ends.
 
 import type { Scope } from '../../expression/index.ts'
 import { hashText } from '../../foundation/hash/index.ts'
@@ -9,9 +9,9 @@ import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 
 /** One member, as expressions see it in `batch`. */
 export interface MemberInBatch {
-  /** As the vendor sees it: a forced repetition has its number behind it. */
+  /** As the vendor sees it: a forced repetition has its number appended. */
   readonly key: string
-  /** What the item's own expressions see. */
+  /** The scope of the job's own expressions. */
   readonly scope: Scope
 }
 
@@ -19,7 +19,10 @@ export function batchKey(keys: readonly string[]): string {
   return `batch:${hashText(stringifyJson([...keys].sort()))}`
 }
 
-/** A batch sees its members and nothing of a single event. `as`: the name of an element, where the route has items per element. */
+/**
+ * A batch sees its members and nothing of a single event. `as`: the name of an element, where the route has one job per
+ * element.
+ */
 export function batchScope(members: readonly MemberInBatch[], key: string, as: string | null): Scope {
   const [first] = members
   const batch = members.map((member) => seenMember(member, as))
@@ -34,7 +37,7 @@ function seenMember({ key, scope }: MemberInBatch, as: string | null): JsonValue
   return (as === null ? seen : { ...seen, [as]: scope[as] }) as JsonValue
 }
 
-/** Two halves; null: one alone cannot be cut. */
+/** Two halves; null: a single member cannot be split. */
 export function splitBatch<Member>(
   members: readonly Member[],
 ): readonly [readonly Member[], readonly Member[]] | null {

@@ -58,7 +58,7 @@ describe('shares of tenants', () => {
     expect(shareOf('a', crowd(over))).toBe(share)
   })
 
-  test('[PA15] who has least is asked first, and who has its share not at all', () => {
+  test('[PA15] the tenant with the fewest slots is served first, and one that has its share not at all', () => {
     const slots = shareSlots(
       [one('a'), one('b'), one('c')],
       crowd({
@@ -76,7 +76,7 @@ describe('shares of tenants', () => {
     ])
   })
 
-  test('[PA15] a tenant that is alone gets whatever is free for each of its consumers', () => {
+  test('[PA15] the only active tenant gets all free slots for each of its consumers', () => {
     const slots = shareSlots(
       [one('a'), one('a', { max: 2 }), one('a', { max: 0 })],
       crowd({ tenants: 1 }),
@@ -103,7 +103,7 @@ describe('shares of tenants', () => {
     turn: fc.nat(1_000),
   })
 
-  test('[PA15] whatever is claimed, no tenant gets beyond its share, and nobody is offered what he cannot take', () => {
+  test('[PA15] after any claims, no tenant exceeds its share, and none is offered more than it can take', () => {
     fc.assert(
       fc.property(any, ({ concurrency, running, hungry, contenders, free, turn }) => {
         const around = crowd({ concurrency, tenants: 4, running: new Map(running), hungry: new Set(hungry) })
@@ -124,7 +124,7 @@ describe('shares of tenants', () => {
 describe('priorities', () => {
   const all = PRIORITIES.map((priority) => one('a', { priority }))
 
-  test('[PA16] high is first most often, and each is first within seven turns', () => {
+  test('[PA16] high is first most often, and each is first within seven rounds', () => {
     const firsts = Array.from(
       { length: 7 },
       (_, turn) => shareSlots(all, crowd({ tenants: 1 }), 4, turn)[0]?.priority,
@@ -134,7 +134,7 @@ describe('priorities', () => {
     expect(firsts.filter((name) => name === 'low')).toHaveLength(1)
   })
 
-  test('[PA16] with a queue that never ends, every consumer is served within a bounded number of turns', () => {
+  test('[PA16] with an endless queue, every consumer is served within a bounded number of rounds', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...PRIORITIES), { minLength: 1, maxLength: 12 }),
@@ -143,7 +143,7 @@ describe('priorities', () => {
           const contenders = list.map((priority, index) => ({ ...one('a', { priority }), index }))
           const served = new Set<number>()
           for (let turn = first; turn < first + 7 * 12; turn += 1) {
-            // Whoever is first takes everything.
+            // The first consumer takes everything.
             served.add(shareSlots(contenders, crowd({ tenants: 1 }), 4, turn)[0]!.index)
           }
           expect(served.size).toBe(list.length)

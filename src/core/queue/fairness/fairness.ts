@@ -1,8 +1,8 @@
-// core/queue/fairness/fairness.ts — whose work is claimed with the slots that are free: tenants share them, and priorities go first
-// without ever starving the others (docs/spec/pace.md).
+// Whose jobs are claimed with the free slots: tenants share them, and higher priorities go first without starving the others
+// (docs/spec/pace.md).
 //
-// Invariants: Y1 while another tenant is about, none has more than its share of a node's slots. Y2 a tenant that is alone has them all. Y3
-// within seven turns each priority is first at least once, and in it each consumer in its turn.
+// Invariants: Y1 while another tenant is active, none has more than its share of a node's slots. Y2 the only active tenant has
+// them all. Y3 within seven rounds each priority is first at least once, and within a priority the consumers rotate.
 
 export const PRIORITIES = ['high', 'normal', 'low'] as const
 export type Priority = (typeof PRIORITIES)[number]
@@ -10,27 +10,27 @@ export type Priority = (typeof PRIORITIES)[number]
 export interface Contender {
   readonly tenant: string
   readonly priority: Priority
-  /** No more than this many now. */
+  /** At most this many now. */
   readonly max: number
-  /** More of it was due than could be claimed. */
+  /** More of its jobs were due than could be claimed. */
   readonly isHungry: boolean
 }
 
 export interface Crowd {
   /** Slots of the node. */
   readonly concurrency: number
-  /** Tenants that may have work at all. */
+  /** Tenants that may have jobs at all. */
   readonly tenants: number
   /** Slots that each tenant has now. */
   readonly running: ReadonlyMap<string, number>
-  /** Tenants of which more was due than was claimed. */
+  /** Tenants with more due jobs than were claimed. */
   readonly hungry: ReadonlySet<string>
 }
 
-/** So much is left for tenants that are not there yet. */
+/** Reserved for tenants that are not active yet. */
 const RESERVED_SHARE = 8
 
-/** Who is first in which turn; of these those that are there. */
+/** Which priority is first in each round; the present ones are used. */
 const TURNS: readonly Priority[] = ['high', 'normal', 'high', 'low', 'high', 'normal', 'high']
 
 const WEIGHTS: Readonly<Record<Priority, number>> = { high: 4, normal: 2, low: 1 }
@@ -46,7 +46,9 @@ export function shareOf(tenant: string, crowd: Crowd): number {
   return Math.max(1, Math.floor((concurrency - reserved) / active))
 }
 
-/** The contenders in the order in which they are asked, each with what it may take of the free slots; those with nothing are left out. */
+/**
+ * The contenders in the order in which they are served, each with its limit of the free slots; those with none are left out.
+ */
 export function shareSlots<One extends Contender>(
   contenders: readonly One[],
   crowd: Crowd,
@@ -65,7 +67,7 @@ export function shareSlots<One extends Contender>(
     else list.push(one)
   }
   const has = (tenant: string) => crowd.running.get(tenant) ?? 0
-  // Who has least is asked first; at equal shares another one each time.
+  // The tenant with the fewest slots is first; ties rotate.
   const names = rotate([...byTenant.keys()].sort(), turn).sort((a, b) => has(a) - has(b))
   return names.flatMap((tenant) => {
     const room = Math.min(free, shareOf(tenant, crowd) - has(tenant))
@@ -91,7 +93,7 @@ function divide<One extends Contender>(
   })
 }
 
-/** Another priority is first each time, and within it another one each time that it was. */
+/** Rotates the first priority, and the consumers within each priority. */
 function inTurn<One extends Contender>(contenders: readonly One[], turn: number): readonly One[] {
   const groups = new Map<Priority, One[]>()
   for (const priority of PRIORITIES) {

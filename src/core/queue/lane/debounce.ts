@@ -1,10 +1,11 @@
-// Debounce: of several items of one key that come close together one is run, and the others point to it.
+// Debounce: of several jobs of one key that arrive close together one runs, and the others point to it.
 //
-// The first of them has the lane's only place, the others wait behind it. When its time comes this file decides: wait for more,
-// let one stand for all, or run. Nothing is remembered in between, so that a crash at any point only means to decide again.
+// The first of them holds the lane's only position, the others wait behind it. When its time comes this file decides: wait for
+// more, let one represent all, or run. Nothing is stored in between, so that after a crash at any point the decision is simply
+// repeated.
 //
-// Invariants: DB1 each that is passed over names one of the same lane that stands for it: the newest, or with `keep: first` the
-// eldest. DB2 the eldest waits no longer than `maxWait`. DB3 what is decided depends on instants alone.
+// Invariants: DB1 each superseded job names one of the same lane that represents it: the newest, or with `keep: first` the
+// oldest. DB2 the oldest waits no longer than `maxWait`. DB3 the decision depends on instants alone.
 
 import type { RouteDocument } from '../../definitions/documents/index.ts'
 import type { WorkId } from '../../foundation/ids/index.ts'
@@ -20,11 +21,11 @@ interface Member {
 
 export interface DebounceQuestion {
   readonly policy: DebouncePolicy
-  /** Who has the place. */
+  /** The job that holds the position. */
   readonly head: Member
-  /** Those that may be passed over, the eldest first. */
+  /** The jobs that may be superseded, oldest first. */
   readonly waiting: readonly Member[]
-  /** There are more of them than `waiting` shows. */
+  /** There are more of them than `waiting` lists. */
   readonly isCapped: boolean
   readonly now: Instant
 }
@@ -32,7 +33,7 @@ export interface DebounceQuestion {
 export type DebounceStep =
   | { readonly step: 'run' }
   | { readonly step: 'wait'; readonly delayMs: number }
-  /** Too many for one commit: these first, and then look again. Whoever stands for them may be passed over in turn. */
+  /** Too many for one commit: these first, and then decide again. The job that represents them may be superseded later. */
   | { readonly step: 'thin'; readonly survivor: WorkId; readonly superseded: readonly WorkId[] }
   /** `superseded` are those of `waiting`; the head is one more, unless it survives. */
   | { readonly step: 'freeze'; readonly survivor: WorkId; readonly superseded: readonly WorkId[] }
@@ -40,7 +41,7 @@ export type DebounceStep =
 export function decideDebounce({ policy, head, waiting, isCapped, now }: DebounceQuestion): DebounceStep {
   const newest = waiting.at(-1)
   const isFirst = policy.keep === 'first'
-  // Whatever the newest of these becomes, the others are passed over; it stays, because the window counts from it.
+  // Whatever happens to the newest of these, the others are superseded; it stays, because the window counts from it.
   if (isCapped && newest !== undefined && waiting.length > 1) {
     const survivor = isFirst ? head.id : newest.id
     return { step: 'thin', survivor, superseded: idsOf(waiting.slice(0, -1)) }
@@ -53,7 +54,9 @@ export function decideDebounce({ policy, head, waiting, isCapped, now }: Debounc
   return { step: 'freeze', survivor: newest.id, superseded: idsOf(waiting.slice(0, -1)) }
 }
 
-/** Whether an item whose turn it is still gathers others: one that stands for them already, or was tried, does not. */
+/**
+ * Whether a job at the head of its lane still gathers others: one that already represents others, or was attempted, does not.
+ */
 export function gathers(work: Counters & { readonly isFrozen: boolean }): boolean {
   return !work.isFrozen && isUntried(work)
 }

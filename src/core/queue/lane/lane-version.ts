@@ -1,4 +1,4 @@
-// Which of two versions of an object is the older one: numbers by their value, however long, anything else by its text.
+// Compares two versions of an object: numbers by their value at any length, anything else as text.
 
 import { ExpressionError } from '../../expression/index.ts'
 import { isNumeral, isStorable, type JsonValue } from '../../foundation/json/index.ts'
@@ -6,7 +6,7 @@ import { isNumeral, isStorable, type JsonValue } from '../../foundation/json/ind
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?$/
 const VERSION_LENGTH_MAX = 256
 
-/** The text of a version; null: the event tells none. Throws ExpressionError where it is no text and no number. */
+/** The text of a version; null: the event has none. Throws ExpressionError if it is neither text nor number. */
 export function versionText(value: JsonValue): string | null {
   if (value === null) return null
   if ((typeof value === 'object' && !isNumeral(value)) || typeof value === 'boolean') {
@@ -32,7 +32,7 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Both as whole numbers of the same unit: nothing is rounded. */
+/** Both as integers of the same unit: nothing is rounded. */
 function compareNumbers(a: RegExpExecArray, b: RegExpExecArray): number {
   const digits = Math.max(a[3]?.length ?? 0, b[3]?.length ?? 0)
   const [one, other] = [scaled(a, digits), scaled(b, digits)]

@@ -19,7 +19,7 @@ function errorOf(run: () => unknown): ExpressionError {
 }
 
 describe('the lane of a route', () => {
-  test('[LN1] is one at a time for order and debounce, and so many for concurrency', () => {
+  test('[LN1] has width one for order and debounce, and the limit for concurrency', () => {
     const scope = scopeOf({ id: 'a' })
     const debounce = { by: 'payload.id', windowMs: 1, maxWaitMs: 2 }
     expect(compileLane({})).toBeNull()
@@ -40,7 +40,7 @@ describe('the lane of a route', () => {
     ['a map', {}, 'map'],
     ['a text that is too long', 'a'.repeat(1_025), 'string'],
     ['U+0000', 'a\0', 'string'],
-  ] as const)('[LN2] %s is no key', (_name, id, valueType) => {
+  ] as const)('[LN2] %s is not a key', (_name, id, valueType) => {
     const error = errorOf(() => compileLane({ order: ORDER })?.of(scopeOf({ id: id as JsonValue })))
     expect(error).toMatchObject({ path: 'order.by', valueType })
   })
@@ -50,7 +50,7 @@ describe('the lane of a route', () => {
     ['order that skips', { order: { ...ORDER, onBlocked: 'skip' } }, false],
     ['concurrency', { concurrency: { limit: 1, by: 'payload.id' } }, false],
     ['debounce', { debounce: { by: 'payload.id', windowMs: 1, maxWaitMs: 1 } }, false],
-  ] as const)('[LN4] %s: whether the dead and the parked keep their place', (_name, document, keeps) => {
+  ] as const)('[LN4] %s: whether dead and parked jobs keep their lane position', (_name, document, keeps) => {
     const lane = compileLane(document)
     expect(keepsPlace(lane, 'dead')).toBe(keeps)
     expect(keepsPlace(lane, 'parked')).toBe(keeps)
@@ -85,7 +85,7 @@ describe('versions', () => {
     )
   })
 
-  test('[LN3] only what is older than the lane is late: not the same, and not what tells none', () => {
+  test('[LN3] only a version older than the lane’s is late: not an equal one, and not a job without one', () => {
     expect(isStale('1', '2')).toBe(true)
     expect(isStale('2', '2')).toBe(false)
     expect(isStale('3', '2')).toBe(false)
@@ -93,7 +93,7 @@ describe('versions', () => {
     expect(isStale('1', null)).toBe(false)
   })
 
-  test('[LN3] a list or a map is no version, and null is none', () => {
+  test('[LN3] a list or a map is not a version, and null means none', () => {
     const lane = compileLane({ order: { ...ORDER, version: 'payload.v' } })
     expect(lane?.version?.(scopeOf({ v: 7 }))).toBe('7')
     expect(lane?.version?.(scopeOf({}))).toBeNull()
@@ -145,7 +145,7 @@ describe('debounce', () => {
     expect(decideDebounce(asked)).toEqual(step)
   })
 
-  test('[DB1] [DB2] whoever comes when: one runs, the others name it, nobody waits too long', () => {
+  test('[DB1] [DB2] for any arrivals: one runs, the others name it, none waits too long', () => {
     const times = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 })
     const keep = fc.constantFrom(undefined, 'first' as const)
     fc.assert(
@@ -191,7 +191,7 @@ describe('debounce', () => {
     )
   })
 
-  test('[DB3] one that was chosen, or was tried before, gathers no more', () => {
+  test('[DB3] a job that was chosen, or attempted before, gathers no more', () => {
     const fresh = { attempts: 0, waits: 0, losses: 0, isFrozen: false }
     expect(gathers(fresh)).toBe(true)
     expect(gathers({ ...fresh, isFrozen: true })).toBe(false)

@@ -1,10 +1,10 @@
-// The lane of a route's items: which one an item belongs to, and what becomes of its place there when it ends.
+// The lane of a route's jobs: which one a job belongs to, and what happens to its position there when it ends.
 //
-// `order` and `debounce` let one through at a time, `concurrency.by` so many. The store keeps places and turns; this file says
-// which lane it is, and who may go on.
+// `order` and `debounce` let one job through at a time, `concurrency.by` a limited number. The store holds the positions; this
+// file says which lane it is, and which job may proceed.
 //
-// Invariants: LN1 in a lane of width 1 the next one starts after the one before is over. LN4 what is dead or parked holds an
-// ordered lane up, unless the route says `skip`.
+// Invariants: LN1 in a lane of width 1 the next job starts after the previous one ended. LN4 a dead or parked job blocks an
+// ordered lane, unless the route says `skip`.
 
 import type { RouteDocument } from '../../definitions/documents/index.ts'
 import { compileExpression, ExpressionError, type Keyed, type Scope } from '../../expression/index.ts'
@@ -14,20 +14,20 @@ import type { DebouncePolicy } from './debounce.ts'
 import { compareVersions, versionText } from './lane-version.ts'
 
 export interface RouteLane {
-  /** Throws ExpressionError where the formula gives no key. */
+  /** Throws ExpressionError if the formula gives no key. */
   of(scope: Scope): Lane
-  /** null: the route knows no versions. The item's own: null where its event tells none; throws ExpressionError. */
+  /** null: the route has no versions. For a job: null if its event has none; throws ExpressionError. */
   readonly version: ((scope: Scope) => string | null) | null
-  /** An item that is older than what the lane has done is passed over. */
+  /** A job that is older than the lane's version is skipped. */
   readonly skipsStale: boolean
-  /** One that is dead or parked keeps its place. */
+  /** A dead or parked job keeps its position. */
   readonly holds: boolean
   readonly debounce: DebouncePolicy | null
 }
 
 type LaneDocument = Pick<RouteDocument, 'order' | 'concurrency' | 'debounce'>
 
-/** null: its items have no order and wait for none of their own. */
+/** null: its jobs have no order and do not wait for each other. */
 export function compileLane(document: LaneDocument, keyed: Keyed = {}): RouteLane | null {
   const { order, debounce } = document
   const choice = choose(document)
@@ -52,7 +52,7 @@ function choose({ order, concurrency, debounce }: LaneDocument) {
 
 function compiled(text: string, keyed: Keyed): (scope: Scope) => JsonValue {
   const result = compileExpression(text, keyed)
-  // What is in force was checked when it was applied.
+  // A deployed document was checked when it was applied.
   if (!result.ok) throw new Error(`assertion failed: a stored formula compiles: ${result.problem.message}`)
   return (scope) => result.expression.evaluate(scope)
 }
@@ -75,12 +75,12 @@ function laneKey(value: JsonValue, path: string): string {
   return text
 }
 
-/** Whether an item that ends so keeps its place, and holds the others up. */
+/** Whether a job that ends like this keeps its position, and blocks the others. */
 export function keepsPlace(lane: RouteLane | null, to: SettledState): boolean {
   return lane?.holds === true && (to === 'dead' || to === 'parked')
 }
 
-/** Whether the lane is past this version already. An item that tells none is never late. */
+/** Whether the lane has already passed this version. A job without a version is never late. */
 export function isStale(version: string | null, done: string | null): boolean {
   return version !== null && done !== null && compareVersions(version, done) < 0
 }

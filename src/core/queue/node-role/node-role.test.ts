@@ -17,6 +17,6 @@ test.each([
   expect(parseRoles(text)).toEqual({ unknown })
 })
 
-test('[ND1] no name at all is no role', () => {
+test('[ND1] an empty list is not a role', () => {
   expect(parseRoles(' , ')).toEqual({ roles: [] })
 })

@@ -40,7 +40,7 @@ describe('nextDelay', () => {
     expect(nextDelay(RETRY_PROFILES.STANDARD, attempt, chance)).toBe(expected)
   })
 
-  test('[T2] the last attempt has no next, whatever is asked for', () => {
+  test('[T2] after the last attempt there is no next, whatever delay is requested', () => {
     fc.assert(
       fc.property(policy, fc.nat(5), jitter, fc.nat(DAY), (one, beyond, chance, asked) => {
         expect(nextDelay(one, one.attempts + beyond, chance, asked)).toBeNull()
@@ -60,7 +60,7 @@ describe('nextDelay', () => {
     )
   })
 
-  test('[T4] [T5] what the other side asks for lengthens the wait up to a day, and never shortens it', () => {
+  test('[T4] [T5] the other side’s requested delay extends the wait up to a day, and never shortens it', () => {
     fc.assert(
       fc.property(policy, fc.nat(19), jitter, fc.nat(3 * DAY), (one, index, chance, asked) => {
         const without = nextDelay(one, index + 1, chance)
@@ -73,7 +73,7 @@ describe('nextDelay', () => {
     )
   })
 
-  test.each([-1, Number.NaN, 0, null, undefined])('[T4] %s asks for nothing', (asked) => {
+  test.each([-1, Number.NaN, 0, null, undefined])('[T4] %s requests nothing', (asked) => {
     expect(nextDelay(RETRY_PROFILES.STEP, 1, 0.5, asked)).toBe(1_000)
   })
 

@@ -1,14 +1,13 @@
-// core/queue/retry/retry.ts — when a failed attempt is made again, and when no more (docs/spec/retries.md).
-// Not its job: which failures deserve another attempt (core/failures/failure), or waiting.
-// Chance arrives as an argument in [0, 1): the same arguments give the same delay.
+// When a failed attempt is retried, and when no more (docs/spec/retries.md). Not its job: which failures deserve another
+// attempt (core/failures/failure), or waiting. Randomness is an argument in [0, 1): the same arguments give the same delay.
 
 import type { RetryPolicy } from '../../definitions/documents/index.ts'
 import { assert } from '../../foundation/errors/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../foundation/time/index.ts'
 
-/** A delay varies by this share either way, so that what failed together does not come back together. */
+/** A delay varies by this share either way, so that jobs that failed together do not retry together. */
 const JITTER = 0.1
-/** A server may ask for at most this much patience. */
+/** The longest delay that a server may request. */
 const RETRY_AFTER_MS_MAX = DAY
 
 function profile(name: string, unitMs: number, ...delays: readonly number[]): RetryPolicy {
@@ -30,8 +29,8 @@ export const RETRY_PROFILES = {
 export type RetryProfileName = keyof typeof RETRY_PROFILES
 
 /**
- * How long to wait after attempt number `attempt` (1 is the first) failed, in whole milliseconds; null: it was the
- * last. `retryAfterMs` is what the other side asked for; it can lengthen the wait, never shorten it.
+ * How long to wait after attempt number `attempt` (1 is the first) failed, in whole milliseconds; null: it was the last.
+ * `retryAfterMs` is the delay that the other side requested; it can extend the wait, never shorten it.
  */
 export function nextDelay(
   policy: RetryPolicy,
@@ -48,12 +47,12 @@ export function nextDelay(
   return Math.round(Math.max(varied, stretch(patience(retryAfterMs ?? 0), jitter)))
 }
 
-/** What the other side asks for is a minimum: chance only adds to it. */
+/** The requested delay is a minimum: jitter only adds to it. */
 export function stretch(askedMs: number, jitter: number): number {
   return askedMs * (1 + JITTER * jitter)
 }
 
-/** What was asked for, made sane: a negative or unreadable wish is none. */
+/** The requested delay, sanitized: a negative or unreadable one counts as none. */
 function patience(askedMs: number): number {
   return askedMs > 0 ? Math.min(askedMs, RETRY_AFTER_MS_MAX) : 0
 }

@@ -172,11 +172,11 @@ test.each([
   [false, 'expired', dead('expired')],
   [true, 'crash_loop', PARK],
   [false, 'crash_loop', dead('crash_loop')],
-] as const)('[W5] [W9] in doubt %s and out of %s', (inDoubt, reason, step) => {
+] as const)('[W5] [W9] outcome unknown %s and out of %s', (inDoubt, reason, step) => {
   expect(decideExhausted(inDoubt, reason)).toEqual(step)
 })
 
-test('[W9] three losses are the limit', () => {
+test('[W9] three crashes are the limit', () => {
   expect(LOSSES_MAX).toBe(3)
 })
 
@@ -201,20 +201,20 @@ const question: fc.Arbitrary<FailureQuestion> = fc
   })
   .map(({ leftMs, ...rest }) => ({ ...rest, expiresAt: NOW + leftMs }))
 
-describe('whatever fails', () => {
+describe('for any failure', () => {
   const whatever = (seed: number, holds: (asked: FailureQuestion, step: FailureStep) => void): void =>
     fc.assert(
       fc.property(question, (asked) => holds(asked, decideFailure(asked))),
       { seed, numRuns: 5_000 },
     )
 
-  test('[W1] a hopeless class ends it', () => {
+  test('[W1] a non-retryable class ends it', () => {
     whatever(50, ({ class: name }, step) => {
       if (['auth', 'config', 'validation', 'poison'].includes(name)) expect(step.step).not.toBe('again')
     })
   })
 
-  test('[W2] [W7] another call is not planned after the last one; asking is no call', () => {
+  test('[W2] [W7] no call is planned after the last one; a probe is not a call', () => {
     whatever(51, (asked, step) => {
       if (step.step !== 'again') return
       const asks = asked.effect === 'maybe' && asked.probeAfterMs !== null
@@ -223,7 +223,7 @@ describe('whatever fails', () => {
     })
   })
 
-  test('[W3] attempts are given back to a closed bucket alone, and nothing else is counted', () => {
+  test('[W3] only a closed bucket returns attempts, and nothing else is counted', () => {
     whatever(52, ({ class: name, counters }, step) => {
       if (step.step !== 'again') return
       const limited = { ...counters, attempts: counters.attempts - 1, waits: counters.waits + 1 }
@@ -231,13 +231,13 @@ describe('whatever fails', () => {
     })
   })
 
-  test('[W4] nothing is due at or after the end', () => {
+  test('[W4] nothing is due at or after the expiry', () => {
     whatever(53, ({ now, expiresAt }, step) => {
       if (step.step === 'again') expect(now + step.delayMs).toBeLessThan(expiresAt)
     })
   })
 
-  test('[W5] what may have had its effect never dies, and nothing else is parked', () => {
+  test('[W5] a job that may have had its effect never dies, and no other job is parked', () => {
     whatever(54, ({ effect, idempotent }, step) => {
       const doubt = effect === 'maybe' && !idempotent
       if (step.step === 'dead') expect(doubt).toBe(false)
@@ -245,7 +245,7 @@ describe('whatever fails', () => {
     })
   })
 
-  test('[W6] a closed bucket is given the time that it asks for', () => {
+  test('[W6] a closed bucket gets the delay that it requests', () => {
     whatever(55, ({ class: name, retryAfterMs }, step) => {
       if (name !== 'rate_limited' || step.step !== 'again') return
       const asked = Math.min(Math.max(retryAfterMs ?? MINUTE, SECOND), DAY)
@@ -254,7 +254,7 @@ describe('whatever fails', () => {
     })
   })
 
-  test('every wait is whole and every reason is known', () => {
+  test('every wait is a whole number and every reason is known', () => {
     whatever(56, (_asked, step) => {
       if (step.step === 'again') expect(Number.isInteger(step.delayMs) && step.delayMs >= 0).toBe(true)
       if (step.step === 'dead') expect(DEAD_LETTER_REASONS).toContain(step.reason)
@@ -269,7 +269,7 @@ interface Failure {
   readonly jitter: number
 }
 
-/** What a call can come to: doubt is for those who were sent, and the hopeless were refused. */
+/** Possible outcomes of a call: an unknown outcome needs a sent call, and non-retryable calls were refused. */
 const failure: fc.Arbitrary<Failure> = fc
   .record({
     kind: fc.constantFrom(
@@ -289,7 +289,7 @@ const failure: fc.Arbitrary<Failure> = fc
     effect,
   }))
 
-test('[W2] [W4] any sequence of failures ends, within the cap and before the end', () => {
+test('[W2] [W4] any sequence of failures ends, within the attempts and before the expiry', () => {
   const life = fc.record({
     policy,
     failures: fc.array(failure, { minLength: 1, maxLength: 30 }),
@@ -304,7 +304,7 @@ test('[W2] [W4] any sequence of failures ends, within the cap and before the end
       let counters: Counters = { attempts: 0, waits: 0, losses: 0 }
       let calls = 0
       let limited = 0
-      // The failures come over and over: nothing but the rules can end it.
+      // The failures repeat forever: only the rules can end it.
       for (let turn = 0; turn < 200_000; turn += 1) {
         const fails = failures[turn % failures.length]!
         calls += 1
@@ -347,7 +347,7 @@ test('[W10] the table of the specification is the table of the code', () => {
   expect(Object.keys(WORK_STEPS).sort()).toEqual([...WORK_STATES, 'absent'].sort())
 })
 
-test('[W10] every decision about a failure leads from leased to where the table allows', () => {
+test('[W10] every decision about a failure leads from leased to a state that the table allows', () => {
   const next = { again: 'ready', dead: 'dead', park: 'parked' } as const
   for (const to of Object.values(next)) expect(WORK_STEPS.leased).toContain(to)
   for (const settled of ['done', 'dead', 'skipped'] as const) {

@@ -1,9 +1,8 @@
-// What becomes of a work item whose action failed.
+// Decides what happens to a job whose action failed.
 //
-// Invariants: W1 config, validation, auth and poison are never retried by themselves. W2 calls started never exceed the
-// profile's attempts. W3 a closed bucket and somebody else's key use up waits, not attempts. W4 nothing is tried after
-// `expiresAt`. W5 an item whose effect may be there never dies: it is parked for a person, unless repeating is
-// harmless.
+// Invariants: W1 config, validation, auth and poison are never retried automatically. W2 calls started never exceed the
+// profile's attempts. W3 a closed bucket and another job's key use up waits, not attempts. W4 nothing is tried after
+// `expiresAt`. W5 a job whose effect may have happened never dies: it is parked for a decision, unless repeating is harmless.
 
 import type { RetryPolicy } from '../../definitions/documents/index.ts'
 import type { DeadLetterReason } from '../../failures/dead-letter/index.ts'
@@ -15,11 +14,11 @@ import type { Counters, WorkState } from './work.ts'
 export interface FailureQuestion {
   readonly class: FailureClass
   readonly effect: 'none' | 'maybe'
-  /** Repeating the call is harmless, so that doubt needs nobody. */
+  /** Repeating the call is harmless, so an unknown outcome needs no decision. */
   readonly idempotent: boolean
-  /** The vendor remembers the key, so that a repeat is safe for a while. */
+  /** The vendor remembers the key, so a repeat is safe for a while. */
   readonly canRepeat: boolean
-  /** How long to wait before asking the vendor whether the effect is there; null: it cannot be asked. */
+  /** How long to wait before asking the vendor whether the effect exists; null: it cannot be asked. */
   readonly probeAfterMs: number | null
   /** Including the one that failed. */
   readonly counters: Counters
@@ -36,11 +35,11 @@ export type FailureStep =
   | { readonly step: 'dead'; readonly reason: DeadLetterReason }
   | { readonly step: 'park' }
 
-/** A closed bucket that does not say when it opens. */
+/** The wait for a closed bucket that does not say when it opens. */
 const BUCKET_CLOSED_MS = 1 * MINUTE
-/** A wait uses no attempt: one of nothing would be a loop without a brake. */
+/** A wait uses no attempt: a wait of zero would be a busy loop. */
 const BUCKET_CLOSED_MS_MIN = 1 * SECOND
-/** Whoever asks for years must not end an item by it: it looks again tomorrow, as the bucket itself does. */
+/** A request for years must not end a job: it checks again tomorrow, as the bucket itself does. */
 const BUCKET_CLOSED_MS_MAX = 1 * DAY
 
 export function decideFailure(question: FailureQuestion): FailureStep {
@@ -50,12 +49,12 @@ export function decideFailure(question: FailureQuestion): FailureStep {
     case 'auth':
     case 'config':
     case 'validation':
-      // Refused now; but an earlier call which this one repeated may have had its effect.
+      // Refused now; but an earlier call that this one repeated may have had its effect.
       return doubt ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
     case 'poison':
       return doubt ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
     case 'rate_limited': {
-      // The call was refused before anything was done: it is a wait, and gives its attempt back.
+      // The call was refused before anything was done: it is a wait, and returns its attempt.
       const askedMs = Math.min(question.retryAfterMs ?? BUCKET_CLOSED_MS, BUCKET_CLOSED_MS_MAX)
       const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
       if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
@@ -68,7 +67,7 @@ export function decideFailure(question: FailureQuestion): FailureStep {
     case 'transient':
     case 'unknown': {
       if (question.effect === 'maybe' && question.probeAfterMs !== null) {
-        // Asking is no call: it needs no attempt, only time.
+        // A probe is not a call: it needs no attempt, only time.
         const late = now + question.probeAfterMs >= expiresAt
         if (!late) return { step: 'again', delayMs: question.probeAfterMs, counters }
         return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
@@ -82,28 +81,31 @@ export function decideFailure(question: FailureQuestion): FailureStep {
   }
 }
 
-/** After this many losses beyond the first a job is poison: it takes its node down with it. */
+/** After this many crashes beyond the first a job is poison: it takes its node down with it. */
 export const LOSSES_MAX = 3
 
-/** What is left to do for an item that may not start another call, given what the ledger says of its effect. */
+/** What remains to be done for a job that may not start another call, given the ledger's entry for its effect. */
 export function decideExhausted(inDoubt: boolean, reason: DeadLetterReason): FailureStep {
   return inDoubt ? { step: 'park' } : { step: 'dead', reason }
 }
 
-/** Which states may follow which (ready after ready: a person makes it due at once); a settled item moves only by a person's hand or by late evidence. */
+/**
+ * Which states may follow which (ready after ready: an operator makes it due now); a settled job moves only by an operator
+ * action or by late evidence.
+ */
 export const WORK_STEPS: Readonly<Record<WorkState | 'absent', readonly WorkState[]>> = {
   absent: ['ready', 'leased', 'waiting'],
   waiting: ['ready', 'cancelled', 'skipped'],
-  // Dead at once: an event that is quarantined at the door.
+  // Dead immediately: an event that is quarantined at ingest.
   ready: ['leased', 'ready', 'cancelled', 'skipped', 'dead'],
   leased: ['done', 'ready', 'skipped', 'merged', 'parked', 'dead', 'cancelled'],
-  // To waiting: its lane went on without it.
+  // To waiting: its lane moved on without it.
   parked: ['done', 'ready', 'waiting', 'cancelled'],
   dead: [],
   done: [],
   skipped: [],
-  // Its batch tells it what became of it.
+  // Its batch reports its outcome.
   merged: ['done', 'ready', 'skipped', 'parked', 'dead', 'cancelled', 'merged'],
-  // Of several effects in doubt it names the next.
+  // Of several effects with unknown outcomes it names the next.
   cancelled: ['cancelled'],
 }

@@ -1,7 +1,7 @@
-// What a store keeps, table by table, as it is carried from one store into another.
+// The rows of a store, table by table, as they are copied from one store into another.
 //
-// A row has everything that the promise hangs on, in the words of the core, and nothing of how a store finds it: no row
-// numbers, no hashes. `FIELDS` names every field once more, so that one that is new cannot be forgotten: it does not compile.
+// A row has everything that the promise depends on, in the core's terms, and nothing about how a store finds it: no row
+// numbers, no hashes. `FIELDS` repeats every field, so that a new field cannot be forgotten: it would not compile.
 
 import type { Run } from '../../effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../effects/ledger/index.ts'
@@ -24,9 +24,9 @@ export const COUNTER_NAMES = ['incarnation', 'outbox'] as const
 type CounterName = (typeof COUNTER_NAMES)[number]
 
 export interface ArchiveRows {
-  /** Numbers that only grow. `last`: the last one that was given. */
+  /** Counters that only grow. `last`: the last number assigned. */
   readonly counters: { readonly name: CounterName; readonly last: number }
-  /** Whoever held the store is stopped, so each of them is over. */
+  /** The nodes of the old store are stopped, so all of these ended. */
   readonly incarnations: {
     readonly owner: Incarnation
     readonly node: string
@@ -39,9 +39,9 @@ export interface ArchiveRows {
     readonly version: number
     readonly body: string
   }
-  /** The paths that are sealed are no column: what is sealed carries them inside. */
+  /** The encrypted paths are not a column: the ciphertext contains them. */
   readonly events: Omit<StoredEvent, 'sensitive'>
-  /** The windows: which event took the key last, and until when. */
+  /** The dedup windows: which event took the key last, and until when. */
   readonly dedup: OfTenant & {
     readonly source: string
     readonly key: string
@@ -58,9 +58,9 @@ export interface ArchiveRows {
     readonly updatedAt: Instant
   }
   readonly work: WorkRow
-  /** `turn`: 0 for the first try of its number, 1 for a second one, in the order in which they were written. */
+  /** `turn`: 0 for the first attempt of its number, 1 for a second one, in the order in which they were written. */
   readonly attempts: OfTenant & Attempt & { readonly work: WorkId; readonly turn: number }
-  /** `isLatest`: the generation that speaks for its key. */
+  /** `isLatest`: the current generation of its key. */
   readonly ledger: LedgerEntry & { readonly isLatest: boolean }
   readonly deadLetters: DeadLetter
   readonly failures: Failure
@@ -74,13 +74,13 @@ export interface ArchiveRows {
   }
   readonly orphans: Orphan
   readonly runs: Run
-  /** What the bus is still to be told, at the position that says when it is its turn. */
+  /** Messages still to be published, at the position that gives their order. */
   readonly outbox: OutboxRow
 }
 
 export type ArchiveTable = keyof ArchiveRows
 
-/** `whole`: to the millisecond or to the piece. `value`: anything that JSON can say. */
+/** `whole`: an integer. `value`: any JSON value. */
 type FieldKind = 'text' | 'whole' | 'number' | 'flag' | 'value'
 
 const FIELDS: {
@@ -326,7 +326,7 @@ const FIELDS: {
   },
 }
 
-/** In the order in which they are carried over. */
+/** In the order in which they are copied. */
 export const ARCHIVE_TABLES = Object.keys(FIELDS) as readonly ArchiveTable[]
 
 /** Name and kind of each field, in a fixed order. */

@@ -34,7 +34,7 @@ describe('the digest of a table', () => {
     )
   })
 
-  test('[MV4] is another when a row is missing, there twice, or other in one character', () => {
+  test('[MV4] differs when a row is missing, duplicated, or changed in one character', () => {
     fc.assert(
       fc.property(fc.array(anyRow, { minLength: 1 }), fc.nat(), (rows, which) => {
         const at = which % rows.length
@@ -45,7 +45,7 @@ describe('the digest of a table', () => {
           [...rows, row],
           rows.with(at, { ...row, body: `${row.body}.` }),
           rows.with(at, { ...row, version: row.version + 1 }),
-          // What moves from one field into the next is another row.
+          // A value that moves from one field into the next makes a different row.
           rows.with(at, { ...row, kind: `${row.kind}${row.key}x`, key: '' }),
         ]
         for (const other of others) expect(isSameDigest(digestOf(other), before)).toBe(false)
@@ -54,7 +54,7 @@ describe('the digest of a table', () => {
     )
   })
 
-  test('[MV4] counts a row that came twice in place of another', () => {
+  test('[MV4] detects a row that replaced another', () => {
     const row = { tenant: 'a' as TenantId, kind: 'k', key: '1', version: 1, body: '' }
     const other = { ...row, key: '2' }
     expect(isSameDigest(digestOf([row, row]), digestOf([row, other]))).toBe(false)
@@ -62,7 +62,7 @@ describe('the digest of a table', () => {
 })
 
 describe('pages', () => {
-  test('[MV3] have so many rows and so much text at most, and every row once', () => {
+  test('[MV3] are bounded in rows and text, and contain every row once', () => {
     const limits = { rowsMax: 5, charactersMax: 20 }
     fc.assert(
       fc.property(fc.array(fc.record({ body: fc.string({ maxLength: 30 }) })), (rows) => {
@@ -80,7 +80,7 @@ describe('pages', () => {
   })
 })
 
-describe('where a store may be moved to', () => {
+describe('the target of a move', () => {
   test.each([
     ['absent', false, false, 'begins'],
     ['empty', false, false, 'begins'],

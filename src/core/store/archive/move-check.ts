@@ -1,14 +1,14 @@
-// Whether a store may be moved into a schema, by what is found there. Pure.
+// Whether a store may be moved into a schema, by what it contains. Pure.
 
 export type TargetState =
   /** There is no such schema, or nothing of ours in it. */
   | 'absent'
-  /** The tables are there, without a row. */
+  /** The tables exist, without a row. */
   | 'empty'
-  /** A move began and did not end. */
+  /** A move began and did not finish. */
   | 'unfinished'
   | 'finished'
-  /** Rows are there that no move brought. */
+  /** Rows exist that no move copied. */
   | 'used'
 
 export type MoveVerdict =
@@ -16,8 +16,8 @@ export type MoveVerdict =
   | { readonly ok: false; readonly why: string; readonly next: string }
 
 /**
- * `isMarked`: the file says that it was moved. That is the last but one thing a move does, so a file may say so although the
- * schema does not yet: such a move is begun anew as well.
+ * `isMarked`: the file is marked as moved. That is the second-to-last step of a move, so a file may be marked although the
+ * schema is not yet complete: such a move starts over as well.
  */
 export function decideMove(target: TargetState, asked: { isAgain: boolean; isMarked: boolean }): MoveVerdict {
   switch (target) {

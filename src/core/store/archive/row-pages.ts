@@ -1,4 +1,4 @@
-// Rows in pages that fit into memory: so many at most, and of so much text, whatever somebody's payloads are like.
+// Rows in pages that fit into memory: bounded in number and in text, for payloads of any size.
 
 export interface PageLimits {
   readonly rowsMax: number
@@ -7,7 +7,7 @@ export interface PageLimits {
 
 export const PAGE_LIMITS: PageLimits = { rowsMax: 1_000, charactersMax: 8_388_608 }
 
-/** A page has one row at least, however long that is. */
+/** A page has at least one row, however long. */
 export function* inPages<Row extends object>(
   rows: Iterable<Row>,
   { rowsMax, charactersMax }: PageLimits = PAGE_LIMITS,

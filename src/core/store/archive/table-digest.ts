@@ -1,7 +1,7 @@
-// One number for all rows of a table, whatever order they come in: equal tables have equal digests.
+// An order-independent digest of a table's rows: equal tables have equal digests.
 //
-// Each row is written as canonical JSON and hashed; the hashes are added up. Adding forgets the order and nothing else: a row
-// that is missing, there twice or changed in one character gives another sum.
+// Each row is hashed as canonical JSON; the hashes are added up. The sum ignores the order and nothing else: a row that is
+// missing, duplicated or changed in one character gives a different sum.
 
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonValue } from '../../foundation/json/index.ts'
@@ -37,7 +37,7 @@ export function makeDigest<Table extends ArchiveTable>(table: Table): DigestMake
   }
 }
 
-/** The row's values in the order of its fields; what is left out is null. Times are whole milliseconds in every store. */
+/** The row's values in the order of its fields; a missing one is null. Times are whole milliseconds in every store. */
 function rowText<Table extends ArchiveTable>(table: Table, row: ArchiveRows[Table]): string {
   const values = FIELDS_OF[table].map(([name, kind]) => {
     const value = (row as Readonly<Record<string, unknown>>)[name] ?? null

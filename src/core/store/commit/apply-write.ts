@@ -60,10 +60,11 @@ export interface RecordRow {
 }
 
 /**
- * The tenant's rows, as the commit under way has left them. `find` answers as much of a row as the next one is made of. Whatever is added is
- * new, and a store rejects the commit if it is not; whatever is changed or deleted may be absent, and then nothing happens.
+ * The tenant's rows, including the changes of the commit under way. `find` returns as much of a row as the next one is made of.
+ * An added row must be new, and a store rejects the commit if it is not; a changed or deleted row may be absent, and then
+ * nothing happens.
  *
- * `key` is the `joinKey` of the tenant and of what names the row: an id, a key, `source` and dedup key, or kind and key.
+ * `key` is the `joinKey` of the tenant and of what identifies the row: an id, a key, `source` and dedup key, or kind and key.
  */
 export interface WriteTables<Tx> {
   hasEvent(tx: Tx, id: EventId): boolean

@@ -82,7 +82,7 @@ describe('gathering', () => {
     expect(bench.names()).toEqual([[1, 2, 3], [4]])
   })
 
-  test('[G2] groups of at most 24, two under way, unless told otherwise', async () => {
+  test('[G2] by default groups have at most 24 commits, and two are under way', async () => {
     const bench = makeBench({})
     for (let name = 0; name < 100; name += 1) bench.add(name)
     bench.runDeferred()
@@ -95,7 +95,7 @@ describe('gathering', () => {
     expect(bench.names().flat()).toEqual(Array.from({ length: 100 }, (_, name) => name))
   })
 
-  test('[G1] what comes while all places are taken leaves next, together', async () => {
+  test('[G1] commits that arrive while all groups are under way leave next, together', async () => {
     const bench = makeBench({ inFlightMax: 1 })
     bench.add(1)
     bench.runDeferred()
@@ -108,7 +108,7 @@ describe('gathering', () => {
     expect(bench.names()).toEqual([[1], [2, 3, 4]])
   })
 
-  test('[G1] a commit waits for its keys, those behind it wait with it, others pass', async () => {
+  test('[G1] a commit waits for its keys, later ones on the same keys wait with it, others pass', async () => {
     const bench = makeBench({ inFlightMax: 2 }, true)
     bench.add(1, 'a')
     bench.runDeferred()
@@ -137,7 +137,7 @@ describe('gathering', () => {
     expect(bench.names()).toEqual([[1, 3], [2]])
   })
 
-  test('[G7] a group carries no more than it may, and what is too heavy by itself leaves alone', async () => {
+  test('[G7] a group is bounded in weight, and a commit that is too heavy leaves by itself', async () => {
     const started: (readonly number[])[] = []
     const gatherer = makeGatherer<Commit, string>({
       inFlightMax: 1,
@@ -156,7 +156,7 @@ describe('gathering', () => {
     expect(started).toEqual([[0, 1], [2], [3], [4, 5, 6]])
   })
 
-  test('[G3] each has its own result, and nobody is answered before the run', async () => {
+  test('[G3] each has its own result, and none before the run', async () => {
     const bench = makeBench({ groupMax: 2 })
     for (const name of [1, 2, 3]) bench.add(name)
     bench.runDeferred()
@@ -174,7 +174,7 @@ describe('gathering', () => {
     ])
   })
 
-  test('[G3] the error of a run reaches its members and nobody else', async () => {
+  test('[G3] the error of a run reaches only its members', async () => {
     const bench = makeBench({ groupMax: 2 })
     for (const name of [1, 2, 3]) bench.add(name)
     bench.runDeferred()
@@ -192,7 +192,7 @@ describe('gathering', () => {
     expect(bench.answers.get(4)).toBe('done 4')
   })
 
-  test('[G6] idle at once when nothing is there, otherwise after the last answer', async () => {
+  test('[G6] idle immediately when nothing is pending, otherwise after the last result', async () => {
     const bench = makeBench({ groupMax: 1, inFlightMax: 1 })
     await bench.gatherer.idle()
     bench.add(1)
@@ -213,7 +213,7 @@ describe('gathering', () => {
 
 const shares = (a: Commit, b: Commit): boolean => a.keys.some((key) => b.keys.includes(key))
 
-/** The commits that must wait: their keys are busy, or wanted by one that came before them. */
+/** The commits that must wait: their keys are busy, or wanted by an earlier one. */
 function blockedNames(waiting: readonly Commit[], busy: readonly Commit[]): ReadonlySet<number> {
   const blocked = waiting.filter(
     (commit, index) =>

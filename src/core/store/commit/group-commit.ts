@@ -1,22 +1,22 @@
 // Group commit: commits that arrive together share one durable transaction.
 //
-// One piece of code for every store and the simulator; `defer` is passed in (setImmediate in production, the virtual
-// scheduler in the simulator). It decides only which commits travel together: running a group is the store's job.
+// The same code serves every store and the simulator; `defer` is passed in (setImmediate in production, the virtual scheduler
+// in the simulator). It decides only which commits share a group: running a group is the store's job.
 //
-// Invariants: G1 commits leave in the order they came, except that one that touches a key of a group still under way
-// waits for it. G2 at most `inFlightMax` groups are under way, each of at most `groupMax` commits. G3 a commit is
-// answered only by its group's run. G7 what a group carries is bounded, but for one commit that is heavier by itself.
+// Invariants: G1 commits leave in the order of arrival, except that one that touches a key of a group still under way waits for
+// it. G2 at most `inFlightMax` groups are under way, each of at most `groupMax` commits. G3 a commit's result comes only from
+// its group's run. G7 the weight of a group is bounded, except for a single commit that is heavier by itself.
 
 export interface GatherOptions<C, R> {
-  /** Runs one group durably; answers in the group's order. A rejection goes to every member. */
+  /** Runs one group durably; returns results in the group's order. A rejection goes to every member. */
   run(group: readonly C[]): Promise<readonly R[]>
-  /** Calls back soon, after what is runnable now: what arrives until then joins the group. */
+  /** Calls back soon, after everything that is runnable now: commits that arrive until then join the group. */
   defer(callback: () => void): void
   readonly groupMax?: number
   readonly inFlightMax?: number
-  /** Keys that two commits must not touch in one group, or in two groups at once. Left out: the store orders by itself. */
+  /** Keys that two commits must not touch in one group, or in two concurrent groups. Left out: the store orders by itself. */
   touches?(commit: C): readonly string[]
-  /** What a commit weighs, where `weightMax` bounds a group: bodies of events, in characters. Only with `touches`. */
+  /** The weight of a commit, where `weightMax` bounds a group: bodies of events, in characters. Only with `touches`. */
   weigh?(commit: C): number
   readonly weightMax?: number
 }
@@ -56,7 +56,7 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
       }
       return queue.splice(0, groupMax)
     }
-    // A commit that has to wait blocks its keys for those behind it, so that order per key is kept.
+    // A commit that has to wait blocks its keys for later ones, to preserve the order per key.
     const group: Waiting<C, R>[] = []
     const rest: Waiting<C, R>[] = []
     const blocked = new Set<string>()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { chooseWork, EMPTY_LANE, enterLane, leaveLane, promoteWork, stopWaiting } from './lane-positions.ts'
 
-test('[ST102] a place while one is free and nobody waits', () => {
+test('[ST102] a position is assigned while one is free and no job waits', () => {
   const one = enterLane(EMPTY_LANE, 2, false)
   expect(one).toEqual({ counts: { width: 2, places: 1, waiting: 0 }, hasPlace: true, promotes: false })
   const two = enterLane(one.counts, 2, false)
@@ -11,12 +11,12 @@ test('[ST102] a place while one is free and nobody waits', () => {
   expect(three).toMatchObject({ counts: { places: 2, waiting: 1 }, hasPlace: false, promotes: false })
 })
 
-test('[ST108] who takes a place over needs no free one, and leaves none', () => {
+test('[ST108] a job that takes over a position needs no free one, and frees none', () => {
   const full = { width: 1, places: 1, waiting: 3 }
   expect(enterLane(full, 1, true)).toEqual({ counts: full, hasPlace: true, promotes: false })
 })
 
-test('[ST109] a widened lane promotes the eldest and lets the newcomer wait; a narrowed one promotes nobody', () => {
+test('[ST109] a widened lane promotes the oldest and the newcomer waits; a narrowed one promotes none', () => {
   expect(enterLane({ width: 1, places: 1, waiting: 2 }, 3, false)).toEqual({
     counts: { width: 3, places: 2, waiting: 2 },
     hasPlace: false,
@@ -28,7 +28,7 @@ test('[ST109] a widened lane promotes the eldest and lets the newcomer wait; a n
   })
 })
 
-test('[ST103] promoted work is due at the later of now and its own time; [ST105] chosen work is due now', () => {
+test('[ST103] a promoted job is due at the later of now and its own time; [ST105] a chosen job is due now', () => {
   expect(promoteWork(100, { dueAt: 50 })).toEqual({ state: 'ready', hasPlace: true, dueAt: 100 })
   expect(promoteWork(100, { dueAt: 150 })).toMatchObject({ dueAt: 150 })
   expect(chooseWork(100, {})).toEqual({ state: 'ready', hasPlace: true, isFrozen: true, dueAt: 100 })
@@ -40,7 +40,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('stop' as const) }),
 )
 
-test('[LA1] [LA2] [LA3] whatever comes and goes, the counts are those of a queue', () => {
+test('[LA1] [LA2] [LA3] after any arrivals and departures, the counts are those of a queue', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let counts = EMPTY_LANE

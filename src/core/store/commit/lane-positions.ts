@@ -1,29 +1,30 @@
-// Who has a place in a lane. Pure: counts before and a step give counts after, and whether the eldest that waits gets a place.
+// Who holds a position in a lane. Pure: the counts before and a step give the counts after, and whether the oldest waiting job
+// gets a position.
 //
-// Invariants: LA1 no step lets the places grow beyond the width. LA2 nobody overtakes: who comes while others wait, waits. LA3 a
-// step promotes one item at most, so that what a commit touches is known beforehand: a lane that was widened fills up step by
-// step.
+// Invariants: LA1 no step raises the held positions above the width. LA2 no job overtakes: one that arrives while others wait,
+// waits. LA3 a step promotes at most one job, so that the rows a commit touches are known beforehand: a lane that was widened
+// fills up step by step.
 
 import type { Instant } from '../../foundation/time/index.ts'
 import type { WorkRow } from '../../queue/work/index.ts'
 
 export interface LaneCounts {
-  /** As the item that came last has it. */
+  /** As in the latest job. */
   readonly width: number
   readonly places: number
   readonly waiting: number
 }
 
-/** `promotes`: the eldest of those that wait, the newcomer among them, gets a place; the counts say so already. */
+/** `promotes`: the oldest waiting job, including the newcomer, gets a position; the counts already include it. */
 export interface LaneStep {
   readonly counts: LaneCounts
   readonly promotes: boolean
 }
 
-/** A lane that nobody was in, or whose row retention took. */
+/** A lane that was never used, or whose row was removed by retention. */
 export const EMPTY_LANE: LaneCounts = { width: 1, places: 0, waiting: 0 }
 
-/** One more comes: `takesOver` if another hands its own place to it. Without a place it waits. */
+/** One more arrives: `takesOver` if another job hands over its position. Without a position it waits. */
 export function enterLane(
   before: LaneCounts,
   width: number,
@@ -39,7 +40,7 @@ export function enterLane(
     : { counts, hasPlace: false, promotes: true }
 }
 
-/** One gives its place up. */
+/** One gives up its position. */
 export function leaveLane(before: LaneCounts): LaneStep {
   const { width, waiting } = before
   const places = before.places - 1
@@ -47,17 +48,17 @@ export function leaveLane(before: LaneCounts): LaneStep {
   return { counts: { width, places: places + 1, waiting: waiting - 1 }, promotes: true }
 }
 
-/** One that waits does so no longer: it was settled, or another handed its place to it. */
+/** One stops waiting: it was settled, or another handed over its position. */
 export function stopWaiting(before: LaneCounts): LaneCounts {
   return { ...before, waiting: before.waiting - 1 }
 }
 
-/** The row of one that waited and has a place now: due at the later of now and its own time. */
+/** The row of a waiting job that got a position: due at the later of now and its own time. */
 export function promoteWork<Row extends Pick<WorkRow, 'dueAt'>>(now: Instant, row: Row) {
   return { ...row, state: 'ready' as const, hasPlace: true, dueAt: Math.max(now, row.dueAt) }
 }
 
-/** The row of one that was chosen among those that wait. */
+/** The row of a job that was chosen among the waiting ones. */
 export function chooseWork<Row extends object>(now: Instant, row: Row) {
   return { ...row, state: 'ready' as const, hasPlace: true, isFrozen: true, dueAt: now }
 }

@@ -1,5 +1,5 @@
-// Items that come into their lane, come back or leave it, over rows that a store lets us see and put. Who gets a place is decided
-// in lane-positions.ts.
+// Jobs that enter, re-enter or leave their lane, over rows that a store reads and writes. lane-positions.ts decides who gets a
+// position.
 
 import { assert } from '../../foundation/errors/index.ts'
 import type { TenantId, WorkId } from '../../foundation/ids/index.ts'
@@ -16,7 +16,7 @@ import {
 } from './lane-positions.ts'
 import { againWork, type Moment, settleWork } from './row-writes.ts'
 
-/** What steps in lanes need to know of an item. */
+/** The fields of a job that lane steps need. */
 export type LaneItem = Pick<
   WorkRow,
   'id' | 'consumer' | 'lane' | 'state' | 'dueAt' | 'hasPlace' | 'isFrozen' | 'into' | 'expiresAt'
@@ -30,20 +30,20 @@ export interface LaneState extends LaneCounts {
   readonly updatedAt: Instant
 }
 
-/** The tenant's rows as the commit under way has left them. */
+/** The tenant's rows, including the changes of the commit under way. */
 export interface LaneRows<Item extends LaneItem> {
   findItem(id: WorkId): Item | undefined
   putItem(item: Item): void
   findLane(consumer: string, key: string): LaneState | undefined
   putLane(lane: LaneState): void
-  /** By birth, and then by id. */
+  /** By creation, and then by id. */
   findEldestWaiting(consumer: string, key: string): Item | undefined
 }
 
 type Progress = { readonly work: WorkId; readonly counters: Counters; readonly note: Note }
 type Place = 'keep' | { readonly to: WorkId }
 
-/** Whoever is in a lane, or comes into it. */
+/** A job that is in a lane, or enters it. */
 type Member = { readonly consumer: string; readonly lane: string }
 type Laned<Item> = Item & { readonly lane: string }
 
@@ -77,7 +77,7 @@ function promoteEldest<Item extends LaneItem>(rows: LaneRows<Item>, { now }: Mom
   rows.putItem(promoteWork(now, eldest))
 }
 
-/** A new item comes in. `place`: what it is born with; call `finish` once its row is there. */
+/** A new job enters. `place`: its initial lane state; call `finish` once its row is stored. */
 export function comeIn<Item extends LaneItem>(
   rows: LaneRows<Item>,
   moment: Moment,
@@ -99,7 +99,7 @@ export function comeIn<Item extends LaneItem>(
   }
 }
 
-/** `work.settle`: the item, and what becomes of its place. */
+/** `work.settle`: the job, and what happens to its position. */
 export function settleItem<Item extends LaneItem>(
   rows: LaneRows<Item>,
   moment: Moment,
@@ -127,7 +127,7 @@ export function leaveItem<Item extends LaneItem>(rows: LaneRows<Item>, moment: M
   goOut(rows, moment, item, undefined)
 }
 
-/** What leaving does to the lane; the item is as it was before. */
+/** The effect of leaving on the lane; the job's row is as before. */
 function goOut<Item extends LaneItem>(
   rows: LaneRows<Item>,
   moment: Moment,
@@ -148,7 +148,7 @@ function goOut<Item extends LaneItem>(
   if (step.promotes) promoteEldest(rows, moment, item)
 }
 
-/** `work.again`: an item of a lane that has no place comes in anew, unless it waits for one already. */
+/** `work.again`: a job of a lane without a position enters again, unless it already waits for one. */
 export function againItem<Item extends LaneItem>(
   rows: LaneRows<Item>,
   moment: Moment,

@@ -1,6 +1,6 @@
-// What a write does to a row, for the stores that hold rows as values. Pure: the row before and the write give the row after.
+// Applies a write to a row, for the stores that hold rows as values. Pure: the row before and the write give the row after.
 //
-// Rows are made field by field: what a caller hands over may carry more than the port names.
+// Rows are built field by field: a caller's object may have more fields than the port names.
 
 import type { NewRun, Run, RunAttempt } from '../../effects/integration-run/index.ts'
 import type { LedgerEntry, NewLedgerEntry } from '../../effects/ledger/index.ts'
@@ -19,7 +19,7 @@ import type { NewOrphan, Orphan } from '../../workflows/orphan/index.ts'
 export interface Moment {
   readonly tenant: TenantId
   readonly now: Instant
-  /** The instant that is so long from now, as the store keeps instants. */
+  /** The instant after this duration, at the store's precision. */
   after(delayMs: number): Instant
 }
 
@@ -27,7 +27,7 @@ type Progress = { readonly counters: Counters; readonly note: Note }
 type Settled = Pick<LedgerEntry, 'proof' | 'effectRef' | 'result'> & { readonly to: LedgerEntry['state'] }
 type Kept = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
 
-/** `lease` is the owner that gets it at birth, if that one is alive; one that waits for a place in its lane goes to nobody. */
+/** `lease` is the owner that leases it on insert, if it is alive; a job that waits for a lane position is leased to none. */
 export function bearWork(
   { tenant, now, after }: Moment,
   work: NewWork,
@@ -68,7 +68,7 @@ export function bearWork(
   }
 }
 
-/** What becomes of its place is in lane-positions.ts. */
+/** Its position is handled in lane-positions.ts. */
 export function settleWork<Row extends Pick<WorkRow, 'into'>, To extends WorkRow['state']>(
   { now }: Moment,
   row: Row,
@@ -176,7 +176,7 @@ function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, en
   return before !== undefined && (entry.generation ?? before.generation) > before.generation
 }
 
-/** A new entry, or one that is taken up again: then generation, evidence and birth stay. */
+/** A new entry, or one that is reserved again: then generation, evidence and creation time stay. */
 function openEntry({ tenant, now }: Moment, latest: Kept | undefined, entry: NewLedgerEntry): LedgerEntry {
   const before = isNewGeneration(latest, entry) ? undefined : latest
   return {
@@ -266,7 +266,10 @@ export function putFailure(
   }
 }
 
-/** `before` is the raised one of the same cause: it keeps its id and version, and takes over what is said of the latest. */
+/**
+ * `before` is the raised escalation of the same cause: it keeps its id and version, and takes over the details of the latest
+ * failure.
+ */
 export function raiseEscalation(
   { tenant, now }: Moment,
   before: Escalation | undefined,
@@ -314,7 +317,7 @@ export function changeEscalation(
   }
 }
 
-/** One that is active has not ended, also if it was thought to have. */
+/** An active instance has not ended, even if it was recorded as ended. */
 export function putInstance(
   { tenant, now }: Moment,
   before: Pick<InstanceRow, 'createdAt' | 'endedAt'> | undefined,
@@ -369,7 +372,7 @@ export function putOrphan(
   }
 }
 
-/** What it began with stays: lists find it by these. */
+/** These fields stay as they began: lists find it by them. */
 export function putRun(
   { tenant, now }: Moment,
   before: Pick<Run, 'connection' | 'purpose' | 'workId' | 'createdAt'> | undefined,
@@ -415,7 +418,7 @@ function pickAttempt(attempt: RunAttempt): RunAttempt {
   })
 }
 
-/** The attempts of a run as the one text that stores keep. */
+/** The attempts of a run as the one text that stores hold. */
 export function attemptsText(attempts: readonly RunAttempt[]): string {
   return attempts.length === 0 ? '[]' : JSON.stringify(attempts.map(pickAttempt))
 }

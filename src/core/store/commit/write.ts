@@ -44,7 +44,7 @@ export type RecordKind =
 export type Write =
   /** Also notes the event's dedup key, for `dedupForMs` from now. */
   | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
-  /** Its dedup key came `count` times more, the last time now. Nothing happens if the event is gone. */
+  /** Its dedup key was received `count` more times, the last time now. Nothing happens if the event is gone. */
   | { readonly w: 'event.repeat'; readonly event: EventId; readonly count: number }
   /** How many consumers matched, once that is known. Nothing happens if the event is gone. */
   | { readonly w: 'event.match'; readonly event: EventId; readonly matched: number }
@@ -92,14 +92,14 @@ export type Write =
       readonly delayMs: number
       readonly counters: Counters
       readonly note: Note
-      /** Its time begins again: it may be tried for so long from now. Left out: its end stays. */
+      /** Its time begins again: it may be tried for this long from now. Left out: its expiry stays. */
       readonly expiresInMs?: number
     }
   /** Also a second one of the same number. */
   | { readonly w: 'attempt.append'; readonly work: WorkId; readonly attempt: Attempt }
   /**
-   * A new entry, or one taken up again with the same generation: released, or unknown where a repeat is allowed. What the
-   * entry was is for the guard to say; the write itself is unconditional.
+   * A new entry, or one reserved again with the same generation: released, or unknown where a repeat is allowed. A guard must
+   * check the entry's state; the write itself is unconditional.
    */
   | { readonly w: 'ledger.reserve'; readonly entry: NewLedgerEntry; readonly sendWithinMs: number }
   | {
@@ -110,21 +110,21 @@ export type Write =
       readonly effectRef: string | null
       readonly result: string | null
     }
-  /** For actions that stay inside the process: done and acknowledged without a reserve before. */
+  /** For actions that stay inside the process: done and acknowledged without a prior reserve. */
   | {
       readonly w: 'ledger.done'
       readonly entry: NewLedgerEntry
       readonly effectRef: string | null
       readonly result: string | null
     }
-  /** What a stale owner saw. Needs no lease and changes no state; nothing happens if the key has no entry. */
+  /** Evidence of a stale owner. Needs no lease and changes no state; nothing happens if the key has no entry. */
   | { readonly w: 'ledger.observe'; readonly key: string; readonly evidence: string }
   | { readonly w: 'deadLetter.put'; readonly row: NewDeadLetter }
-  /** The failure of a work item, new or as it is by now. */
+  /** The failure of a job, new or updated. */
   | { readonly w: 'failure.put'; readonly row: NewFailure }
   /**
-   * Counts one more on the raised escalation of the same cause, which takes over what is said of the latest; or raises one, at
-   * version 1. Counting is no change of version. May come several times in a commit.
+   * Counts one more on the raised escalation of the same cause, which takes over the details of the latest failure; or raises
+   * one, at version 1. Counting does not change the version. May occur several times in a commit.
    */
   | { readonly w: 'escalation.raise'; readonly row: NewEscalation }
   /** Its version grows by one. Nothing happens if it is gone. */
@@ -134,11 +134,11 @@ export type Write =
       readonly announced?: true
       readonly acknowledged?: { readonly by: string; readonly note: string | null }
     }
-  /** New, or as it is by now; it is ended from the first time that its state is not `active`. */
+  /** New or updated; it has ended from the first time that its state is not `active`. */
   | { readonly w: 'instance.put'; readonly row: NewInstance }
-  /** Sequence numbers of an instance only grow; one that is there already is a caller's bug. */
+  /** Sequence numbers of an instance only grow; a duplicate is a caller's bug. */
   | { readonly w: 'history.append'; readonly rows: readonly NewHistory[] }
-  /** By which keys events find their instance: looked up by hash, as ledger keys are. */
+  /** The keys by which events find their instance: looked up by hash, as ledger keys are. */
   | {
       readonly w: 'correlation.put'
       readonly key: string
@@ -148,7 +148,7 @@ export type Write =
   /** Nothing happens if it is absent. */
   | { readonly w: 'correlation.delete'; readonly key: string }
   | { readonly w: 'orphan.put'; readonly row: NewOrphan }
-  /** New, or as it is by now. Its connection, its purpose and its work item stay those that it began with. */
+  /** New or updated. Its connection, its purpose and its job never change. */
   | { readonly w: 'run.put'; readonly row: NewRun }
   | {
       readonly w: 'record.put'
@@ -157,9 +157,9 @@ export type Write =
       readonly version: number
       readonly body: string
     }
-  /** Nothing happens if it is absent. A caller that must not delete what another one just wrote guards its version. */
+  /** Nothing happens if it is absent. A caller that must not delete another caller's newer record guards its version. */
   | { readonly w: 'record.delete'; readonly kind: RecordKind; readonly key: string }
-  /** Behind everything that earlier commits added about the same rows. */
+  /** After everything that earlier commits added about the same rows. */
   | { readonly w: 'outbox.add'; readonly rows: readonly NewOutboxRow[] }
-  /** Nothing happens to positions that are gone, or another tenant's. */
+  /** Nothing happens for positions that are gone or belong to another tenant. */
   | { readonly w: 'outbox.delete'; readonly positions: readonly number[] }

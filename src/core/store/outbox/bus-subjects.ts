@@ -1,13 +1,13 @@
-// Where on the bus something is told. Names of ours may hold what a token of a subject cannot: it is written with percent signs
-// there, so that different names stay different.
+// Subjects on the bus. Our names may contain characters that a token of a subject cannot: they are percent-encoded, so that
+// different names stay different.
 
 import { createHash } from 'node:crypto'
 import type { InstanceId, TenantId } from '../../foundation/ids/index.ts'
 
-/** The first tokens of every subject unless a setting says otherwise. */
+/** The first tokens of every subject unless configured otherwise. */
 export const BUS_PREFIX = 'millrace'
 
-/** A server ends the connection of who sends a subject that is longer than a line of its protocol, 4,096 bytes. */
+/** A server closes the connection of a client that sends a subject longer than a protocol line, 4,096 bytes. */
 const TOKEN_BYTES_MAX = 800
 const HEAD_LENGTH = 200
 
@@ -15,7 +15,7 @@ const HEAD_LENGTH = 200
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u0020\u007f.*>%]/g
 
-/** One token of a subject. A percent sign alone stands for nothing at all. */
+/** One token of a subject. A single percent sign represents the empty text. */
 export function encodeToken(name: string): string {
   if (name === '') return '%'
   const token = name.replace(
@@ -24,22 +24,22 @@ export function encodeToken(name: string): string {
   )
   if (token.length * 3 <= TOKEN_BYTES_MAX || new TextEncoder().encode(token).length <= TOKEN_BYTES_MAX)
     return token
-  // What is cut never ends within a character.
+  // Truncation never splits a character.
   const head = [...token].slice(0, HEAD_LENGTH).join('')
   return `${head}%~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 }
 
-/** Behind the prefix. */
+/** After the prefix. */
 export function eventSubject(tenant: TenantId, subject: string): string {
   return `${encodeToken(tenant)}.events.${subject.split('.').map(encodeToken).join('.')}`
 }
 
-/** Behind the prefix. */
+/** After the prefix. */
 export function tokenSubject(tenant: TenantId, workflow: string, place: string, token: string): string {
   return `${encodeToken(tenant)}.workflows.${encodeToken(workflow)}.places.${encodeToken(place)}.tokens.${encodeToken(token)}`
 }
 
-/** Tokens have no names of their own: they are counted within their instance and place. */
+/** Tokens have no ids of their own: they are counted within their instance and place. */
 export function tokenId(instance: InstanceId, number: number): string {
   return `${instance}-${number}`
 }

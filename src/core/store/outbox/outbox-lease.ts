@@ -1,6 +1,6 @@
-// Who relays the outbox to the bus: one node at a time, by a record that says who and until when, in the store's time.
+// Which node relays the outbox to the bus: one at a time, by a record with its holder and expiry, in the store's time.
 //
-// Two at once would harm nothing that is told, but could tell it in the wrong order to a bus that has forgotten the ids.
+// Two relays at once would lose nothing, but could publish in the wrong order to a bus that has forgotten the ids.
 
 import type { Instant } from '../../foundation/time/index.ts'
 
@@ -13,7 +13,7 @@ export interface RelayLease {
 export const RELAY_LEASE_MS = 15_000
 const RELAY_RENEW_MS = 8_000
 
-/** `take`: it is free, over, or one's own and soon over. */
+/** `take`: it is free, expired, or one's own and about to expire. */
 export function judgeLease(
   lease: RelayLease | null,
   by: string,

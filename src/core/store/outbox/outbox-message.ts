@@ -1,4 +1,4 @@
-// A row of the outbox as the message that the bus gets.
+// Converts a row of the outbox to a bus message.
 
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
 import { isSealed, redact, sealedProblem } from '../../events/sensitive/index.ts'
@@ -11,7 +11,7 @@ export interface OutboxMessage {
   readonly id: string
   readonly subject: string
   readonly headers: Readonly<Record<string, string>>
-  /** Empty: what the subject held is gone. */
+  /** Empty: the subject's last value is deleted. */
   readonly body: string
 }
 
@@ -23,7 +23,7 @@ export function tellEvent({
   return { id, subject: eventSubject(tenant, subject), about: 'event', event: id, body: null }
 }
 
-/** null: the event that it tells of is gone. */
+/** null: the event to publish is gone. */
 export function messageOf(
   row: OutboxRow,
   event: StoredEvent | undefined,
@@ -50,7 +50,7 @@ export function messageOf(
   }
 }
 
-/** The envelope as the API lists it, with its payload; what is sensitive is hidden. */
+/** The envelope as the API lists it, with its payload; sensitive values are hidden. */
 function showEvent(event: StoredEvent): string {
   const { data, sensitive } = event
   const join = (about: object, json: string) =>

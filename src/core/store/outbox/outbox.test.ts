@@ -36,7 +36,7 @@ describe('subjects', () => {
     expect(encodeToken(name)).toBe(token)
   })
 
-  test('[BU21] every name is one token that a subject can have, and different names are different tokens', () => {
+  test('[BU21] every name is one valid token, and different names are different tokens', () => {
     const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 1_000 }), fc.string({ maxLength: 12 }))
     fc.assert(
       fc.property(name, name, (a, b) => {
@@ -82,11 +82,11 @@ describe('tokens', () => {
     ])
   })
 
-  test('[BU22] what stays is not told again', () => {
+  test('[BU22] a token that stays is not published again', () => {
     expect(tellTokens(TENANT, at({ a: 1, b: 2 }), at({ a: 1, b: 2 }))).toEqual([])
   })
 
-  test('[BU23] what was told last of each subject is where the tokens of an active instance are', () => {
+  test('[BU23] the last message of each subject says where the tokens of an active instance are', () => {
     const marking = fc.dictionary(fc.constantFrom('a', 'b.c', 'ü x', 'd'), fc.nat(3), { maxKeys: 4 })
     const state = fc.constantFrom<InstanceState>('active', 'active', 'active', 'completed', 'cancelled')
     const workflow = fc.constantFrom('triage', 'triage', 'other')
@@ -134,7 +134,7 @@ describe('messages', () => {
     ...fields,
   })
 
-  test('[BU24] an event is told as the API lists it, with its payload as it came and without its headers', () => {
+  test('[BU24] an event is published as the API lists it, with its original payload and without its headers', () => {
     const message = messageOf(rowOf(), event, 'millrace')
     expect(message).toMatchObject({ id: 'evt_1', subject: 'millrace.acme.events.order.created' })
     expect(JSON.parse(message?.body ?? '')).toMatchObject({
@@ -153,7 +153,7 @@ describe('messages', () => {
     })
   })
 
-  test('[BU25] what is sensitive is hidden, and of an event that does not open nothing is told', () => {
+  test('[BU25] sensitive values are hidden, and an event that cannot be decrypted is published without them', () => {
     const hidden = messageOf(rowOf(), { ...event, sensitive: ['payload.user'] }, 'millrace')?.body ?? ''
     expect(JSON.parse(hidden)).toMatchObject({
       sensitive: ['payload.user'],
@@ -167,11 +167,11 @@ describe('messages', () => {
     })
   })
 
-  test('[BU26] of an event that is gone there is nothing to tell', () => {
+  test('[BU26] an event that is gone is not published', () => {
     expect(messageOf(rowOf(), undefined, 'millrace')).toBeNull()
   })
 
-  test('[BU22] a token is told with the instant since when it is there, and by nothing when it left', () => {
+  test('[BU22] a token is published with the instant of its arrival, and as an empty message when it left', () => {
     const [row] = tellTokens(TENANT, null, {
       ...{ id: 'ins_1' as InstanceId, workflow: 'w', state: 'active', marking: { a: 1 }, revision: 1 },
     })
@@ -196,7 +196,7 @@ describe('the lease of the relay', () => {
     expect(judgeLease(kept, by, now)).toEqual(judged)
   })
 
-  test('[BU28] a record that cannot be read is nobody’s', () => {
+  test('[BU28] a record that does not parse has no holder', () => {
     expect(['', '[]', 'null', '{"by":1}', '{"by":"a"}'].map(parseLease)).toEqual([
       null,
       null,

@@ -1,22 +1,22 @@
-// The outbox: what is still to be told to the bus, kept by the store in the same commit as what it tells of.
+// The outbox: messages still to be published to the bus, stored in the same commit as the change that they announce.
 
 import type { EventId, TenantId } from '../../foundation/ids/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 
 export interface NewOutboxRow {
-  /** By which the bus passes over a repetition. */
+  /** The bus deduplicates by it. */
   readonly id: string
   readonly subject: string
   readonly about: 'event' | 'token'
-  /** Of the event that is told; null: it is not one. */
+  /** Of the published event; null: it is not one. */
   readonly event: EventId | null
-  /** What is told; null for an event, whose own row has it, and for a token that left. */
+  /** The content; null for an event, whose own row has it, and for a token that left. */
   readonly body: string | null
 }
 
 export interface OutboxRow extends NewOutboxRow {
   readonly tenant: TenantId
-  /** Its own in the store for good: no other row ever gets it. */
+  /** Unique in the store forever: no other row ever gets it. */
   readonly position: number
   readonly createdAt: Instant
 }

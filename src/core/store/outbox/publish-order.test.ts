@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { publishInOrder, type Sent } from './index.ts'
 
-test('[BU1] what a subject is told last is what it holds, however often the bus fails in between', async () => {
+test('[BU1] the last message of a subject is its last value, however often the bus fails in between', async () => {
   const message = fc.record({ subject: fc.constantFrom('a', 'b', 'c'), isTooLarge: fc.boolean() })
   const fates = fc.infiniteStream(fc.constantFrom('taken', 'lost', 'unanswered'))
   await fc.assert(

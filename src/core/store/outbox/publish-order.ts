@@ -1,11 +1,11 @@
-// In which order messages go to a bus. Those of different subjects go at once. Of one subject each waits for the one before: when
-// the bus did not take it, or did not say so, the later ones stay here, or a repetition of it would come behind them and what the
-// subject held last would be wrong.
+// The order in which messages are sent to a bus. Messages of different subjects are sent concurrently. Within one subject each
+// waits for the one before: if the bus did not accept or confirm it, the later ones stay here; otherwise its repetition would
+// arrive after them and the subject's last value would be wrong.
 
-/** The bus has it; nobody knows; or it never will, as it is. */
+/** The bus has it; unknown; or it will never accept it. */
 export type Sent = 'taken' | 'unknown' | 'refused'
 
-/** Answers for each message, in the order given. `send` never rejects. */
+/** Returns a result for each message, in the order given. `send` never rejects. */
 export async function publishInOrder<Message extends { readonly subject: string }>(
   messages: readonly Message[],
   send: (message: Message) => Promise<Sent>,

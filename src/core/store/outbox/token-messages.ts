@@ -1,6 +1,6 @@
-// What a change of an instance tells of its tokens: those that came into a place, and those that left one.
+// The messages about an instance's tokens that a change causes: tokens that entered a place, and tokens that left one.
 //
-// Invariant: what was told last of each subject says where the tokens of active instances are. An instance that ended has none.
+// Invariant: the last message of each subject says where the tokens of active instances are. An instance that ended has none.
 
 import type { TenantId } from '../../foundation/ids/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
@@ -10,12 +10,15 @@ import type { NewOutboxRow } from './outbox.ts'
 
 export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
 
-/** The bus keeps what it was told of a token for so long: what tells that one left goes by itself then. */
+/** How long the bus retains a token's message: that of a token that left then expires by itself. */
 export const TOKENS_KEPT_MS = 30 * DAY
-/** So those that stay are told anew long before. */
+/** Tokens that stay are therefore republished long before. */
 export const TOKENS_TOLD_EVERY_MS = 7 * DAY
 
-/** What is told of a token that came. `since` is added when it is told, unless it is there: only the store knows when it was. */
+/**
+ * The message about a token that entered. `since` is added when it is published, unless present: only the store knows the
+ * instant.
+ */
 export interface TokenTold {
   readonly tenant: TenantId
   readonly workflow: string
@@ -25,7 +28,7 @@ export interface TokenTold {
   readonly since?: string
 }
 
-/** `before`: null for an instance that is new. */
+/** `before`: null for a new instance. */
 export function tellTokens(tenant: TenantId, before: Marked | null, after: Marked): readonly NewOutboxRow[] {
   const were = before === null ? new Map() : tokensOf(tenant, before)
   const are = tokensOf(tenant, after)
@@ -42,7 +45,7 @@ export function tellTokens(tenant: TenantId, before: Marked | null, after: Marke
   }))
 }
 
-/** All that an instance has, for a bus that may not know. `round` is another one each time they are told anew. */
+/** All tokens of an instance, for a bus that may not know them. `round` differs each time they are republished. */
 export function retellTokens(
   tenant: TenantId,
   instance: Marked & { readonly updatedAt: Instant },

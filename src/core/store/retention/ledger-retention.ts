@@ -1,14 +1,14 @@
-// How long the ledger must remember a route's effects: until none of its events can come again by itself. Arithmetic that
-// `check` shows and that the default follows.
+// How long the ledger must remember a route's effects: until none of its events can recur automatically. `check` shows this
+// arithmetic, and the default follows it.
 
 import type { RouteDocument } from '../../definitions/documents/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 
-/** Where a route says nothing, and the need is less. */
+/** Where a route sets nothing, and the need is less. */
 const LEDGER_KEEP_MS = 90 * DAY
-/** How far back a comparison with the other side may look. */
+/** How far back a reconciliation with the other side may look. */
 const LOOK_BACK_MS = 7 * DAY
-/** Clocks, walks of the deletion, a weekend's patience. */
+/** Clock differences, intervals of the deletion, a weekend's delay. */
 const OVERLAP_MS = DAY
 
 export interface LedgerNeed {
@@ -16,12 +16,12 @@ export interface LedgerNeed {
   readonly ms: number
 }
 
-/** `horizonMs`: how long events of its sources are kept, which is how long they can be replayed. */
+/** `horizonMs`: how long events of its sources are stored, and so can be replayed. */
 export function ledgerNeeds(
   route: Pick<RouteDocument, 'retry' | 'maxWaitMs'>,
   horizonMs: number,
 ): readonly LedgerNeed[] {
-  // As long as jitter may stretch it.
+  // At the maximum of jitter.
   const retriesMs = Math.ceil(route.retry.delaysMs.reduce((sum, delay) => sum + delay, 0) * 1.2)
   return [
     { name: 'replays', ms: horizonMs },
@@ -36,7 +36,7 @@ export function sumOf(needs: readonly LedgerNeed[]): number {
   return needs.reduce((sum, { ms }) => sum + ms, 0)
 }
 
-/** What a route says, or else for as long as its events may come again, and at least 90 days. */
+/** The route's setting, or else as long as its events may recur, and at least 90 days. */
 export function ledgerKeepMsOf(
   route: Pick<RouteDocument, 'retry' | 'maxWaitMs' | 'ledgerKeepMs'>,
   horizonMs: number,

@@ -1,6 +1,6 @@
-// How long an event is kept, and what still needs it. Pure; the stores do the deleting.
+// How long an event is stored, and what still needs it. Pure; the stores do the deleting.
 //
-// Invariants: N2 only what is final goes. An event outlives its dedup window, so that N1 holds until its end.
+// Invariants: N2 only final rows are deleted. An event outlives its dedup window, so that N1 holds until its end.
 
 import type { LedgerState } from '../../effects/ledger/index.ts'
 import { CLOCK_MARGIN_MS } from '../../events/event/index.ts'
@@ -10,19 +10,21 @@ import type { Instant } from '../../foundation/time/index.ts'
 import type { WorkState } from '../../queue/work/index.ts'
 import type { OrphanState } from '../../workflows/orphan/index.ts'
 
-/** Nobody will touch these again: not an owner, and not a person without saying so. `parked` waits for one, `merged` for its batch. */
+/**
+ * States that neither an owner nor an operator will change implicitly. `parked` waits for a decision, `merged` for its batch.
+ */
 export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'dead', 'cancelled']
 export const CLOSED_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
-/** An effect under way or in doubt: whoever settles it wants to see the event. */
+/** An effect in flight or with an unknown outcome: settling it needs the event. */
 export const OPEN_ENTRIES: readonly LedgerState[] = ['reserved', 'unknown']
 
-/** Somebody may still say where these belong, and then wants the event. */
+/** An operator may still assign these, and then needs the event. */
 export const OPEN_ORPHANS: readonly OrphanState[] = ['waiting', 'open']
 
 export interface KeepTimes {
   /** By source. */
   readonly keepMs: Readonly<Record<string, number>>
-  /** For events of sources that are not named. */
+  /** For events of sources that are not listed. */
   readonly otherwiseMs: number
 }
 
@@ -30,13 +32,13 @@ export function keepMsOf({ keepMs, otherwiseMs }: KeepTimes, source: string): nu
   return Object.hasOwn(keepMs, source) ? (keepMs[source] as number) : otherwiseMs
 }
 
-/** Events from this id on are too young for every source: a walk by id ends there. */
+/** Events from this id on are too young for every source: a scan by id ends there. */
 export function pruneEnd({ keepMs, otherwiseMs }: KeepTimes, now: Instant): EventId {
   const shortestMs = Math.min(otherwiseMs, ...Object.values(keepMs))
   return eventIdAt(now - shortestMs + CLOCK_MARGIN_MS)
 }
 
-/** No event is kept longer: what only events need may go after it. */
+/** No event is stored longer: rows that only events need may be deleted after it. */
 export function longestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
   return Math.max(otherwiseMs, ...Object.values(keepMs))
 }
@@ -45,19 +47,19 @@ export function shortestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
   return Math.min(otherwiseMs, ...Object.values(keepMs))
 }
 
-/** Runs from this id on were touched since: a walk by id ends there. */
+/** Runs from this id on were touched since: a scan by id ends there. */
 export function pruneRunsEnd(times: KeepTimes, now: Instant): RunId {
   return runIdAt(now - longestKeepMs(times) + CLOCK_MARGIN_MS)
 }
 
-/** Entries of a younger age stay, whoever's they are: a walk by age ends there. */
+/** Younger entries stay, whoever owns them: a scan by age ends there. */
 export function youngestEntry(times: KeepTimes, now: Instant): Instant {
   return now - shortestKeepMs(times)
 }
 
 /**
- * The event that one must not outlive, or null. What the rules of a source made of an event goes with it or later: were it
- * missing, a replay would make it again under another id, and its routes would not know it.
+ * The event that this one must outlive, or null. An event that a source's rules derived is deleted with its origin or later: if
+ * it were missing, a replay would derive it again under a new id, and its routes would not recognize it.
  */
 export function keeperOf({
   source,
@@ -71,23 +73,23 @@ export function keeperOf({
 
 export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
-  /** Where the walk goes on: `next` of the call before, which only the store understands; null from the start. */
+  /** Where the scan continues: `next` of the previous call, opaque to the caller; null from the start. */
   readonly after: string | null
-  /** How many events, entries, lanes, escalations, instances, orphans and runs one call looks at. */
+  /** How many events, entries, lanes, escalations, instances, orphans and runs one call examines. */
   readonly scanMax: number
   /**
-   * How long the ledger remembers, by consumer. An entry goes when it is done or released, was settled longer ago than that, and
-   * its event is gone; an earlier generation goes with the one that followed it. Left out: the ledger stays.
+   * How long the ledger remembers, by consumer. An entry is deleted when it is done or released, was settled longer ago than
+   * that, and its event is gone; an earlier generation goes with the one that followed it. Left out: the ledger stays.
    */
   readonly ledger?: KeepTimes
   /**
-   * How long each tenant keeps its events, as far as the caller knows. A store that lets old events go together, whosever they are,
-   * does so when they are over for all; the answer then counts all of them. Left out: nobody else's go.
+   * How long each tenant stores its events, as far as the caller knows. A store that drops old events of all tenants together
+   * does so when they have expired for all; the result then counts all of them. Left out: no other tenant's events are deleted.
    */
   readonly byTenant?: Readonly<Record<string, KeepTimes>>
 }
 
-/** What went, and where to go on; `next` is null at the end of the walk. */
+/** What was deleted, and where to continue; `next` is null at the end of the scan. */
 export interface Pruned {
   readonly events: number
   readonly work: number
@@ -97,17 +99,17 @@ export interface Pruned {
   /** With their event. */
   readonly failures: number
   readonly ledger: number
-  /** Lanes that nobody is in, untouched for as long as events are kept. */
+  /** Empty lanes, untouched for as long as events are stored. */
   readonly lanes: number
-  /** Acknowledged, untouched for as long as events are kept. */
+  /** Acknowledged, untouched for as long as events are stored. */
   readonly escalations: number
-  /** Ended for as long as events are kept. */
+  /** Ended for as long as events are stored. */
   readonly instances: number
   /** With their instance. */
   readonly history: number
-  /** Correlated or discarded for as long as events are kept. */
+  /** Correlated or discarded for as long as events are stored. */
   readonly orphans: number
-  /** With their work item; without one, untouched for as long as events are kept. */
+  /** With their job; without one, untouched for as long as events are stored. */
   readonly runs: number
   readonly next: string | null
 }

@@ -1,7 +1,7 @@
-// The headers that prove a delivery to its receiver: Standard Webhooks (`v1` by HMAC, `v1a` by Ed25519), or GitHub's.
+// The headers that authenticate a delivery to its receiver: Standard Webhooks (`v1` by HMAC, `v1a` by Ed25519), or GitHub's.
 //
-// Keys are made of secrets once and remembered: a signature costs one HMAC over one text.
-// Not its job: which secrets are valid now (the vault says so), or reading a clock.
+// Parsed keys are cached: a signature costs one HMAC over one text. Not its job: which secrets are valid now (the vault
+// decides), or reading a clock.
 
 import { createHmac, sign } from 'node:crypto'
 import type { Signing } from '../../definitions/documents/index.ts'
@@ -10,22 +10,22 @@ import { parseSecret, readSecret, type SigningKey } from './signing-secret.ts'
 
 export interface DeliveryToSign {
   readonly signing: Signing
-  /** The current one first, then those that still hold. */
+  /** The current one first, then those that are still valid. */
   readonly secrets: readonly string[]
-  /** The same for every attempt, replay and resend. Without dots. */
+  /** The same for every attempt, replay and resend. Contains no dots. */
   readonly id: string
   /** Of this attempt, in seconds since 1970. */
   readonly timestamp: number
-  /** Exactly as it is sent. */
+  /** Exactly as sent. */
   readonly body: string
 }
 
-/** The current secret cannot sign this way. The text says which one could, and holds nothing of it. */
+/** The current secret cannot sign this way. The text says which kind could, and contains nothing of it. */
 export class SecretError extends Error {
   override readonly name = 'SecretError'
 }
 
-/** Receivers look at so many; a vault keeps no more. */
+/** Receivers examine this many; a vault holds no more. */
 const SIGNATURES_MAX = 6
 /** Seconds, not milliseconds. */
 const TIMESTAMP_MAX = 100_000_000_000
@@ -53,7 +53,7 @@ export function signDelivery({
   }
   const head = `${id}.${timestamp}.`
   let signatures = signature(first, head, body)
-  // Those that are going: each by its own kind, so that also a change of the way of signing has its overlap.
+  // The expiring secrets: each signs by its own kind, so that a change of the signing method has its overlap too.
   for (let at = 1; at < secrets.length && at < SIGNATURES_MAX; at++) {
     const key = keyOf(secrets[at] as string)
     if (key !== null && key.signing !== 'github') signatures += ` ${signature(key, head, body)}`
@@ -61,7 +61,7 @@ export function signDelivery({
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signatures }
 }
 
-/** Of both, one behind the other: put together, a body would be copied for it. */
+/** Updates with both parts in turn: concatenating them would copy the body. */
 function signature(key: SigningKey, head: string, body: string): string {
   return key.signing === 'ed25519'
     ? `v1a,${sign(null, Buffer.from(head + body), key.key).toString('base64')}`
@@ -73,7 +73,7 @@ function messageOf(signing: Signing, secret: string): string {
   return parsed.ok ? '' : parsed.message
 }
 
-// --- Keys, remembered: two generations, so that those in use outlive a flood of others.
+// --- Key cache: two generations, so that keys in use survive a flood of others.
 
 const GENERATION_MAX = 8_192
 let young = new Map<string, SigningKey | null>()

@@ -1,29 +1,28 @@
-// The secrets that deliveries are signed with: what one looks like for each way of signing, and how a new one is made.
+// The secrets that sign deliveries: their format for each signing method, and how a new one is generated.
 //
-// Invariant: SN5 what a secret is can be seen by how it begins, and it serves one purpose alone. A private or public key is never
-// the key of an HMAC, and a secret of one form never signs by the other: whoever got hold of one signature must not be able to
-// pass it off as another.
+// Invariant: SN5 a secret's prefix shows what it is, and it serves one purpose alone. A private or public key is never the key
+// of an HMAC, and a secret of one form never signs by the other: a captured signature must not be usable as another.
 
 import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Signing } from '../../definitions/documents/index.ts'
 import { assert } from '../../foundation/errors/index.ts'
 
-/** Of random bytes that `newSecret` takes: as many as the hash gives, and as a private key has. */
+/** How many random bytes `newSecret` takes: the size of the hash, and of a private key. */
 export const SECRET_BYTES = 32
 
 const SYMMETRIC = 'whsec_'
 const PRIVATE = 'whsk_'
 const PUBLIC = 'whpk_'
-/** What Standard Webhooks asks for. */
+/** The minimum of Standard Webhooks. */
 const SYMMETRIC_BYTES_MIN = 24
 const SYMMETRIC_BYTES_MAX = 64
 const SEED_BYTES = 32
 const TEXT_LENGTH_MIN = 16
 const TEXT_LENGTH_MAX = 256
-/** What stands before the seed in its DER form (RFC 8410). */
+/** The DER prefix of the seed (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** A secret, read: what it signs, and the key that it is. */
+/** A parsed secret: what it signs, and its key. */
 export interface SigningKey {
   readonly signing: Signing
   readonly key: KeyObject
@@ -31,10 +30,10 @@ export interface SigningKey {
 
 export type ParsedSecret =
   | { readonly ok: true; readonly key: SigningKey }
-  /** For people: what is wanted, and nothing of what was given. */
+  /** For users: what is expected, and nothing of the value. */
   | { readonly ok: false; readonly message: string }
 
-/** Whether it may sign this way, and the key that it is. Costs some microseconds: `signDelivery` remembers. */
+/** Whether it may sign this way, and its key. Costs some microseconds: `signDelivery` caches it. */
 export function parseSecret(signing: Signing, secret: string): ParsedSecret {
   const read = readSecret(secret)
   if (typeof read !== 'string' && read.signing === signing) return { ok: true, key: read }
@@ -48,7 +47,7 @@ const WANTED: Readonly<Record<Signing, string>> = {
   github: `\`signing: github\` needs a secret of ${TEXT_LENGTH_MIN} to ${TEXT_LENGTH_MAX} characters that begins with none of whsec_, whsk_ and whpk_`,
 }
 
-/** Whatever it is a key for, by how it begins; a text says why it is none. */
+/** Parses a key of any kind, by its prefix; a text says why it is invalid. */
 export function readSecret(secret: string): SigningKey | string {
   if (secret.trim() !== secret) return 'there are spaces or line breaks around this one'
   if (secret.startsWith(PUBLIC)) return 'this one is a public key, by which nobody signs'
@@ -69,7 +68,7 @@ function readSymmetric(secret: string): SigningKey | string {
   return { signing: 'standard', key: createSecretKey(bytes) }
 }
 
-/** The seed alone, or with the public key behind it, as some programs write it. */
+/** The seed alone, or followed by the public key, as some programs write it. */
 function readPrivate(secret: string): SigningKey | string {
   const bytes = decodeStrictly(secret.slice(PRIVATE.length))
   if (bytes === null) return NOT_BASE64
@@ -84,7 +83,7 @@ function readPrivate(secret: string): SigningKey | string {
 
 const NOT_BASE64 = 'what follows the `_` of this one is not base64 with its `=` at the end'
 
-/** Receivers decode it by libraries of their own, which differ in what they let pass: only what all read the same is a secret. */
+/** Receivers decode it by libraries that differ in what they accept: only what all parse the same is a secret. */
 function decodeStrictly(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : null
@@ -101,7 +100,7 @@ function publicBytes(key: KeyObject): Buffer {
   return Buffer.from(x as string, 'base64url')
 }
 
-/** Of bytes that nobody can guess: `SECRET_BYTES` of them. */
+/** From unguessable random bytes: `SECRET_BYTES` of them. */
 export function newSecret(signing: Signing, bytes: Uint8Array): string {
   assert(bytes.length === SECRET_BYTES, `a secret is made of ${SECRET_BYTES} bytes`)
   switch (signing) {
@@ -114,7 +113,7 @@ export function newSecret(signing: Signing, bytes: Uint8Array): string {
   }
 }
 
-/** What receivers check `v1a` with: `whpk_…`. null: it is no private key. */
+/** What receivers verify `v1a` with: `whpk_…`. null: not a private key. */
 export function publicKeyOf(secret: string): string | null {
   const read = readSecret(secret)
   return typeof read === 'string' || read.signing !== 'ed25519'

@@ -1,4 +1,4 @@
-// The published vectors: what a receiver in any language can be held to. `npm run docs` writes them anew.
+// The published vectors: a receiver in any language can be tested with them. `npm run docs` regenerates them.
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import type { Signing } from '../../definitions/documents/index.ts'
@@ -42,7 +42,7 @@ const CASES: readonly Case[] = [
   { name: 'the header of GitHub', signing: 'github', secrets: [GITHUB], body: PLAIN },
 ]
 
-test('[SN15] the published vectors are what is signed, and the library of Standard Webhooks makes the same', async () => {
+test('[SN15] the published vectors are what is signed, and the library of Standard Webhooks produces the same', async () => {
   const id = 'evt_01936b7e-0000-7000-8000-000000000001'
   const vectors = CASES.map(({ name, signing, secrets, body }) => {
     const headers = signDelivery({ signing, secrets, id, timestamp: TIMESTAMP, body })

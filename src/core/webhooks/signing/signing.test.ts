@@ -53,7 +53,7 @@ describe('standard', () => {
     )
   })
 
-  test('[SN1] the numbers of the specification come out', () => {
+  test('[SN1] the numbers of the specification are reproduced', () => {
     const headers = signDelivery({
       signing: 'standard',
       secrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
@@ -82,7 +82,7 @@ describe('standard', () => {
     expect(String(headers['webhook-signature']).split(' ')).toHaveLength(6)
   })
 
-  test('[SN1] [SN3] [SN4] our own sources take it', () => {
+  test('[SN1] [SN3] [SN4] our own sources accept it', () => {
     const sources = [
       ['standard', STANDARD, STANDARD, 'standard-webhooks'],
       ['ed25519', PRIVATE, publicKeyOf(PRIVATE) as string, 'standard-webhooks'],
@@ -124,7 +124,7 @@ describe('ed25519', () => {
     expect(publicKeyOf(STANDARD)).toBeNull()
   })
 
-  test('[SN7] in a change of signing each secret signs by its own kind', () => {
+  test('[SN7] during a change of the signing method each secret signs by its own kind', () => {
     const headers = signDelivery({
       ...DELIVERY,
       signing: 'ed25519',
@@ -184,11 +184,11 @@ describe('secrets', () => {
     }
   })
 
-  test('[SN6] nothing to sign with is said', () => {
+  test('[SN6] a missing secret is reported', () => {
     expect(() => signDelivery({ ...DELIVERY, signing: 'standard', secrets: [] })).toThrow('no secret')
   })
 
-  test('[SN9] a new one is a secret for its way of signing', () => {
+  test('[SN9] a new one is a secret for its signing method', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -202,7 +202,7 @@ describe('secrets', () => {
     expect(() => newSecret('standard', new Uint8Array(16))).toThrow('32 bytes')
   })
 
-  test('[SN8] many others in between change nothing', () => {
+  test('[SN8] many other keys in between change nothing', () => {
     const sign = () => signDelivery({ ...DELIVERY, signing: 'standard', secrets: [STANDARD, OTHER] })
     const before = sign()
     for (let at = 0; at < 18_000; at++) {
@@ -213,7 +213,7 @@ describe('secrets', () => {
   })
 })
 
-test('[SN1] ids with dots and times in milliseconds are our bugs, never signed', () => {
+test('[SN1] ids with dots and times in milliseconds are our bugs, and are never signed', () => {
   const input = { ...DELIVERY, signing: 'standard', secrets: [STANDARD] } as const
   expect(() => signDelivery({ ...input, id: 'evt_1.2' })).toThrow('assertion failed')
   expect(() => signDelivery({ ...input, timestamp: NOW * 1000 })).toThrow('assertion failed')

@@ -1,12 +1,12 @@
-// What an endpoint's answer means: for the delivery, for the endpoint's window, and for the subscription.
+// The meaning of an endpoint's response: for the delivery, for the endpoint's concurrency limit, and for the subscription.
 //
-// Deliveries are idempotent by their `webhook-id`: whatever is not a clear answer is tried again, and nothing waits for a person.
+// Deliveries are idempotent by their `webhook-id`: anything but a clear response is retried, and nothing waits for a decision.
 
 import type { CallFacts, FailureClass } from '../../failures/failure/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 
-/** How the endpoint does: it takes what it gets, it answers at least, or it is not to be asked for a moment. */
+/** The endpoint's health: it accepts deliveries, it at least responds, or it must be left alone for a moment. */
 export type EndpointSign = 'well' | 'answers' | 'overloaded'
 
 export type DeliveryVerdict =
@@ -15,23 +15,23 @@ export type DeliveryVerdict =
       readonly as: 'failed'
       readonly class: FailureClass
       readonly retryAfterMs: number | null
-      /** The endpoint wants nothing more, ever: its subscription disables itself. */
+      /** The endpoint wants no deliveries any more: its subscription disables itself. */
       readonly isGone: boolean
-      /** null: nothing was sent, so it says nothing of the endpoint. */
+      /** null: nothing was sent, so it says nothing about the endpoint. */
       readonly sign: EndpointSign | null
-      /** What to say of it beyond the status; null: nothing. */
+      /** An explanation beyond the status; null: none. */
       readonly hint: string | null
     }
 
-/** Whoever asks for years must not end a delivery by it: it is tried again tomorrow. */
+/** A request for years must not end a delivery: it is retried tomorrow. */
 export const RETRY_AFTER_MS_MAX = DAY
 const GONE = 410
 const LIMITED = 429
-/** By these an endpoint, or what stands before it, says that it cannot do more. */
+/** Statuses by which an endpoint, or a proxy before it, says that it is overloaded. */
 const OVERLOADED = new Set([LIMITED, 502, 503, 504])
-/** Refused by the guard, or no address at all: no retry mends it. */
+/** Refused by the outbound policy, or not an address: no retry fixes it. */
 const HOPELESS = new Set(['blocked', 'bad_url'])
-/** It was reached, but what came back made no sense. */
+/** It was reached, but the response was malformed. */
 const REACHED = new Set(['protocol', 'too_large'])
 
 const REDIRECTED = 'redirects are never followed: give the address that it points to'

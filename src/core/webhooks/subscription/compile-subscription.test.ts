@@ -55,7 +55,7 @@ const compiled = (change: Partial<SubscriptionDocument> = {}) =>
   compileSubscription({ ...DOCUMENT, ...change })
 
 describe('matching', () => {
-  test('[SB1] is that of a route of its own', () => {
+  test('[SB1] works like that of a route', () => {
     const { route, hash, consumer, status } = compiled()
     expect({ hash, consumer, status }).toEqual({
       hash: hashDocument(DOCUMENT),
@@ -86,7 +86,7 @@ describe('matching', () => {
     expect([ordered.isImmediate, limited.isImmediate]).toEqual([false, false])
   })
 
-  test('[SB1] a failing one is matched as an active one, a paused one as paused', () => {
+  test('[SB1] a failing one is matched like an active one, a paused one as paused', () => {
     const subscription = compiled()
     expect(withStatus(subscription, 'active')).toBe(subscription)
     const failing = withStatus(subscription, 'failing')
@@ -98,14 +98,14 @@ describe('matching', () => {
 })
 
 describe('the body', () => {
-  test('[SB2] is spliced of what is there, character by character', () => {
+  test('[SB2] is spliced from existing texts, character by character', () => {
     expect(compiled().bodyOf(EVENT, never)).toBe(
       '{"id":"evt_1","type":"orders.created","timestamp":"2026-01-02T03:04:05.678Z","data":{ "total" : 1.50, "big": 12345678901234567890 }}',
     )
     expect(compiled().bodyOf({ ...EVENT, occurredAt: null }, never)).toContain('"2026-01-02T03:04:06.000Z"')
   })
 
-  test('[SB2] is JSON whatever the payload and the subject', () => {
+  test('[SB2] is JSON for any payload and subject', () => {
     const subscription = compiled()
     fc.assert(
       fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (data, subject) => {
@@ -121,7 +121,7 @@ describe('the body', () => {
     )
   })
 
-  test('[SB3] hides what is sensitive, unless it is to be sent', () => {
+  test('[SB3] hides sensitive values, unless configured to send them', () => {
     const event = {
       ...EVENT,
       data: '{"user":{"email":"a@example.com","id":12345678901234567890}}',
@@ -133,7 +133,7 @@ describe('the body', () => {
     expect(compiled({ sensitive: 'send' }).bodyOf(event, never)).toContain(`"data":${event.data}`)
   })
 
-  test('[SB3] a payload that does not open is not sent', () => {
+  test('[SB3] a payload that cannot be decrypted is not sent', () => {
     const event = { ...EVENT, data: 'mrs1.abc.x.y' }
     expect(() => compiled().bodyOf(event, never)).toThrow('sealed')
     expect(() => compiled({ sensitive: 'send' }).bodyOf(event, never)).toThrow('sealed')
@@ -148,7 +148,7 @@ describe('the body', () => {
     expect(text.bodyOf(EVENT, () => ({ payload: { id: 7 } }))).toBe('"order 7"')
   })
 
-  test('[SB4] our own test event is sent as without a transform, but nobody else’s of that name', () => {
+  test('[SB4] our own test event is sent without the transform, but not other events of that name', () => {
     const { bodyOf } = compiled({ transform: '{{ payload.no }}' })
     const event = { ...EVENT, subject: 'webhook.test', data: '{"message":"a test"}' }
     const scope = () => ({ payload: {} })
@@ -156,7 +156,7 @@ describe('the body', () => {
     expect(() => bodyOf(event, scope)).toThrow('gives nothing')
   })
 
-  test('[SB4] a transform that gives nothing, or fails, makes none', () => {
+  test('[SB4] a transform that fails or produces nothing makes no body', () => {
     expect(() => compiled({ transform: '{{ payload.no }}' }).bodyOf(EVENT, () => ({ payload: {} }))).toThrow(
       'gives nothing',
     )
@@ -185,7 +185,7 @@ describe('the request', () => {
     },
   )
 
-  test('[SB5] what we send ourselves, and what belongs to the connection, is reserved in any case', () => {
+  test('[SB5] our own headers and those of the connection are reserved, in any case', () => {
     for (const name of RESERVED_HEADERS) expect(isReservedHeader(name.toUpperCase())).toBe(true)
     expect(['Webhook-Anything', 'x-team', 'authorization', 'x-webhook-id'].map(isReservedHeader)).toEqual([
       true,
@@ -196,7 +196,7 @@ describe('the request', () => {
     expect(compiled({ headers: { Host: 'evil', 'x-team': 'crm' } }).headersOf(never)).toEqual({
       'x-team': 'crm',
     })
-    // What is signed with is never the user's to say.
+    // Signing headers are never user-defined.
     const signing = readFileSync(new URL('../signing/sign-delivery.ts', import.meta.url), 'utf8')
     const sent = [...signing.matchAll(/'((?:webhook|x-hub)-[a-z0-9-]+)':/g)].map(([, name]) => name as string)
     expect(new Set(sent).size).toBe(4)

@@ -1,7 +1,8 @@
-// A subscription, compiled: a route for matching, lanes, pace and retries, and what is made of an event for its endpoint.
+// A subscription, compiled: a route for matching, lanes, flow control and retries, and the rendering of an event for its
+// endpoint.
 //
-// Invariant: SB2 a body without a transform is put together of texts that are there already. The payload is never parsed for it,
-// unless something in it is to be hidden.
+// Invariant: SB2 a body without a transform is spliced from existing texts. The payload is never parsed for it, unless
+// something in it must be hidden.
 
 import { authHeaderOf, hashDocument, type SubscriptionDocument } from '../../definitions/documents/index.ts'
 import { compileAuth, headerText, must, type SecretUse, usesOf } from '../../effects/action/index.ts'
@@ -50,16 +51,16 @@ export function compileSubscription(
   }
 }
 
-/** The same with another status; nothing is compiled again. */
+/** The same with a different status; nothing is compiled again. */
 export function withStatus(subscription: Subscription, status: SubscriptionStatus): Subscription {
   if (subscription.status === status) return subscription
   const { route } = subscription
-  // Who knows the route sees by it whether anything has changed: for one that fails now, nothing has.
+  // The identity of the route shows whether anything changed: a failing status changes nothing.
   const isSame = route.status === routeStatus(status)
   return { ...subscription, status, route: isSame ? route : { ...route, status: routeStatus(status) } }
 }
 
-/** A failing one delivers still. */
+/** A failing one still delivers. */
 function routeStatus(status: SubscriptionStatus): Route['status'] {
   return status === 'failing' ? 'active' : status
 }
@@ -85,9 +86,9 @@ function compileMatching(
       retry,
       maxWaitMs,
       deadLetter,
-      // What an endpoint bears is found out by its window, which never stops trying.
+      // The endpoint's concurrency limit adapts to what it can handle, and never stops trying.
       circuit: 'off',
-      // Never done: deliveries are made by the subscription.
+      // Never run: the subscription makes deliveries.
       do: { type: 'emit', subject: 'webhook.delivered', data: null },
       ...(rateLimit !== undefined && { rateLimit }),
       ...(concurrency !== undefined && { concurrency }),
@@ -103,7 +104,7 @@ function compileMatching(
   }
 }
 
-/** Where to, of a text that may be a template over `vars`. */
+/** The address, from a text that may be a template over `vars`. */
 export function compileAddress(text: string): Subscription['urlOf'] {
   return addressOf(text, {}).render
 }
@@ -119,7 +120,7 @@ function addressOf(text: string, keyed: Keyed): Part<Subscription['urlOf']> {
   return { secrets: usesOf(template, 'text'), render }
 }
 
-/** What a request is made of may hold secrets. */
+/** The inputs of a request may contain secrets. */
 const REQUEST = { secrets: true }
 
 interface Part<Render> {
@@ -135,7 +136,7 @@ function compileBody(
     return { secrets: [], render: (event) => usualBody(event, sensitive === 'send') }
   const { shape } = must(compileShape(transform, { ...REQUEST, ...keyed }))
   const render: Subscription['bodyOf'] = (event, scope) => {
-    // Our own test has nothing of what a transform is made for: it shows whether the endpoint takes what we send and sign.
+    // Our own test has no fields for a transform: it shows whether the endpoint accepts what we send and sign.
     if (isTestEvent(event)) return usualBody(event, true)
     const value = shape.render(scope())
     if (value === undefined) throw new ExpressionError('missing', 'the transform gives nothing', 'transform')
@@ -144,7 +145,7 @@ function compileBody(
   return { secrets: usesOf(shape, 'text'), render }
 }
 
-/** Of ours, sent to see whether an endpoint takes what we send. */
+/** Our event that tests whether an endpoint accepts what we send. */
 export function isTestEvent({ source, subject }: Pick<DeliveredEvent, 'source' | 'subject'>): boolean {
   return subject === TEST_SUBJECT && isCanonicalSource(source)
 }
@@ -156,7 +157,7 @@ function usualBody(event: DeliveredEvent, isClear: boolean): string {
 }
 
 function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
-  // What nobody could open is not sent as if it were the payload.
+  // A payload that could not be decrypted is not sent as if it were the payload.
   if (isSealed(data)) parsePayload(data)
   if (isClear || sensitive.length === 0) return data
   return stringifyJson(redact(parsePayload(data), sensitive))
@@ -168,7 +169,7 @@ function compileHeaders(
 ): Part<Subscription['headersOf']> {
   const proof = auth === undefined || isReservedHeader(authHeaderOf(auth)) ? null : compileAuth(auth)
   const templates = Object.entries(headers)
-    // Refused where it is written; here it must not come through either.
+    // Refused when it is written; it must not pass here either.
     .filter(([name]) => !isReservedHeader(name))
     .map(([name, text]) => ({
       name: name.toLowerCase(),
@@ -189,7 +190,7 @@ function compileHeaders(
   ]
   if (proof !== null || templates.some(({ template }) => !template.isConstant))
     return { secrets, render: (scope) => render(scope()) }
-  // Made when it is first sent: one that cannot stand in a header fails there, and nothing but that delivery with it.
+  // Rendered when it is first sent: an invalid header value then fails only that delivery.
   let known: Readonly<Record<string, string>> | null = null
   return {
     secrets,

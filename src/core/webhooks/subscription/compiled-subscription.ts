@@ -1,4 +1,4 @@
-// A subscription, compiled, and what becomes of it while it runs.
+// A compiled subscription, and its state at run time.
 
 import type { SubscriptionDocument } from '../../definitions/documents/index.ts'
 import type { SecretUse } from '../../effects/action/index.ts'
@@ -7,30 +7,32 @@ import type { Scope } from '../../expression/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 import type { Route } from '../../routing/index.ts'
 
-/** `failing`: it delivers still, but nothing has arrived for a while. */
+/** `failing`: it still delivers, but no delivery has succeeded for a while. */
 export const SUBSCRIPTION_STATUSES = ['active', 'failing', 'paused', 'disabled'] as const
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number]
 
-/** `gone`: the endpoint answered 410. `failing`: nothing arrived for as long as it may. `person`: somebody said so. */
+/**
+ * `gone`: the endpoint responded 410. `failing`: no delivery succeeded for the allowed time. `person`: an operator disabled it.
+ */
 export type DisabledBecause = 'gone' | 'failing' | 'person'
 
-/** What happened to a subscription, beside what its document says. Kept as a record; written only when something changes. */
+/** The state of a subscription, beside its document. Stored as a record; written only when something changes. */
 export interface SubscriptionState {
   /** null: as the document declares. */
   readonly status: SubscriptionStatus | null
   readonly because: DisabledBecause | null
-  /** The reason that was given, or what the endpoint answered. */
+  /** The operator's reason, or the endpoint's response. */
   readonly reason: string | null
-  /** Who said so; null: it did so itself. */
+  /** The user who did it; null: it happened automatically. */
   readonly by: string | null
   readonly since: Instant | null
-  /** Of the first failure behind which no success came. */
+  /** Of the first failure since the last success. */
   readonly failingSince: Instant | null
-  /** How many warnings were told of the present failing. */
+  /** How many warnings were published about the current failing period. */
   readonly warnings: number
   /** Whether the generated secret is still to be shown. */
   readonly isSecretUnseen: boolean
-  /** A rotation is under way: the vault may have the new secret already, and nobody was told. */
+  /** A rotation is under way: the vault may already have the new secret, which has not been returned to a user yet. */
   readonly rotating?: {
     /** The version before it; null: there was none. */
     readonly from: number | null
@@ -52,14 +54,14 @@ export const FRESH_SUBSCRIPTION: SubscriptionState = {
   isSecretUnseen: false,
 }
 
-/** As it is kept (record kind `subscription`, by name). */
+/** The stored form (record kind `subscription`, by name). */
 export interface SubscriptionRecord {
   readonly form: 1
-  /** null: a folder defines it, and this is only what happened to it. */
+  /** null: a folder defines it, and this is only its state. */
   readonly document: SubscriptionDocument | null
-  /** What was given to the API, as it was given; null with `document`. */
+  /** The input to the API, as received; null with `document`. */
   readonly written: string | null
-  /** The number of the language that the document is written in; left out: 1. */
+  /** The language version of the document; left out: 1. */
   readonly language?: number
   readonly state: SubscriptionState
   readonly createdAt: Instant
@@ -68,29 +70,31 @@ export interface SubscriptionRecord {
   readonly updatedBy: string
 }
 
-/** A subscription that is in force. */
+/** A deployed subscription. */
 export interface Subscription {
   readonly document: SubscriptionDocument
   readonly hash: string
   /** `subscription:<name>` */
   readonly consumer: string
   readonly status: SubscriptionStatus
-  /** For matching, lanes, pace, retries and dead letters: `of.kind` is `delivery`, its status that of the subscription. */
+  /**
+   * For matching, lanes, flow control, retries and dead letters: `of.kind` is `delivery`, its status that of the subscription.
+   */
   readonly route: Route
-  /** What its requests carry of secrets. Without their values in a scope, what is rendered is for showing. */
+  /** The secrets that its requests carry. Without their values in a scope, the rendered request is for display. */
   readonly secrets: readonly SecretUse[]
-  /** Where to, of a scope with `vars`; throws ExpressionError where a name is not among them. */
+  /** The address, from a scope with `vars`; throws ExpressionError for an unknown name. */
   urlOf(scope: Scope): string
   /**
-   * What is sent: of the event's own text where no transform says otherwise. Throws ExpressionError, and JsonError where the
-   * payload is still sealed.
+   * The body: the event's own text unless a transform is defined. Throws ExpressionError, and JsonError if the payload is still
+   * encrypted.
    */
   bodyOf(event: DeliveredEvent, scope: () => Scope): string
-  /** The user's own; lower-case names, none of them reserved. Throws ExpressionError. */
+  /** The user's own headers; lower-case names, none of them reserved. Throws ExpressionError. */
   headersOf(scope: () => Scope): Readonly<Record<string, string>>
 }
 
-/** What a body is made of. */
+/** The inputs of a body. */
 export type DeliveredEvent = Pick<
   StoredEvent,
   'id' | 'source' | 'subject' | 'occurredAt' | 'receivedAt' | 'data' | 'sensitive'

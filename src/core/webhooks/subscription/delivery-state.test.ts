@@ -24,7 +24,7 @@ const answered = (status: number, retryAfterMs: number | null = null) =>
 const broke = (code: string, sent: 'no' | 'maybe' = 'maybe') =>
   classifyDelivery({ kind: 'failed', sent, code }) as Failed
 
-describe('what an answer means', () => {
+describe('the meaning of a response', () => {
   test.each([200, 201, 202, 204, 299])('[SB7] %i is delivered', (status) => {
     expect(answered(status)).toEqual({ as: 'delivered', sign: 'well' })
   })
@@ -57,7 +57,7 @@ describe('what an answer means', () => {
     )
   })
 
-  test('[SB7] 429 uses no attempt, 410 is dead at once, the rest follow the profile: nothing is ever parked', () => {
+  test('[SB7] 429 uses no attempt, 410 is dead immediately, the rest follow the profile: nothing is ever parked', () => {
     const counters: Counters = { attempts: 1, waits: 0, losses: 0 }
     const decide = (verdict: DeliveryVerdict) =>
       decideFailure({
@@ -84,7 +84,7 @@ describe('what an answer means', () => {
     expect(decide(broke('blocked', 'no'))).toEqual({ step: 'dead', reason: 'rejected' })
   })
 
-  test('[SB8] [SB9] what is no answer', () => {
+  test('[SB8] [SB9] no response', () => {
     for (const code of ['refused', 'unresolved', 'tls', 'reset', 'timeout']) {
       expect(broke(code)).toMatchObject({ class: 'transient', sign: 'overloaded' })
     }
@@ -97,7 +97,7 @@ describe('what an answer means', () => {
   })
 })
 
-describe('[SB10] what is kept of an answer', () => {
+describe('[SB10] the stored part of a response', () => {
   const answer = (body: string, headers: Record<string, string> = {}, isCut?: true) =>
     responseHead({ kind: 'response', status: 503, headers, body, ...(isCut && { isCut }) })
 
@@ -112,7 +112,7 @@ describe('[SB10] what is kept of an answer', () => {
     expect(responseHead({ kind: 'failed' })).toBeNull()
   })
 
-  test('is cut, and says so', () => {
+  test('is truncated, and says so', () => {
     const long = String(answer('x'.repeat(5_000), { server: 's'.repeat(5_000) }))
     expect(long.length).toBeLessThan(1_300)
     expect(long.endsWith('x…')).toBe(true)
@@ -125,10 +125,10 @@ describe('the states of a delivery', () => {
   const untried: Counters = { attempts: 0, waits: 0, losses: 0 }
   const tried: Counters = { attempts: 1, waits: 0, losses: 0 }
   const waited: Counters = { attempts: 0, waits: 1, losses: 0 }
-  /** Deliveries are neither batched nor in doubt. */
+  /** Deliveries are neither batched nor parked. */
   const possible = (state: string) => state !== 'merged' && state !== 'parked'
 
-  test('[SB11] read its item', () => {
+  test('[SB11] derive from its job', () => {
     expect(
       WORK_STATES.map((state) => [
         state,
@@ -149,7 +149,7 @@ describe('the states of a delivery', () => {
     expect(deliveryState({ state: 'ready', ...waited })).toBe('retrying')
   })
 
-  test('[SB11] and are found by the states of items', () => {
+  test('[SB11] and are found by the states of jobs', () => {
     for (const state of WORK_STATES.filter(possible)) {
       for (const counters of [untried, tried, waited]) {
         expect(WORK_STATES_OF[deliveryState({ state, ...counters })]).toContain(state)
@@ -157,7 +157,7 @@ describe('the states of a delivery', () => {
     }
   })
 
-  /** Every step that the work machine can make, read as one of a delivery. Only what is leased counts anything. */
+  /** Every step that the job state machine can make, interpreted as one of a delivery. Only leased jobs count attempts. */
   function workSteps(): ReadonlySet<string> {
     const steps = new Set<string>()
     const see = (from: DeliveryState | 'absent', to: DeliveryState) => {
@@ -182,14 +182,14 @@ describe('the states of a delivery', () => {
     return steps
   }
 
-  test('[SB12] the work machine makes every step of the table and no other', () => {
+  test('[SB12] the job state machine makes every step of the table and no other', () => {
     const table = Object.entries(DELIVERY_STEPS).flatMap(([from, targets]) =>
       targets.map((to) => `${from} → ${to}`),
     )
     expect([...workSteps()].sort()).toEqual(table.sort())
   })
 
-  test('[SB12] what is over stays over', () => {
+  test('[SB12] final states stay final', () => {
     const over = DELIVERY_STATES.filter((state) => DELIVERY_STEPS[state].length === 0)
     expect(over).toEqual(['delivered', 'dead-lettered', 'cancelled', 'skipped'])
   })

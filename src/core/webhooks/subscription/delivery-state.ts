@@ -1,4 +1,4 @@
-// The life of a delivery, as people see it: a reading of its work item. Which state may follow which is a table, and the work
+// The states of a delivery, as users see them: derived from its job. Which state may follow which is a table, and the job state
 // machine (core/queue/work) can make no other step.
 
 import { type Counters, isUntried, type WorkState } from '../../queue/work/index.ts'
@@ -14,7 +14,7 @@ export const DELIVERY_STATES = [
 ] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-/** Of one that nobody has tried, and of one that somebody has. */
+/** Never attempted, and attempted. */
 const STATE_OF: Readonly<Record<WorkState, readonly [untried: DeliveryState, tried: DeliveryState]>> = {
   ready: ['pending', 'retrying'],
   waiting: ['pending', 'retrying'],
@@ -23,7 +23,7 @@ const STATE_OF: Readonly<Record<WorkState, readonly [untried: DeliveryState, tri
   skipped: ['skipped', 'skipped'],
   dead: ['dead-lettered', 'dead-lettered'],
   cancelled: ['cancelled', 'cancelled'],
-  // Deliveries are neither batched nor in doubt: these do not happen, and a list must not break if they did.
+  // Deliveries are neither batched nor parked: these cases do not happen, but a list must not break if they did.
   merged: ['pending', 'retrying'],
   parked: ['pending', 'retrying'],
 }
@@ -32,7 +32,7 @@ export function deliveryState(work: Counters & { readonly state: WorkState }): D
   return STATE_OF[work.state][isUntried(work) ? 0 : 1]
 }
 
-/** In which states its work item may be; of `pending` and `retrying` look at the item too. */
+/** The states that its job may have; `pending` and `retrying` also depend on the job's fields. */
 export const WORK_STATES_OF: Readonly<Record<DeliveryState, readonly WorkState[]>> = {
   pending: ['ready', 'waiting'],
   delivering: ['leased'],
@@ -44,14 +44,14 @@ export const WORK_STATES_OF: Readonly<Record<DeliveryState, readonly WorkState[]
 }
 
 export const DELIVERY_STEPS: Readonly<Record<DeliveryState | 'absent', readonly DeliveryState[]>> = {
-  // Born in the hands of the node that took the event, unless it has to wait.
+  // Leased on insert by the node that accepted the event, unless it has to wait.
   absent: ['pending', 'delivering'],
-  // Dead without a try: its time was up.
+  // Dead without an attempt: it expired.
   pending: ['delivering', 'cancelled', 'skipped', 'dead-lettered'],
-  // Back to pending: nothing was sent (its node left, the endpoint had no room).
+  // Back to pending: nothing was sent (its node left, or the endpoint's limit was reached).
   delivering: ['delivered', 'retrying', 'pending', 'dead-lettered', 'cancelled', 'skipped'],
   retrying: ['delivering', 'cancelled', 'skipped', 'dead-lettered'],
-  // Sent again only as a new delivery, by a person's hand.
+  // Sent again only as a new delivery, by an operator action.
   delivered: [],
   'dead-lettered': [],
   cancelled: [],

@@ -13,7 +13,7 @@ function ended(
   return stepWindow(window, { type: 'ended', startedAt, at, sign, retryAfterMs, jitter })
 }
 
-describe('the window of an endpoint', () => {
+describe('the concurrency limit of an endpoint', () => {
   test('[SB20] doubles from 4 to 64', () => {
     const sizes = [newWindow(null)]
     for (let at = 1; at <= 5; at++) sizes.push(ended(sizes.at(-1) as Window, 'well', at))
@@ -21,7 +21,7 @@ describe('the window of an endpoint', () => {
     expect(sizes[5]).toBe(sizes[4])
   })
 
-  test('[SB20] or to the limit, whichever it is', () => {
+  test('[SB20] or to the configured limit', () => {
     const grown = (limit: number) => {
       let window = newWindow(limit)
       for (let at = 0; at < 20; at++) window = ended(window, 'well', at)
@@ -38,7 +38,7 @@ describe('the window of an endpoint', () => {
     expect(stepWindow(newWindow(2), { type: 'limit', limit: null })).toMatchObject({ size: 2, limit: 64 })
   })
 
-  test('[SB20] other failures leave it as it is', () => {
+  test('[SB20] other failures leave it unchanged', () => {
     const window = newWindow(null)
     expect(ended(window, 'answers', 1)).toBe(window)
   })
@@ -57,7 +57,7 @@ describe('the window of an endpoint', () => {
     expect(pauses.map((ms) => ms / SECOND)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
   })
 
-  test('[SB21] as long as it was asked for, a day at most, and chance adds to it', () => {
+  test('[SB21] pauses as long as requested, a day at most, and jitter adds to it', () => {
     const pause = (retryAfterMs: number, jitter = 0) =>
       ended(newWindow(null), 'overloaded', 0, { retryAfterMs, jitter }).pause?.until
     expect([pause(0), pause(500), pause(90 * SECOND), pause(9 * DAY), pause(-5)]).toEqual([
@@ -70,7 +70,7 @@ describe('the window of an endpoint', () => {
     expect(pause(0, 0.5)).toBe(1_050)
   })
 
-  test('[SB22] a hundred calls that break together are one piece of news', () => {
+  test('[SB22] a hundred calls that fail together count once', () => {
     let window: Window = { ...newWindow(null), size: 64 }
     for (let at = 0; at < 100; at++) window = ended(window, 'overloaded', 10_000 + at, { startedAt: 0 })
     expect(window).toEqual({ size: 1, limit: 64, pause: { since: 10_000, until: 11_000, count: 1 } })
@@ -80,7 +80,7 @@ describe('the window of an endpoint', () => {
     expect(asked.pause).toEqual({ since: 10_000, until: 40_500, count: 1 })
   })
 
-  test('[SB23] what begins after it says how to go on', () => {
+  test('[SB23] a call that begins after the pause decides how to continue', () => {
     const paused = ended({ ...newWindow(null), size: 64 }, 'overloaded', 0)
     const until = paused.pause?.until as number
     expect(ended(paused, 'well', until + 5, { startedAt: until })).toEqual({
@@ -96,7 +96,7 @@ describe('the window of an endpoint', () => {
     expect(ended(paused, 'overloaded', until + 5, { startedAt: until }).pause).toMatchObject({ count: 2 })
   })
 
-  test('[SB20] [SB21] [SB22] over any history: between 1 and its limit, never paused for longer than is asked or a minute', () => {
+  test('[SB20] [SB21] [SB22] over any history: between 1 and its limit, never paused for longer than requested or a minute', () => {
     const step = fc.record({
       sign: fc.constantFrom<EndpointSign>('well', 'answers', 'overloaded'),
       afterMs: fc.integer({ min: 0, max: 5_000 }),

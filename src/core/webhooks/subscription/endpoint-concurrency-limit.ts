@@ -1,9 +1,9 @@
-// core/webhooks/subscription/endpoint-concurrency-limit.ts — how many deliveries may be on their way to one endpoint, on one node.
-// It begins small, doubles with what arrives, and falls to one with a pause when the endpoint cannot do more. Then one is tried;
-// it says how to go on. So an endpoint that is down costs one call per pause, and nobody else anything.
+// How many deliveries may be in flight to one endpoint, on one node. The limit begins small, doubles with successes, and falls
+// to one with a pause when the endpoint is overloaded. Then one trial delivery decides how to continue. So an endpoint that is
+// down costs one call per pause, and affects no other endpoint.
 //
-// Invariants: SB20 its size is at least 1 and at most its limit. SB21 while it pauses nothing begins. SB22 a call that began
-// before the pause neither ends nor doubles it: a hundred that end together are one piece of news.
+// Invariants: SB20 its size is at least 1 and at most its limit. SB21 while it pauses no delivery begins. SB22 a call that
+// began before the pause neither ends nor doubles it: a hundred that fail together count once.
 
 import { unreachable } from '../../foundation/errors/index.ts'
 import { type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
@@ -11,16 +11,16 @@ import { stretch } from '../../queue/retry/index.ts'
 import { type EndpointSign, RETRY_AFTER_MS_MAX } from './classify-response.ts'
 
 export interface Window {
-  /** How many may be on their way when it does not pause. */
+  /** How many may be in flight when it does not pause. */
   readonly size: number
-  /** What it may grow to. */
+  /** Its upper bound. */
   readonly limit: number
-  /** null: the endpoint took what it got last. */
+  /** null: the endpoint accepted the last delivery. */
   readonly pause: {
     readonly since: Instant
-    /** Nothing begins before this; what begins then tries it. */
+    /** No delivery begins before this; the first one after it is a trial. */
     readonly until: Instant
-    /** How often in a row it has paused. */
+    /** Consecutive pauses. */
     readonly count: number
   } | null
 }
@@ -44,7 +44,7 @@ const WINDOW_MAX = 64
 const PAUSE_MS_MIN = SECOND
 const PAUSE_MS_MAX = MINUTE
 
-/** `limit`: of `concurrency`; null: as many as the endpoint turns out to bear. */
+/** `limit`: of `concurrency`; null: adapted to what the endpoint can handle. */
 export function newWindow(limit: number | null): Window {
   const most = Math.max(1, limit ?? WINDOW_MAX)
   return { size: Math.min(WINDOW_START, most), limit: most, pause: null }
@@ -67,7 +67,7 @@ type Ended = Extract<WindowInput, { type: 'ended' }>
 
 function open(window: Window, { startedAt, sign }: Ended): Window {
   const { size, limit, pause } = window
-  // Of a call that began before, it says nothing of now.
+  // A call that began before says nothing about now.
   if (pause !== null && startedAt < pause.until) return window
   const grown = sign === 'well' ? Math.min(limit, size * 2) : size
   return grown === size && pause === null ? window : { size: grown, limit, pause: null }
@@ -87,7 +87,7 @@ function close(window: Window, { startedAt, at, retryAfterMs, jitter }: Ended): 
   }
 }
 
-/** How many may be on their way at this moment; 0: it pauses, until `pause.until`. */
+/** How many may be in flight at this moment; 0: it pauses, until `pause.until`. */
 export function windowAllows({ size, pause }: Window, now: Instant): number {
   return pause !== null && now < pause.until ? 0 : size
 }

@@ -1,4 +1,4 @@
-// Names of headers that a subscription's own may not have: those that we send ourselves, and those that belong to the connection.
+// Header names that a subscription may not set: those that we send ourselves, and those of the connection.
 
 export const RESERVED_HEADERS: readonly string[] = [
   'webhook-id',
@@ -27,7 +27,7 @@ export const RESERVED_HEADERS: readonly string[] = [
 
 const RESERVED: ReadonlySet<string> = new Set(RESERVED_HEADERS)
 
-/** In any case. `webhook-` as a whole is kept for what the standard may add. */
+/** In any case. `webhook-` as a whole is reserved for additions to the standard. */
 export function isReservedHeader(name: string): boolean {
   const lower = name.toLowerCase()
   return RESERVED.has(lower) || lower.startsWith('webhook-')

@@ -1,5 +1,5 @@
-// How an endpoint's answer began, as it is kept with the attempt: its status, a few headers, the beginning of its body.
-// Texts end in `…` where they were cut: whoever takes sensitive values out of it looks for half of one there.
+// The beginning of an endpoint's response, as stored with the attempt: its status, a few headers, the beginning of its body.
+// Truncated texts end in `…`: redaction looks for partial values there.
 
 import { toStorable } from '../../foundation/json/index.ts'
 
@@ -11,12 +11,12 @@ interface Answer {
   readonly isCut?: true
 }
 
-/** `location`: a redirect is not followed, and whoever reads that wants to know where it leads. */
+/** `location`: a redirect is not followed, but its target helps to diagnose it. */
 const HEADERS = ['content-type', 'retry-after', 'location', 'server', 'date'] as const
 const HEADER_LENGTH_MAX = 200
 const BODY_LENGTH_MAX = 1_024
 
-/** At most about 2,000 characters. null: nothing was answered. */
+/** At most about 2,000 characters. null: no response. */
 export function responseHead(
   outcome: ({ readonly kind: 'response' } & Answer) | { readonly kind: 'failed' },
 ): string | null {
@@ -24,7 +24,7 @@ export function responseHead(
   const lines = [`HTTP ${outcome.status}`]
   for (const name of HEADERS) {
     const whole = outcome.headers[name]
-    // Tokens stand behind the `?`.
+    // Tokens may follow the `?`.
     const value = name === 'location' ? whole?.split(/[?#]/, 1)[0] : whole
     if (value !== undefined) lines.push(`${name}: ${toStorable(value, HEADER_LENGTH_MAX)}`)
   }

@@ -1,4 +1,4 @@
-// What a subscription signs with: the secret that it names, or the one that was generated for it.
+// The signing secret of a subscription: the one that it names, or the one that was generated for it.
 
 import type { SecretRef, SubscriptionDocument } from '../../definitions/documents/index.ts'
 

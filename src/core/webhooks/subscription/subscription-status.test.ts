@@ -51,7 +51,7 @@ type Row = readonly [
 const isGone = { tell: 'disabled', because: 'gone', reason: 'answered 410', by: null } as const
 const disabledByHand = { tell: 'disabled', because: 'person', reason: 'because', by: 'key:ops' } as const
 
-/** null: the very same state. */
+/** null: the same state object. */
 const TABLE: readonly Row[] = [
   ['[SB13] four in a row are nothing yet', FRESH_SUBSCRIPTION, failed(4, 4), null, []],
   ['[SB13] five in a row', FRESH_SUBSCRIPTION, failed(5, 5), FAILING, [begun]],
@@ -152,7 +152,7 @@ describe('the status of a subscription', () => {
     expect(step.tells).toEqual(tells)
   })
 
-  test('[SB19] what happened goes before what is declared', () => {
+  test('[SB19] the operator’s state wins over the declared one', () => {
     const of = (declared: SubscriptionPolicy['status'], status: SubscriptionState['status']) =>
       effectiveStatus({ status: declared }, { status, failingSince: status === 'failing' ? 1 : null })
     expect([of('active', null), of('paused', null), of('disabled', null)]).toEqual([
@@ -168,7 +168,7 @@ describe('the status of a subscription', () => {
     expect([of('paused', 'failing'), of('disabled', 'failing')]).toEqual(['paused', 'disabled'])
   })
 
-  test('[SB19] one that a person put to work against its document fails and recovers as any other', () => {
+  test('[SB19] a subscription that an operator enabled against its document fails and recovers like any other', () => {
     const policy: SubscriptionPolicy = { ...POLICY, status: 'paused' }
     const resumed = stepSubscription(FRESH_SUBSCRIPTION, byHand('resume'), policy).state
     const failing = stepSubscription(resumed, failed(10, 5, { since: 9 }), policy)
@@ -181,7 +181,7 @@ describe('the status of a subscription', () => {
     expect([well.tells[0]?.tell, effectiveStatus(policy, well.state)]).toEqual(['recovered', 'active'])
   })
 
-  test('[SB17] whether a secret is still to be shown is nobody’s affair here', () => {
+  test('[SB17] the state of showing a secret does not matter here', () => {
     const unseen = { ...FRESH_SUBSCRIPTION, isSecretUnseen: true }
     for (const [, , input] of TABLE) {
       expect(stepSubscription(unseen, input, POLICY).state.isSecretUnseen).toBe(true)
@@ -205,7 +205,7 @@ describe('over any history', () => {
     disableAfterMs: fc.constantFrom(null, HOUR, 5 * DAY),
   }) as fc.Arbitrary<SubscriptionPolicy>
 
-  test('[SB14] [SB15] [SB16] [SB18] it is disabled for a reason, warned of once each, and ended by a success', () => {
+  test('[SB14] [SB15] [SB16] [SB18] it is disabled for a reason, each warning is published once, and a success ends the failing period', () => {
     const seen = new Set<string>()
     fc.assert(
       fc.property(policy, fc.array(event, { maxLength: 60 }), (given, events) => {
@@ -229,7 +229,7 @@ describe('over any history', () => {
           else input = byHand(what, at)
           const step = stepSubscription(state, input, given)
           const after = effectiveStatus(given, step.state)
-          // What is the same is the same object, and what is told has changed something.
+          // An unchanged state is the same object, and whatever is published has changed something.
           if (step.state === state) expect(step.tells).toEqual([])
           else expect(step.state).not.toEqual(state)
           if (after !== 'failing' && after !== 'disabled') {

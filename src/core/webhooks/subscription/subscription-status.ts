@@ -1,9 +1,10 @@
-// core/webhooks/subscription/subscription-status.ts — when a subscription fails, recovers, is disabled and enabled.
-// active → failing (five attempts in a row, or a delivery that is given up) → active (a success) or disabled (no success for too
-// long); 410 disables at once; people pause, resume, disable and enable.
+// When a subscription fails, recovers, is disabled and enabled. active → failing (five consecutive failed attempts, or a
+// delivery that is given up) → active (a success) or disabled (no success for too long); 410 disables immediately; operators
+// pause, resume, disable and enable.
 //
-// Invariants: SB16 it is disabled by 410, by a person, or by failing for `disableAfterMs`, and by nothing else. SB14 a success
-// ends failing. SB15 each warning of one failing is told once. SB18 what changes nothing answers the same state.
+// Invariants: SB16 it is disabled by 410, by an operator, or by failing for `disableAfterMs`, and by nothing else. SB14 a
+// success ends failing. SB15 each warning of one failing period is published once. SB18 an event that changes nothing returns
+// the same state.
 
 import type { SubscriptionDocument } from '../../definitions/documents/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
@@ -17,7 +18,7 @@ export type SubscriptionInput =
       readonly type: 'failed'
       readonly at: Instant
       readonly error: string
-      /** Attempts in a row, this one included, behind which no success came. */
+      /** Consecutive failed attempts, including this one. */
       readonly failures: number
       /** When the first of these failed. */
       readonly since: Instant
@@ -25,7 +26,7 @@ export type SubscriptionInput =
       readonly isExhausted: boolean
     }
   | { readonly type: 'delivered'; readonly at: Instant }
-  /** The endpoint answered 410. */
+  /** The endpoint responded 410. */
   | { readonly type: 'gone'; readonly at: Instant; readonly error: string }
   | {
       readonly type: 'pause' | 'resume' | 'disable' | 'enable'
@@ -34,7 +35,7 @@ export type SubscriptionInput =
       readonly reason: string | null
     }
 
-/** What is told of it, as canonical events. */
+/** Published as canonical events. */
 export type SubscriptionTell =
   | {
       readonly tell: 'failing'
@@ -52,23 +53,23 @@ export type SubscriptionTell =
       readonly reason: string | null
       readonly by: string | null
     }
-  /** From disabled, by a person: a test event goes first. */
+  /** From disabled, by an operator: a test event goes first. */
   | { readonly tell: 'enabled'; readonly by: string; readonly reason: string | null }
 
 export interface SubscriptionStep {
-  /** The very same where nothing changed: then there is nothing to write. */
+  /** The same object where nothing changed: then there is nothing to write. */
   readonly state: SubscriptionState
   readonly tells: readonly SubscriptionTell[]
 }
 
-/** Attempts in a row after which an endpoint counts as failing. */
+/** Consecutive failed attempts after which an endpoint counts as failing. */
 const FAILURES_MAX = 5
-/** Shares of `disableAfterMs` at which is warned. */
+/** Shares of `disableAfterMs` at which a warning is published. */
 const WARN_AT: readonly number[] = [0.2, 0.6, 0.8]
 
 /**
- * What a document declares may change under a state that was kept: `failing` holds only where it says `active`. One that a person put
- * to work against its document is `active` by the state, and failing while `failingSince` says so.
+ * The declared status may change under a stored state: `failing` holds only where it says `active`. A subscription that an
+ * operator enabled against its document is `active` by the state, and failing while `failingSince` says so.
  */
 export function effectiveStatus(
   { status: declared }: Pick<SubscriptionDocument, 'status'>,
@@ -123,7 +124,7 @@ type Failed = Extract<SubscriptionInput, { type: 'failed' }>
 function begin(state: SubscriptionState, input: Failed, policy: SubscriptionPolicy): SubscriptionStep {
   if (input.failures < FAILURES_MAX && !input.isExhausted) return same(state)
   const failingSince = Math.min(input.since, input.at)
-  // Long ago already, where little is sent: people hear of it first. It is disabled at the next failure.
+  // May be long ago where little is sent: a warning comes first. It is disabled at the next failure.
   const warnings = warningsAt(failingSince, input.at, policy)
   return {
     state: {
@@ -145,7 +146,7 @@ function goOn(
   input: Failed,
   policy: SubscriptionPolicy,
 ): SubscriptionStep {
-  // Late news of a call that began before somebody stopped it.
+  // Late outcome of a call that began before an operator stopped it.
   if (status !== 'failing') return same(state)
   const failingSince = state.failingSince ?? input.at
   const { disableAfterMs } = policy
@@ -182,11 +183,11 @@ function disable(
   said: { readonly because: DisabledBecause; readonly reason: string | null; readonly by: string | null },
 ): SubscriptionStep {
   if (status === 'disabled') return same(state)
-  // Since when it failed stays to be seen.
+  // The start of the failing period stays visible.
   return { state: { ...state, status: 'disabled', since, ...said }, tells: [{ tell: 'disabled', ...said }] }
 }
 
-/** Nothing is left of what went wrong before. */
+/** Nothing is left of earlier failures. */
 function settled(state: SubscriptionState): SubscriptionState {
   return { ...state, because: null, failingSince: null, warnings: 0 }
 }

@@ -1,4 +1,4 @@
-// What can be said of a workflow before it runs, and how certain it is.
+// Analyses a workflow before it runs: its defects, and how certain they are.
 
 import type { WorkflowDocument } from '../../definitions/documents/index.ts'
 import type { Marking } from '../instance/index.ts'
@@ -16,21 +16,21 @@ import { findParts } from './unused-parts.ts'
 export interface Analysis {
   readonly workflow: string
   /**
-   * `proved`: every marking that can be reached can end, whatever happens. `sound-ignoring-conditions`: so it is if every
-   * condition may hold or not. `unsound`: a defect is certain. `not-proved`: one is possible, or the search was stopped.
+   * `proved`: every reachable marking can end, whatever happens. `sound-ignoring-conditions`: the same, if every condition may
+   * hold or not. `unsound`: a defect is certain. `not-proved`: one is possible, or the search was stopped.
    */
   readonly verdict: 'proved' | 'sound-ignoring-conditions' | 'not-proved' | 'unsound'
-  /** The verdict as a line for people. */
+  /** The verdict as a line for users. */
   readonly says: string
   /** How many were found. */
   readonly markings: number
-  /** False: the search was stopped, or could have gone on for ever. */
+  /** False: the search was stopped, or could have continued forever. */
   readonly isComplete: boolean
   readonly defects: readonly Defect[]
 }
 
 export interface AnalysisOptions {
-  /** The search stops behind so many. */
+  /** The search stops after this many. */
   readonly markings?: number
 }
 
@@ -55,7 +55,7 @@ export function analyse(document: WorkflowDocument, options: AnalysisOptions = {
   return conclude(document, graph, defects, net.hasConditions)
 }
 
-/** Defects that an instance breaks by, proved or not. */
+/** Defects that break an instance, proved or not. */
 const BREAKS: ReadonlySet<Defect['name']> = new Set([
   'deadlock',
   'leftBehind',
@@ -74,7 +74,7 @@ function conclude(
   const isComplete = graph?.isComplete ?? false
   const breaks = defects.filter((one) => BREAKS.has(one.name))
   const proved = breaks.filter(({ isProved, severity }) => isProved && severity === 'error').length
-  // A loop that conditions end is sound as long as they may.
+  // A loop that conditions end is sound as long as they can end it.
   const possible = breaks.filter((one) => !one.isProved && one.name !== 'automaticLoop').length
   const shared = { workflow: name, markings, isComplete, defects }
   const found = `${markings} ${markings === 1 ? 'marking' : 'markings'}`
@@ -97,8 +97,8 @@ function conclude(
 }
 
 /**
- * Whether an instance with these tokens can come to an end, if every condition may hold or not: for moving live instances to
- * another version. `unknown`: the search was stopped before one was found.
+ * Whether an instance with these tokens can end, if every condition may hold or not: for migrating live instances to another
+ * version. `unknown`: the search was stopped before an end was found.
  */
 export function canEndFrom(
   document: WorkflowDocument,

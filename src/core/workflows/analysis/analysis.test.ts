@@ -7,7 +7,7 @@ const timeout = (fire: string) => ({ timeout: { afterMs: 60_000, fire } })
 const undo = { undo: 'done-steps', through: 'back', to: 'failed' } as const
 const manual = { on: 'manual' } as const
 
-/** What is said, without the columns of a terminal. */
+/** The texts, without the columns of a terminal. */
 function tell(document: WorkflowDocument) {
   return analyse(document).defects.map(({ name, severity, message, trace, repeatsAfter }) => ({
     what: `${severity} ${name}`,
@@ -366,7 +366,7 @@ test.each(SOUND)('%s', (_title, document, says) => {
 })
 
 describe('the verdict', () => {
-  test('[AN13] tells proved defects from possible ones', () => {
+  test('[AN13] distinguishes proved defects from possible ones', () => {
     const trap = (when: string | null) =>
       analyse(
         sketch('a b end!', {
@@ -385,7 +385,7 @@ describe('the verdict', () => {
     })
   })
 
-  test('[AN13] prefers a longer way without conditions to a shorter one with them', () => {
+  test('[AN13] prefers a longer path without conditions to a shorter one with them', () => {
     const { defects } = analyse(
       sketch('a b c end!', {
         short: { from: 'a', to: 'c', ...manual, when: 'data.x' },
@@ -398,7 +398,7 @@ describe('the verdict', () => {
     expect(defects[0]?.trace.map(({ fire }) => fire)).toEqual([null, 'long', 'on'])
   })
 
-  test('[AN14] is honest about a search that was stopped, and says nothing of what it did not see', () => {
+  test('[AN14] reports a search that was stopped, and claims nothing about what it did not see', () => {
     const analysis = analyse(parallel(5, 4), { markings: 100 })
     expect(analysis.verdict).toBe('not-proved')
     expect(analysis.says).toMatch(/^not proved: stopped after 1\d\d markings$/)
@@ -406,7 +406,7 @@ describe('the verdict', () => {
     expect(analysis.defects).toEqual([])
   })
 
-  test('[AN14] tells what is certain of a search that was stopped', () => {
+  test('[AN14] reports what is certain of a search that was stopped', () => {
     const document = parallel(5, 4)
     const places = [...document.places, { name: 'lost', type: 'normal' as const }]
     expect(analyse({ ...document, places }, { markings: 100 }).defects).toMatchObject([
@@ -414,13 +414,13 @@ describe('the verdict', () => {
     ])
   })
 
-  test('[AN5] a start that is no place', () => {
+  test('[AN5] a start that is not a place', () => {
     const document = sketch('a! b', { go: { from: 'b', to: 'a' } }, { start: 'c' })
     expect(analyse(document)).toMatchObject({ verdict: 'unsound', defects: [{ severity: 'error' }] })
   })
 })
 
-test('[AN15] says whether live tokens can come to an end', () => {
+test('[AN15] says whether live tokens can end', () => {
   const document = sketch('a b c end! failed?', {
     fork: { from: 'a', to: 'b c' },
     join: { from: 'b c', to: 'end' },
@@ -435,7 +435,7 @@ test('[AN15] says whether live tokens can come to an end', () => {
   expect(canEndFrom(parallel(5, 4), { start: 1 }, { markings: 10 })).toBe('unknown')
 })
 
-test('[AN16] gives places, transitions and arcs for a drawing', () => {
+test('[AN16] returns places, transitions and arcs for a diagram', () => {
   const document = sketch(
     'a b back failed? end!',
     {

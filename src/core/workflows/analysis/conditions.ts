@@ -1,4 +1,4 @@
-// Conditions as texts: the search takes each as a choice, and only looks whether one denies another.
+// Conditions as texts: the search treats each as a choice, and only checks whether one negates another.
 
 import type { ConditionDocument } from '../../definitions/documents/index.ts'
 import { isSameFormula } from '../../expression/index.ts'
@@ -15,7 +15,7 @@ export function negated(condition: string): string {
   return `not (${condition})`
 }
 
-/** One of them says what another denies. */
+/** One of them negates another. */
 export function areExhaustive(conditions: readonly string[]): boolean {
   return conditions.some((one) =>
     conditions.some((other) => isSameFormula(other, `!(${one})`) || isSameFormula(other, denied(one))),
@@ -31,7 +31,7 @@ const DENIED: Readonly<Record<string, string>> = {
   '<=': '>',
 }
 
-/** Of a single comparison; anything else is answered with itself, which denies nothing. */
+/** Of a single comparison; anything else is returned unchanged, which negates nothing. */
 function denied(condition: string): string {
   const signs = condition.match(/==|!=|<=|>=|<|>/g) ?? []
   const sign = signs[0]

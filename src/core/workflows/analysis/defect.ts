@@ -1,4 +1,4 @@
-// What the analysis finds, as data, and how a way to it is written for people.
+// The findings of the analysis as data, and the text of a path to one for users.
 
 import type { Marking } from '../instance/index.ts'
 import { conditionsOf, type TraceStep } from './marking-paths.ts'
@@ -20,18 +20,18 @@ export type DefectName =
 
 export interface Defect {
   readonly name: DefectName
-  /** Error: it is proved, and an instance would break by it. */
+  /** Error: it is proved, and would break an instance. */
   readonly severity: 'error' | 'warning'
-  /** False: it depends on `conditions`, which were not looked into. */
+  /** False: it depends on `conditions`, which were not evaluated. */
   readonly isProved: boolean
   readonly message: string
-  /** What it is about; none of both: the workflow. */
+  /** What it concerns; neither of both: the workflow. */
   readonly place?: string
   readonly transition?: string
   readonly conditions: readonly string[]
-  /** How it comes to it, from the start; empty where it is about something that never happens. */
+  /** The path to it, from the start; empty if it is about something that never happens. */
   readonly trace: readonly TraceStep[]
-  /** From after this step of the trace on, the rest happens again and again. */
+  /** After this step of the trace, the rest repeats. */
   readonly repeatsAfter?: number
 }
 
@@ -45,7 +45,7 @@ export interface Draft {
   readonly repeatsAfter?: number
 }
 
-/** An instance breaks by it: proved or possible, by the conditions on the way and those given. */
+/** It breaks an instance: proved or possible, depending on the conditions on the path and those given. */
 export function makeBreak(draft: Draft): Defect {
   const { trace = [] } = draft
   const conditions = [...new Set([...conditionsOf(trace), ...(draft.conditions ?? [])])]
@@ -55,7 +55,7 @@ export function makeBreak(draft: Draft): Defect {
   return { ...draft, message, severity: isProved ? 'error' : 'warning', isProved, conditions, trace }
 }
 
-/** Something is there in vain or missing; instances go on all the same. */
+/** Something is unused or missing; instances continue anyway. */
 export function makeRemark(draft: Draft): Defect {
   return { severity: 'warning', isProved: true, conditions: [], trace: [], ...draft }
 }

@@ -1,4 +1,4 @@
-// A workflow as a drawing needs it: places, transitions and the arcs between them.
+// A workflow as a diagram needs it: places, transitions and the arcs between them.
 
 import type { FireMode, PlaceType, WorkflowDocument } from '../../definitions/documents/index.ts'
 import { conditionText } from './conditions.ts'
@@ -28,7 +28,7 @@ export interface NetDrawing {
 
 export interface NetArc {
   readonly place: string
-  /** null: of a roll-back that is over, from `place` to `to`. */
+  /** null: of a completed rollback, from `place` to `to`. */
   readonly transition: string | null
   /** `in` and `any` lead to the transition, the others from it. */
   readonly type: 'in' | 'any' | 'out' | 'choose' | 'failure' | 'undone'

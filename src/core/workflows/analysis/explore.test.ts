@@ -1,4 +1,4 @@
-// The search against a plain one, over random small nets: markings as objects, sets of texts, no numbers.
+// Compares the search with a naive one, over random small nets: markings as objects, sets of texts, no numbers.
 
 import { describe, expect, test } from 'vitest'
 import type { TransitionDocument, WorkflowDocument } from '../../definitions/documents/index.ts'
@@ -114,7 +114,7 @@ function plainSearch(document: WorkflowDocument) {
 describe('random nets', () => {
   const seeds = Array.from({ length: 300 }, (_, index) => index + 1)
 
-  test('[AN17] the search finds the same markings, deadlocks and ends as a plain one', () => {
+  test('[AN17] the search finds the same markings, deadlocks and ends as a naive one', () => {
     const seen = { bounded: 0, unbounded: 0, dead: 0, ended: 0 }
     for (const seed of seeds) {
       const document = randomNet(seed)
@@ -139,7 +139,7 @@ describe('random nets', () => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10)
   })
 
-  test('[AN17] each step of a trace is one that the plain net can do', () => {
+  test('[AN17] each step of a trace is possible in the naive net', () => {
     let steps = 0
     for (const seed of seeds) {
       const document = randomNet(seed)

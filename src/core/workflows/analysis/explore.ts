@@ -1,6 +1,6 @@
-// The graph of markings that can be reached, breadth first, so that the way to each is as short as can be. Bounded: what was
-// not looked at is said to be open. A marking that has more than one on its own way, in a round that can go on for ever, is
-// noted as unbounded and left there (Karp and Miller's idea, without their infinity).
+// The graph of reachable markings, breadth first, so that the path to each is as short as possible. Bounded: markings that were
+// not examined are reported as open. A marking that strictly covers one on its own path, in a cycle that can repeat forever, is
+// noted as unbounded and not expanded (Karp and Miller's idea, without their infinity).
 
 import { type Markings, makeMarkings, makeNumbers, TOKENS_MAX } from './markings.ts'
 import type { Net } from './net.ts'
@@ -11,7 +11,7 @@ export interface Graph {
   readonly count: number
   readonly bytes: Uint8Array
   readonly stride: number
-  /** Of each marking: the one before it on the way, and by which label. -1: the start. */
+  /** Of each marking: its predecessor on the path, and by which label. -1: the start. */
   readonly parents: Int32Array
   readonly parentLabels: Int32Array
   /** The arcs of marking n are those from `starts[n]` up to `starts[n + 1]`. */
@@ -20,9 +20,9 @@ export interface Graph {
   readonly arcLabels: Int32Array
   readonly labels: readonly Label[]
   readonly flags: Uint8Array
-  /** Those from here on were reached, but not looked at. */
+  /** Those from here on were reached, but not examined. */
   readonly looked: number
-  /** Left alone, because their round can be repeated for ever. */
+  /** Not expanded, because their cycle can repeat forever. */
   readonly unbounded: readonly { readonly marking: number; readonly earlier: number }[]
   readonly isComplete: boolean
   readonly sightings: Sightings
@@ -35,9 +35,9 @@ export interface Limits {
 export const MARKINGS_MAX = 200_000
 /** Of all markings together. */
 const BYTES_MAX = 128 * 1_024 * 1_024
-/** How many steps are looked at, in all markings together: some seconds at the worst. */
+/** How many steps are examined, in all markings together: some seconds at worst. */
 const LOOKS_MAX = 40_000_000
-/** A place that grew to so many is taken to grow on, however many steps there are. */
+/** A place that grew to this many is assumed to grow on. */
 const TRUSTED_TOKENS = 30
 
 /** `isEnough` ends the search at a marking by its flags. */
@@ -114,8 +114,8 @@ export function explore(
 }
 
 /**
- * A marking on the way to this one that this one covers strictly, if what happened between them can be done again and again.
- * Looked for only where a place has two tokens: growth comes there.
+ * A marking on the path to this one that this one strictly covers, if the steps between them can repeat. Searched only where a
+ * place has two tokens: growth shows there.
  */
 function findRound(
   net: Net,
@@ -150,9 +150,9 @@ function covers(bytes: Uint8Array, base: number, earlier: number, size: number):
 }
 
 /**
- * Whether the round can be done for ever. More tokens may let an earlier step go first, or be given up by a roll-back, so it
- * is done until every place that grows has more tokens than there are steps that could hold them: what can fire does not
- * change any more then.
+ * Whether the cycle can repeat forever. More tokens may let an earlier step go first, or be dropped by a rollback, so it is
+ * repeated until every growing place has more tokens than there are steps that could hold them: from then on the enabled steps
+ * do not change any more.
  */
 function goesOn(
   net: Net,

@@ -1,4 +1,4 @@
-// The search against the machine itself: what an instance comes to under random inputs is what was said before it ran.
+// Compares the search with the machine itself: what an instance reaches under random inputs is what the analysis predicted.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ function makeRandom(seed: number): (below: number) => number {
   }
 }
 
-/** Whatever can happen without a person moving tokens or editing data. */
+/** Everything that can happen without an operator moving tokens or editing data. */
 function inputFor(
   pick: (bound: number) => number,
   workflow: Workflow,
@@ -62,12 +62,12 @@ function withoutConditions(document: WorkflowDocument): WorkflowDocument {
   }
 }
 
-/** Without what always leads out. */
+/** Without states that always lead out. */
 function withoutLeave(document: WorkflowDocument): WorkflowDocument {
   return { ...document, transitions: document.transitions.filter(({ name }) => name !== 'leave') }
 }
 
-test('[AN19] [AN20] whatever the machine comes to was found, what never happens does not, and what is proved sound is never stuck', {
+test('[AN19] [AN20] everything the machine reaches was found, what never happens does not, and a workflow proved sound is never stuck', {
   timeout: 60_000,
 }, () => {
   const seen = { atRest: 0, proved: 0, dead: 0, unreachable: 0, stuck: 0, interrupted: 0 }
@@ -120,8 +120,8 @@ test('[AN19] [AN20] whatever the machine comes to was found, what never happens 
   for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)
 })
 
-describe('what only happens while an action is under way', () => {
-  test('[AN19] a token that an action holds is not there for an automatic transition written before it', () => {
+describe('while an action is under way', () => {
+  test('[AN19] an automatic transition written earlier cannot take a token that an action holds', () => {
     const document = sketch('a p q r x end!', {
       fork: { from: 'a', to: 'p q' },
       both: { from: 'p r', to: 'end' },
@@ -144,7 +144,7 @@ describe('what only happens while an action is under way', () => {
     ).toEqual(['both', 'early'])
   })
 
-  test('[AN19] a deadlock that a held token keeps from happening is not told', () => {
+  test('[AN19] a deadlock that a held token prevents is not reported', () => {
     // `both` would need the token that `call` always holds.
     const document = sketch('a p q r end! bad', {
       fork: { from: 'a', to: 'p q' },
@@ -157,7 +157,7 @@ describe('what only happens while an action is under way', () => {
     expect(defects.filter(({ name }) => name === 'deadlock')).toEqual([])
   })
 
-  test('[AN19] whoever comes from outside takes a free token before one that is held', () => {
+  test('[AN19] an external input takes a free token before a held one', () => {
     const document = sketch('a p q end!', {
       fork: { from: 'a', to: 'p q' },
       call: { from: 'p', to: 'end', do: CALL },
@@ -167,7 +167,7 @@ describe('what only happens while an action is under way', () => {
     expect(analyse(document).verdict).toBe('proved')
   })
 
-  test('[AN20] a time-out comes once: in vain where another token is missing', () => {
+  test('[AN20] a time-out fires once: without effect where another token is missing', () => {
     const wait = { from: 'p r', to: 'end', on: 'timer' } as const
     const document = sketch(
       'a p q r end!',
@@ -180,7 +180,7 @@ describe('what only happens while an action is under way', () => {
     expect(defects[0]?.message).toContain('a time-out has come in vain')
   })
 
-  test('[AN19] a roll-back leaves tokens in final places where they are', () => {
+  test('[AN19] a rollback leaves tokens in final places where they are', () => {
     const document = sketch(
       'a p q end! back broken?',
       {

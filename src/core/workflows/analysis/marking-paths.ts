@@ -1,12 +1,12 @@
-// Questions about a graph of markings: who can reach what, is there a circle, how did it come to this.
+// Queries over a graph of markings: reachability, cycles, and the path to a marking.
 
 import type { Marking } from '../instance/index.ts'
 import type { Graph } from './explore.ts'
 import type { Label } from './successors.ts'
 
-/** One thing that happens on the way to a defect, and the marking after it. */
+/** One step on the path to a defect, and the marking after it. */
 export interface TraceStep {
-  /** A transition, or the place whose `onEnter` it is; null: the start, or the end of a roll-back. */
+  /** A transition, or the place whose `onEnter` it is; null: the start, or the end of a rollback. */
   readonly fire: string | null
   readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
   readonly marking: Marking
@@ -62,7 +62,7 @@ export function canReach(graph: Graph, goals: Uint8Array): Uint8Array {
   return reached
 }
 
-/** Shortest ways from the start that need no condition. */
+/** Shortest paths from the start that need no condition. */
 export interface Ways {
   readonly parents: Int32Array
   readonly labels: Int32Array
@@ -91,7 +91,7 @@ export function certainWays({ count, looked, starts, targets, arcLabels, labels 
   return { parents, labels: by, has: (marking) => parents[marking] !== -2 }
 }
 
-/** By the way without conditions where there is one, else by the shortest. */
+/** By the path without conditions where there is one, else by the shortest. */
 export function traceTo(graph: Graph, ways: Ways, marking: number): readonly TraceStep[] {
   const isCertain = ways.has(marking)
   const parents = isCertain ? ways.parents : graph.parents
@@ -113,7 +113,7 @@ export function traceStep(graph: Graph, labelIndex: number, marking: number): Tr
   return { fire: label.step.name, way, marking: after, ...(conditions.length > 0 && { conditions }) }
 }
 
-/** Each once, in the order in which they are met. */
+/** Each once, in the order of appearance. */
 export function conditionsOf(trace: readonly TraceStep[]): readonly string[] {
   return [...new Set(trace.flatMap(({ conditions = [] }) => conditions))]
 }
@@ -124,12 +124,12 @@ export interface Circle {
   readonly arcs: readonly { readonly label: number; readonly target: number }[]
 }
 
-/** A circle of arcs that count; the one whose first marking is nearest to the start, as depth-first search meets it. */
+/** A cycle of arcs that count; the one whose first marking is nearest to the start, in depth-first order. */
 export function findCircle(graph: Graph, counts: ArcFilter): Circle | null {
   const { looked, starts, targets, arcLabels, labels } = graph
   const isCounted = labels.map((label) => counts(label))
   if (!isCounted.includes(true)) return null
-  /** 0: not seen, 1: on the way, 2: done. */
+  /** 0: not seen, 1: on the path, 2: done. */
   const seen = new Uint8Array(graph.count)
   const arcAt = new Int32Array(graph.count)
   for (let root = 0; root < looked; root += 1) {

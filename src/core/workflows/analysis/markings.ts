@@ -1,20 +1,20 @@
-// Markings by number: each once, one byte per place, found by a hash table with open addressing. Nothing is allocated per
+// Numbered markings: each once, one byte per place, found by a hash table with open addressing. Nothing is allocated per
 // marking, because a net may have hundreds of thousands.
 
-/** A place cannot have more tokens than this here. */
+/** The most tokens that a place can have here. */
 export const TOKENS_MAX = 254
 
 export interface Markings {
   /** How many there are. */
   count(): number
-  /** All of them, `stride` bytes each. A new one after every growth. */
+  /** All of them, `stride` bytes each. A new buffer after every growth. */
   bytes(): Uint8Array
   readonly stride: number
   /** Whether a place of this one has more than one token. */
   hasTwo(number: number): boolean
-  /** Filled by the caller, then asked for. */
+  /** Filled by the caller, then looked up. */
   readonly next: Uint8Array
-  /** The number of the marking in `next`, which is `count` before where it is new. */
+  /** The number of the marking in `next`; equal to the former `count` if it is new. */
   intern(): number
 }
 
@@ -93,11 +93,11 @@ export function makeMarkings(places: number): Markings {
   }
 }
 
-/** Numbers in a list that grows, without a box for each. */
+/** A growing list of numbers, without boxing each. */
 export interface Numbers {
   push(value: number): void
   length(): number
-  /** As long as it is now. */
+  /** At its current length. */
   all(): Int32Array
 }
 

@@ -1,6 +1,6 @@
-// A workflow document as a net of numbers, for the search: what each step takes, what it gives, and when it may.
-// A firing is one step here, begin and end together. What an action, a person or the clock decides is a choice of the net.
-// What a `when` decides is a choice too, but one whose condition is remembered.
+// A workflow document as a net of numbers, for the search: what each step takes, what it gives, and when it may fire. A firing
+// is one step here, begin and end together. Decisions of actions, users and the clock are choices of the net. So is a `when`,
+// but its condition is remembered.
 
 import type {
   OnFailureDocument,
@@ -10,12 +10,12 @@ import type {
 } from '../../definitions/documents/index.ts'
 import { conditionText, negated } from './conditions.ts'
 
-/** One way in which a step can end. */
+/** One possible result of a step. */
 export interface Outcome {
   readonly way: 'done' | 'failed'
   /** Places that get a token, one for each time they are listed. */
   readonly adds: readonly number[]
-  /** Every other token is given up too, but those in final places. */
+  /** Drops every other token too, except those in final places. */
   readonly isRollBack: boolean
   /** Of the branch of `choose`; empty: it needs none. */
   readonly conditions: readonly string[]
@@ -27,7 +27,7 @@ export interface NetStep {
   readonly name: string
   readonly kind: 'automatic' | 'outside' | 'enter'
   readonly from: readonly number[]
-  /** One of these besides, the first that has a token. */
+  /** One of these in addition, the first that has a token. */
   readonly any: readonly number[]
   readonly hasAction: boolean
   /** As written; null: always. */
@@ -35,11 +35,11 @@ export interface NetStep {
   readonly outcomes: readonly Outcome[]
   /** Only the time-outs of these places fire it; null: others may too. */
   readonly timers: readonly number[] | null
-  /** It takes from a final place, or nobody fires it. */
+  /** It takes from a final place, or nothing fires it. */
   readonly isImpossible: boolean
 }
 
-/** Where a roll-back goes when it is over; while it lasts its place has a token and nothing else fires. */
+/** Where a rollback goes when it is over; while it lasts its place has a token and nothing else fires. */
 export interface RollBackWay {
   readonly place: number
   readonly through: number
@@ -49,26 +49,26 @@ export interface RollBackWay {
 export interface Net {
   readonly document: WorkflowDocument
   readonly places: readonly string[]
-  /** With a hidden place per way of rolling back behind those of the document. */
+  /** With a hidden place per rollback path after those of the document. */
   readonly size: number
   readonly start: number
   readonly isEnd: readonly boolean[]
   /** A token stays there, whatever happens. */
   readonly isFinal: readonly boolean[]
-  /** A token that comes in is held until its `onEnter` is done. */
+  /** A token that enters is held until its `onEnter` is done. */
   readonly holds: readonly boolean[]
-  /** Automatic ones first, in the order in which they are tried. */
+  /** Automatic ones first, in the order of evaluation. */
   readonly steps: readonly NetStep[]
   readonly automatic: readonly NetStep[]
   readonly outside: readonly NetStep[]
   readonly enters: readonly NetStep[]
   readonly rollBacks: readonly RollBackWay[]
   readonly hasConditions: boolean
-  /** Data may change from outside while nothing fires, and a condition hold then. */
+  /** Data may change from outside while nothing fires, and a condition may then hold. */
   readonly hasUpdates: boolean
 }
 
-/** Names that the document does not have are left out; `check` refuses them elsewhere. */
+/** Names that the document does not define are left out; `check` refuses them elsewhere. */
 export function makeNet(document: WorkflowDocument): Net {
   const places = document.places.map(({ name }) => name)
   const indexOf = new Map(places.map((name, index) => [name, index]))
@@ -113,7 +113,7 @@ export function makeNet(document: WorkflowDocument): Net {
     }
   })
   const entering = document.places.flatMap(({ name, type, onEnter }, place): Omit<NetStep, 'index'>[] => {
-    // What a final place does on entry may fail; its token stays there all the same.
+    // The entry action of a final place may fail; its token stays there anyway.
     const outcomes = (onEnter === undefined ? [] : failureOf(document.onFailure)).filter(
       ({ isRollBack }) => isRollBack || type !== 'final',
     )
@@ -162,7 +162,7 @@ export function isEndPlace({ transitions }: WorkflowDocument, { name, type }: Pl
   )
 }
 
-/** What becomes of an instance whose action in this transition failed for good; undefined: it waits for a person. */
+/** What happens to an instance whose action in this transition failed for good; undefined: it waits for an operator. */
 export function failureWay(
   document: WorkflowDocument,
   { onFailure = document.onFailure }: TransitionDocument,
@@ -171,8 +171,8 @@ export function failureWay(
 }
 
 /**
- * A transition that a `fire` names is never automatic. `timers` are the places whose time-out fires it where nothing else
- * does. One that waits for an event is fired by whoever brings it, also through the API.
+ * A transition that a `fire` names is never automatic. `timers` are the places whose time-out fires it where nothing else does.
+ * One that waits for an event is fired by the caller that brings it, also through the API.
  */
 export function modeOf(
   { places, triggers }: WorkflowDocument,

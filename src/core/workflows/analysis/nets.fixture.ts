@@ -1,4 +1,4 @@
-// Small workflows for tests and the benchmark, written as short as a sketch.
+// Small workflows for tests and the benchmark, in a compact notation.
 
 import type {
   ActionDocument,
@@ -30,7 +30,7 @@ export const CALL: ActionDocument = {
 
 const names = (text: string | undefined) => (text === undefined || text === '' ? [] : text.split(' '))
 
-/** Places are names in a text; `place!` is final, `place?` an error place. Transitions are tried in their order. */
+/** Places are names in a text; `place!` is final, `place?` an error place. Transitions are evaluated in their order. */
 export function sketch(
   places: string,
   transitions: Readonly<Record<string, Sketch>>,

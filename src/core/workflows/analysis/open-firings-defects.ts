@@ -1,11 +1,11 @@
-// What the search with firings open says about the defects that the plain one found: those that the machine never comes to
-// are dropped, and what only happens while an action runs is added.
+// Refines the defects of the plain search by the search with open firings: defects that the machine never reaches are dropped,
+// and those that only happen while an action runs are added.
 
 import { type Defect, listed, makeBreak } from './defect.ts'
 import type { Graph } from './explore.ts'
 import { type HeldSearch, markingText } from './open-firings.ts'
 
-/** What really happens, instead of what whole firings would let happen. */
+/** What really happens, instead of what atomic firings would allow. */
 export function correctSightings({ sightings }: Graph, { fired, timedOut, stayed }: HeldSearch): void {
   sightings.hasFired.set(fired)
   sightings.canTimeOut.set(timedOut)

@@ -1,6 +1,6 @@
-// The search with firings open. The plain search takes a firing as one step; while an action runs, though, it holds its tokens,
-// and others come by: what they may take then, and who may interrupt, is what the machine of src/core/workflows/machine does. Looked at
-// only where it makes a difference, since there are more states than markings.
+// The search with open firings. The plain search treats a firing as one step; while an action runs, though, it holds its
+// tokens, and other inputs arrive: what they may take then, and which may interrupt, follows the machine of
+// src/core/workflows/machine. Used only where it makes a difference, since there are more states than markings.
 
 import { areExhaustive, negated } from './conditions.ts'
 import type { TraceStep } from './marking-paths.ts'
@@ -15,7 +15,7 @@ export interface HeldStop {
 
 export interface HeldSearch {
   readonly isComplete: boolean
-  /** Every marking with nothing under way, as `markingText` writes it. */
+  /** Every marking with nothing under way, in the format of `markingText`. */
   readonly atRest: ReadonlySet<string>
   readonly stops: readonly HeldStop[]
   /** By place and by step: 1 where it has had a token, has fired, was fired by its time-out, kept a token. */
@@ -25,7 +25,7 @@ export interface HeldSearch {
   readonly stayed: Uint8Array
 }
 
-/** Whoever holds tokens: an action of a step that took these, or what a place does on entry. */
+/** A holder of tokens: the action of a step that took these, or the entry action of a place. */
 interface Holder {
   readonly at: number
   readonly held: readonly number[]
@@ -40,13 +40,13 @@ interface Happening {
 }
 
 const STOPS_MAX = 3
-/** Of all states together, each as wide as it is: some seconds at the worst. */
+/** Of all states together, by their width: some seconds at worst. */
 const LOOKS_MAX = 8_000_000
 const ENDED = 1
 const STILL = 2
 
 /**
- * False: nobody competes for the tokens that an action or a place on entry holds, so that it makes no difference when a firing
+ * False: nothing competes for the tokens that an action or an entry action holds, so it makes no difference when a firing
  * began.
  */
 export function needsHolding({ steps, holds, document, places }: Net): boolean {
@@ -73,7 +73,7 @@ export function needsHolding({ steps, holds, document, places }: Net): boolean {
   )
 }
 
-/** Its time-out comes once; in vain where other tokens are missing or its condition does not hold. */
+/** Its time-out fires once; without effect where other tokens are missing or its condition does not hold. */
 function isUncertain({ from, when }: NetStep, place: number): boolean {
   return when !== null || from.some((one) => one !== place) || from.length > 1
 }
@@ -166,7 +166,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
       for (const one of from) if (one === place) wanted += 1
       return (tokens[place] as number) >= wanted
     })
-  /** What an automatic step takes: of free tokens only. */
+  /** What an automatic step takes: free tokens only. */
   const freeInputs = ({ from, any }: NetStep, tokens: Uint8Array): readonly number[] | null => {
     if (any.length === 0) return isSome(tokens, from) ? from : null
     for (const one of any) if (isSome(tokens, [...from, one])) return [...from, one]
@@ -179,7 +179,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
     const holder = step.any.length === 0 ? own[0] : own[step.any.indexOf(inputs.at(-1) as number)]
     if (holder !== undefined) change(tokens, holder.at, 1)
   }
-  /** What begins without asking anybody. */
+  /** Steps that begin automatically. */
   const settle = (tokens: Uint8Array): void => {
     for (let isDone = false; !isDone; ) {
       isDone = true
@@ -219,7 +219,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
     const tokens = from.slice()
     if (isRollBack) giveUp(tokens)
     if (isRollBack && adds.length === 2) {
-      // Neither its time nor what it does on entry begins there.
+      // Neither its timer nor its entry action begins there.
       change(tokens, adds[0] as number, 1)
       change(tokens, rollBackAt + (adds[1] as number) - size, 1)
     } else put(tokens, adds)
@@ -231,7 +231,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
     for (let place = 0; place < size; place += 1) if (net.isFinal[place] !== true) tokens[place] = 0
   }
 
-  /** Of somebody outside: free tokens first, else those of whoever holds some. Each choice is tried. */
+  /** For an external input: free tokens first, else those of a holder. Each choice is tried. */
   const take = (
     tokens: Uint8Array,
     rest: readonly number[],
@@ -278,7 +278,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
       fired[step.index] = 1
       const needed = conditionsOf(step, passed)
       if (!step.hasAction) {
-        // What it took is gone: nothing is given back.
+        // The tokens it took are gone: nothing is returned.
         for (const one of step.outcomes) outcome(after, step, one, needed)
         return
       }
@@ -331,7 +331,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
       }
       const after = tokens.slice()
       change(after, holder.at, -1)
-      // In a final place it stays, whatever its entry does.
+      // In a final place it stays, whatever its entry action does.
       if (holder.isEnter && net.isFinal[place] === true) change(after, place, 1)
       for (const one of holder.step?.outcomes ?? []) outcome(after, holder.step as NetStep, one, [])
     }
@@ -388,7 +388,7 @@ export function searchHeld(net: Net, statesMax: number): HeldSearch {
     const way: number[] = []
     for (let at = state; at >= 0; at = parents.all()[at] as number) way.unshift(at)
     const trace: TraceStep[] = []
-    // What only begins changes no marking: what it needs is told with what comes next.
+    // A step that only begins changes no marking: its conditions are reported with the next step.
     let needed: readonly string[] = []
     for (const at of way) {
       const { fire, way: how, conditions } = happenings[labels.all()[at] as number] as Happening

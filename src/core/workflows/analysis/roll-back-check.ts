@@ -1,4 +1,4 @@
-// Whether what is done can be undone: by the document alone, without the search.
+// Whether completed steps can be undone: by the document alone, without the search.
 
 import type {
   ActionDocument,
@@ -13,7 +13,7 @@ export function findRollBack(document: WorkflowDocument): readonly Defect[] {
   return [...findWays(document), ...findUnusedUndo(document), ...findNotUndone(document)]
 }
 
-/** The ways that undo something, each once, with the transition that has it; none: the workflow. */
+/** The paths that undo something, each once, with the transition that has it; none: the workflow. */
 function waysOf(document: WorkflowDocument): readonly { way: OnFailureDocument; transition?: string }[] {
   const own = document.transitions.flatMap(({ name, onFailure }) =>
     onFailure === undefined || onFailure === 'none' ? [] : [{ way: onFailure, transition: name }],
@@ -61,7 +61,7 @@ function findUnusedUndo(document: WorkflowDocument): readonly Defect[] {
   })
 }
 
-/** What a later roll-back leaves standing at the other side. */
+/** What a later rollback leaves in place at the other side. */
 function findNotUndone(document: WorkflowDocument): readonly Defect[] {
   const failing = document.transitions.filter((one) => undoes(document, one))
   if (failing.length === 0) return []
@@ -78,7 +78,7 @@ function findNotUndone(document: WorkflowDocument): readonly Defect[] {
   })
 }
 
-/** Functions are left out: whether they have effects is not written in the document. */
+/** Functions are left out: the document does not say whether they have effects. */
 function hasEffect(action: ActionDocument | undefined): boolean {
   if (action === undefined) return false
   if (action.type === 'http') return !['GET', 'HEAD', 'OPTIONS'].includes(action.method)

@@ -1,4 +1,4 @@
-// Defects that break an instance while it runs: it stops where it should not, never ends, grows, or turns in a circle.
+// Defects that break a running instance: it stops where it should not, never ends, grows, or loops.
 
 import { areExhaustive, negated } from './conditions.ts'
 import { type Defect, listed, makeBreak, makeRemark } from './defect.ts'
@@ -17,7 +17,7 @@ import {
 import type { Net } from './net.ts'
 import { CONDITIONAL, END, type Label } from './successors.ts'
 
-/** Of one kind: whoever has more has one mistake many times. */
+/** Of one kind: more of them are one mistake repeated. */
 const TOLD_MAX = 3
 
 export function findRunning(graph: Graph, ways: Ways): readonly Defect[] {
@@ -53,7 +53,7 @@ function firstOfEach(
   return [...found.values()].slice(0, TOLD_MAX)
 }
 
-/** One way of growing is told: others are mostly what it leads to. */
+/** One way of growing is reported: others mostly follow from it. */
 function findUnbounded(graph: Graph): readonly Defect[] {
   const { net, unbounded } = graph
   const told = unbounded.map(({ marking, earlier }) => {
@@ -124,9 +124,9 @@ function whatLacks(net: Net, marking: Readonly<Record<string, number>>, stuck: r
   return reasons.length === 0 ? 'no transition takes it' : reasons.slice(0, 3).join('; ')
 }
 
-/** Only automatic transitions with conditions lead on, and nothing says that one of them holds. */
+/** Only automatic transitions with conditions lead on, and nothing guarantees that one of them holds. */
 function findConditionalStops(graph: Graph, ways: Ways): readonly Defect[] {
-  // Data that changes from outside may let a condition hold later.
+  // External changes of the data may let a condition hold later.
   if (graph.net.hasUpdates) return []
   const stepsAt = (marking: number) => {
     const { starts, arcLabels, labels } = graph
@@ -178,7 +178,7 @@ function findTraps(graph: Graph, ways: Ways): readonly Defect[] {
   })
 }
 
-/** Every place that is marked somewhere behind this marking. */
+/** Every place that is marked somewhere after this marking. */
 function placesFrom(graph: Graph, marking: number): readonly string[] {
   const seen = new Set([marking])
   const marked = new Set<string>()

@@ -1,47 +1,47 @@
-// What can happen in a marking. As when it runs: automatic steps are tried in the order written; one that needs neither an
-// action nor a condition happens at once, before anything else; one with an action holds its tokens, so that later ones do not
-// get them, while events, people and time-outs may interrupt it.
+// The successors of a marking. As at run time: automatic steps are evaluated in the order written; one that needs neither an
+// action nor a condition happens immediately, before anything else; one with an action holds its tokens, so that later ones do
+// not get them, while events, users and time-outs may interrupt it.
 
 import { areExhaustive, negated } from './conditions.ts'
 import { TOKENS_MAX } from './markings.ts'
 import type { Net, NetStep, Outcome, RollBackWay } from './net.ts'
 
-/** What one arc of the graph of markings is. */
+/** The label of an arc in the graph of markings. */
 export interface Label {
-  /** null: a roll-back is over. */
+  /** null: a rollback is over. */
   readonly step: NetStep | null
   readonly outcome: Outcome | null
   readonly rollBack: RollBackWay | null
   /** What must hold for it; empty: nothing. */
   readonly conditions: readonly string[]
-  /** No action, no person, no time: it happens in the same commit. */
+  /** No action, no user, no time: it happens in the same commit. */
   readonly isImmediate: boolean
 }
 
-/** What is seen on the way, for each step by its index. */
+/** What the search observes for each step, by its index. */
 export interface Sightings {
   readonly hasFired: Uint8Array
-  /** The first marking in which its tokens were there; -1: none. */
+  /** The first marking in which its tokens were available; -1: none. */
   readonly tokensAt: Int32Array
   /** The step that took its tokens first, where it had them; -1: none. */
   readonly blockedBy: Int32Array
-  /** By place: its time-out could come and fire its transition. */
+  /** By place: its time-out could fire its transition. */
   readonly canTimeOut: Uint8Array
-  /** By place: a token stayed there, rather than being taken away at once. */
+  /** By place: a token stayed there, rather than being taken immediately. */
   readonly hasStayed: Uint8Array
 }
 
 export const END = 1
-/** Something happens at once: nobody ever sees this marking. */
+/** A step happens immediately: this marking is never observable. */
 const PASSING = 2
-/** Only conditions let it go on. */
+/** Only conditions let it continue. */
 export const CONDITIONAL = 4
-/** A place got more tokens than are counted. */
+/** A place got more tokens than can be counted. */
 export const OVERFLOW = 8
 
 export interface Successors {
   readonly labels: readonly Label[]
-  /** Fills `next` and calls `emit` for each; answers what the marking is. `number` < 0: nothing is noted. */
+  /** Fills `next` and calls `emit` for each; returns the flags of the marking. `number` < 0: nothing is noted. */
   expand(bytes: Uint8Array, base: number, number: number, emit: (label: number) => void): number
   readonly sightings: Sightings
 }
@@ -105,7 +105,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     return CANNOT
   }
 
-  /** Takes its inputs (-1) or gives them back (1). */
+  /** Takes its inputs (-1) or returns them (1). */
   const move = ({ places, counts }: Taking, any: number, tokens: Uint8Array, sign: number): void => {
     for (let at = 0; at < places.length; at += 1) {
       const place = places[at] as number
@@ -123,7 +123,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     if (known !== undefined) return known
     const made = labels.length
     const of = labels[label] as Label
-    // What its own condition denies anyway need not be said.
+    // Those that its own condition negates anyway are left out.
     const own = (when: string) => of.conditions.some((one) => areExhaustive([one, when]))
     const failing = passed.flatMap(({ step: { when } }) =>
       when === null || own(when) ? [] : [negated(when)],
@@ -141,7 +141,7 @@ export function makeSuccessors(net: Net, next: Uint8Array): Successors {
     for (let place = 0; place < next.length; place += 1) if (net.isFinal[place] !== true) next[place] = 0
   }
 
-  /** `next` is the marking itself before and after: only what differs is written, since most places stay as they are. */
+  /** `next` is the marking itself before and after: only differences are written, since most places stay as they are. */
   const fire = (
     taking: Taking,
     any: number,

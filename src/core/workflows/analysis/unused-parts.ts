@@ -1,5 +1,5 @@
-// Parts of a workflow that are there in vain: places without tokens, transitions and time-outs that never fire, choices
-// that may choose nothing. What never happens has no trace; why it does not is said instead.
+// Unused parts of a workflow: places without tokens, transitions and time-outs that never fire, choices without a matching
+// branch. What never happens has no trace; the reason is reported instead.
 
 import type { TransitionDocument } from '../../definitions/documents/index.ts'
 import { areExhaustive, conditionText } from './conditions.ts'
@@ -8,7 +8,7 @@ import type { Graph } from './explore.ts'
 import { traceTo, type Ways } from './marking-paths.ts'
 import type { Net, NetStep } from './net.ts'
 
-/** `marked`: by place, 1 where a token is seen, if that is known better than by the graph. */
+/** `marked`: by place, 1 where a token is seen, if more precise information than the graph exists. */
 export function findParts(graph: Graph, ways: Ways, marked?: Uint8Array): readonly Defect[] {
   const isMarked = marked === undefined ? markedPlaces(graph) : Array.from(marked, (isSeen) => isSeen === 1)
   return [
@@ -19,7 +19,7 @@ export function findParts(graph: Graph, ways: Ways, marked?: Uint8Array): readon
   ]
 }
 
-/** By place. Where the search was not complete: whatever might be, so that only what is certain is told. */
+/** By place. If the search was incomplete: everything possible, so that only certain findings are reported. */
 function markedPlaces({ net, count, bytes, stride, isComplete }: Graph): readonly boolean[] {
   if (!isComplete) return mightBeMarked(net)
   const width = stride / 4
@@ -33,7 +33,7 @@ function markedPlaces({ net, count, bytes, stride, isComplete }: Graph): readonl
   return net.places.map((_, place) => marked[place] !== 0)
 }
 
-/** Without counting tokens, and as if nothing took one away. */
+/** Ignores token counts, and assumes that nothing takes a token. */
 function mightBeMarked(net: Net): readonly boolean[] {
   const marked: boolean[] = Array.from({ length: net.size }, (_, place) => place === net.start)
   for (let isNew = true; isNew; ) {
@@ -99,7 +99,7 @@ function findDead(graph: Graph, ways: Ways, isMarked: readonly boolean[]): reado
     const seen = sightings.tokensAt[step.index] as number
     if (seen < 0) {
       const places = [...step.from, ...step.any].map((place) => net.places[place] ?? '')
-      // One place that has tokens is not what it lacks: what would fire it is about another place.
+      // A place that has tokens is not what it lacks: another place is.
       if (places.length === 1) return tell(`nothing fires it while there is a token in ${listed(places)}`)
       return tell(`${listed(places)} never have the tokens that it needs at the same time`)
     }
@@ -123,7 +123,7 @@ function whyImpossible({ document }: Net, name: string): string {
   return 'it waits for a timer, and no `timeout` of a place has `fire` with its name'
 }
 
-/** It can, as far as tokens go, but nothing of the workflow ever says so. */
+/** It is enabled by its tokens, but nothing of the workflow ever fires it. */
 function tellUnfired({ document }: Net, name: string): readonly Defect[] {
   const transition = document.transitions.find((one) => one.name === name)
   if (transition?.on !== 'event' || document.triggers.some(({ fire }) => fire === name)) return []
@@ -152,7 +152,7 @@ function findTimeouts(graph: Graph, isMarked: readonly boolean[]): readonly Defe
   })
 }
 
-/** Whoever takes the token as soon as it comes. */
+/** The step that takes the token as soon as it arrives. */
 function takersOf({ automatic, holds }: Net, place: number): string {
   const takers = automatic.filter(
     ({ from, any, hasAction }) => !hasAction && [...from, ...any].includes(place) && holds[place] !== true,

@@ -28,27 +28,27 @@ const update = (name: string, also?: readonly string[]): Buffered => ({
 const waiting = (...buffered: Buffered[]): Correlation => ({ ...NO_CORRELATION, buffered })
 
 describe('a row', () => {
-  test('[CR1] names an instance and an update once, however often they are told', () => {
+  test('[CR1] names an instance and an update once, however often they are recorded', () => {
     const row = learnKey(learnKey(NO_CORRELATION, A, false) as Correlation, A, false)
     expect(row).toEqual(live(A))
     const one = bufferUpdate(NO_CORRELATION, update('1')) as Correlation
     expect(bufferUpdate(one, update('1'))?.buffered).toEqual([update('1')])
   })
 
-  test('[CR2] that says nothing is not kept, and one that was written reads the same', () => {
+  test('[CR2] that is empty is not stored, and a written one reads the same', () => {
     expect(writeCorrelation(freeKey(live(A), A))).toBeNull()
     const row: Correlation = { live: [A, B], ever: B, buffered: [update('1'), update('2', ['w/k/v'])] }
     expect(readCorrelation(writeCorrelation(row))).toEqual(row)
     expect(readCorrelation(null)).toEqual(NO_CORRELATION)
   })
 
-  test('[CR6] stays known when its key is given once and never again', () => {
+  test('[CR6] remains when its key may be used only once', () => {
     const row = freeKey(learnKey(NO_CORRELATION, A, true) as Correlation, A)
     expect(row).toEqual({ live: [], ever: A, buffered: [] })
     expect(writeCorrelation(row)).not.toBeNull()
   })
 
-  test('[CR7] has so many instances and waiting updates at most', () => {
+  test('[CR7] is bounded in instances and waiting updates', () => {
     const full = live(...Array.from({ length: LIVE_MAX }, (_, index) => `ins_${index}` as InstanceId))
     expect(learnKey(full, A, false)).toBeNull()
     expect(learnKey(full, 'ins_7' as InstanceId, false)).toEqual(full)
@@ -57,8 +57,8 @@ describe('a row', () => {
   })
 })
 
-describe('what waits', () => {
-  test('[CR3] has its turn in the order in which it came', () => {
+describe('waiting updates', () => {
+  test('[CR3] are served in the order of arrival', () => {
     const row = waiting(update('1'), update('2'), update('3'))
     expect(nextBuffered(row)).toEqual([update('1')])
     expect(aheadOf(row, update('2').work)).toEqual([update('1')])
@@ -66,7 +66,7 @@ describe('what waits', () => {
     expect(nextBuffered(unbuffer(row, [update('1').work]))).toEqual([update('2')])
   })
 
-  test('[CR8] holds nobody up if its instance needs more keys than this one', () => {
+  test('[CR8] do not block others if their instance needs more keys', () => {
     const row = waiting(update('1', ['w/k/v']), update('2'), update('3'))
     expect(nextBuffered(row)).toEqual([update('1', ['w/k/v']), update('2')])
     expect(aheadOf(row, update('2').work)).toEqual([])

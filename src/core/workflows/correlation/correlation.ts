@@ -1,13 +1,13 @@
-// One row of the index by which events find their instance: who has the key now, who ever had it, and the updates that wait for
-// whoever comes. Create, update, learning and freeing a key all go over this row, guarded by its version.
+// One row of the index by which events find their instance: which instances have the key now, the last that had it, and the
+// updates that wait for one. Create, update, learning and freeing a key all go through this row, guarded by its version.
 //
-// Invariants: CR1 a row names each instance and each waiting update once. CR2 a row that says nothing is not kept. CR3 what waits
-// keeps the order in which it came.
+// Invariants: CR1 a row names each instance and each waiting update once. CR2 an empty row is not stored. CR3 waiting updates
+// keep their order of arrival.
 
 import type { InstanceId, OrphanId, WorkId } from '../../foundation/ids/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 
-/** An update that came before its instance, or behind one that did. */
+/** An update that arrived before its instance, or behind one that did. */
 export interface Buffered {
   readonly work: WorkId
   readonly orphan: OrphanId
@@ -16,19 +16,19 @@ export interface Buffered {
 }
 
 export interface Correlation {
-  /** Those that are active, by birth. */
+  /** The active ones, by creation. */
   readonly live: readonly InstanceId[]
-  /** The last that had the key, where the workflow wants it once and never again; null: that does not matter. */
+  /** The last instance that had the key, where the workflow allows it only once; null: not relevant. */
   readonly ever: InstanceId | null
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly buffered: readonly Buffered[]
 }
 
 export const NO_CORRELATION: Correlation = { live: [], ever: null, buffered: [] }
 
-/** More instances of one key are a mistake in the definition, and a row that grows without end. */
+/** More instances of one key are a mistake in the definition, and the row would grow without bound. */
 export const LIVE_MAX = 100
-/** More updates than this wait nowhere: they are orphans at once. */
+/** Further updates do not wait: they become orphans immediately. */
 export const BUFFERED_MAX = 100
 
 /** null: there is no row. */
@@ -36,7 +36,7 @@ export function readCorrelation(body: string | null): Correlation {
   return body === null ? NO_CORRELATION : (parseJson(body) as unknown as Correlation)
 }
 
-/** null: there is nothing to keep. */
+/** null: there is nothing to store. */
 export function writeCorrelation({ live, ever, buffered }: Correlation): string | null {
   if (live.length === 0 && ever === null && buffered.length === 0) return null
   return stringifyJson({
@@ -50,7 +50,7 @@ export function writeCorrelation({ live, ever, buffered }: Correlation): string 
   })
 }
 
-/** `forEver`: the key stays known when it is free again. null: too many have it. */
+/** `forEver`: the key stays recorded when it is free again. null: too many instances have it. */
 export function learnKey(row: Correlation, instance: InstanceId, forEver: boolean): Correlation | null {
   const ever = forEver ? instance : row.ever
   if (row.live.includes(instance)) return { ...row, ever }
@@ -72,17 +72,17 @@ export function unbuffer(row: Correlation, works: readonly WorkId[]): Correlatio
   return { ...row, buffered: row.buffered.filter(({ work }) => !works.includes(work)) }
 }
 
-/** Those whose turn it may be: the first one, and before it such as look for an instance with more keys. */
+/** Those that may proceed: the first one, and any before it that look for an instance with more keys. */
 export function nextBuffered({ buffered }: Correlation): readonly Buffered[] {
   const first = buffered.findIndex(({ also }) => also === undefined)
   return first === -1 ? buffered : buffered.slice(0, first + 1)
 }
 
-/** Those that `work` must let go first; one that is not among them comes behind all. */
+/** Those that `work` must let go first; one that is not among them comes after all. */
 export function aheadOf({ buffered }: Correlation, work: WorkId): readonly Buffered[] {
   const own = buffered.findIndex((one) => one.work === work)
   const before = own === -1 ? buffered : buffered.slice(0, own)
-  // One that needs more keys may never find its instance: it holds nobody up.
+  // One that needs more keys may never find its instance: it does not block others.
   return before.filter(({ also }) => also === undefined)
 }
 
@@ -91,20 +91,20 @@ export interface TriggerQuestion {
   readonly unique: 'live' | 'ever' | null
   /** Of its keys, in the order written. */
   readonly rows: readonly Correlation[]
-  /** Others came before it and wait. */
+  /** Others arrived before it and wait. */
   readonly isBehind: boolean
 }
 
 export type TriggerStep =
   | { readonly do: 'create' }
-  /** One has the key, or had it. */
+  /** An instance has the key, or had it. */
   | { readonly do: 'exists'; readonly instance: InstanceId }
   | { readonly do: 'update'; readonly instance: InstanceId }
-  /** Its instance is not there yet; or it is, and others that came before have their turn first. */
+  /** Its instance does not exist yet; or it does, and earlier updates go first. */
   | { readonly do: 'wait'; readonly for: 'instance' | 'turn' }
   | { readonly do: 'several'; readonly count: number }
 
-/** What an event means, given who has its keys. An update is for the one instance that has all of them. */
+/** What an event means, given the instances of its keys. An update is for the one instance that has all of them. */
 export function decideTrigger({ action, unique, rows, isBehind }: TriggerQuestion): TriggerStep {
   if (action !== 'create') {
     const live = inAll(rows)

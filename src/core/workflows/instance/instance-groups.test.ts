@@ -28,7 +28,7 @@ test('[ST139] groups are summed by marking and by definition, with the version o
   })
 })
 
-test('[ST139] no count goes beyond 10,000', () => {
+test('[ST139] no count exceeds 10,000', () => {
   const groups = [group({ count: 9_999 }), group({ definition: 'd2', count: 9_999 }), group({ count: 2 })]
   const { markings, definitions } = sumGroups(groups)
   expect(markings).toEqual([{ marking: { a: 1 }, count: 10_000 }])

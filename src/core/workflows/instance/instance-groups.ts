@@ -1,4 +1,4 @@
-// How many instances of a workflow are where, summed up from groups of like ones: a store counts each group without reading an
+// How many instances of a workflow are where, summed from groups of equal ones: a store counts each group without reading an
 // instance.
 
 import type { Marking } from './instance.ts'
@@ -7,14 +7,14 @@ import { parseMarking } from './marking.ts'
 /** The active instances of one definition with one marking. */
 export interface InstanceGroup {
   readonly definition: string
-  /** As the one with the greatest id calls it. */
+  /** As in the instance with the greatest id. */
   readonly version: string
   readonly marking: string
   readonly count: number
   readonly lastId: string
 }
 
-/** Counts of more than this are not told apart. */
+/** Counts above this are not distinguished. */
 const COUNT_MAX = 10_000
 
 export function sumGroups(groups: readonly InstanceGroup[]): {

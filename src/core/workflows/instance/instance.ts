@@ -1,5 +1,5 @@
-// One running case of a workflow, as it is kept: where its tokens are, its data, what is under way. How it changes is
-// core/workflows/machine; this file is its shape, and what a store knows of it.
+// One running case of a workflow in its stored form: where its tokens are, its data, what is under way. core/workflows/machine
+// changes it; this file is its shape, and the columns of a store.
 
 import type { EventId, InstanceId, TenantId, WorkId } from '../../foundation/ids/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
@@ -9,9 +9,9 @@ export const INSTANCE_STATES = ['active', 'completed', 'failed', 'cancelled'] as
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 
 /**
- * Why a person should look at it. `step_failed`: a step is dead, and goes on when its letter is replayed. `step_parked`: nobody
- * knows whether a step took effect. `undo_failed`: a roll-back came to a stop. `stuck`: nothing can move it any more.
- * `lock_expired`: it holds its lock for longer than it said.
+ * Why an operator should look at it. `step_failed`: a step is dead, and continues when its dead letter is replayed.
+ * `step_parked`: the outcome of a step is unknown. `undo_failed`: a rollback stopped. `stuck`: nothing can move it any more.
+ * `lock_expired`: it holds its lock for longer than declared.
  */
 export const ATTENTIONS = ['step_failed', 'step_parked', 'undo_failed', 'stuck', 'lock_expired'] as const
 export type Attention = (typeof ATTENTIONS)[number]
@@ -28,58 +28,58 @@ export interface Stay {
   readonly timer: WorkId
 }
 
-/** A transition (or what a place does on entry) that began and has not ended. */
+/** A transition (or an entry action of a place) that began and has not ended. */
 export interface Firing {
   /** Counts within the instance, and only grows. */
   readonly number: number
-  /** `fire`: a transition. `enter`: what a place does for a token that came in. `undo`: taking back what a firing did. */
+  /** `fire`: a transition. `enter`: the entry action of a place. `undo`: undoing a firing. */
   readonly type: 'fire' | 'enter' | 'undo'
   /** Of a transition; of a place for `enter`. */
   readonly name: string
-  /** One token of each is held by it; none for `undo`. */
+  /** It holds one token of each; none for `undo`. */
   readonly held: readonly string[]
   readonly stays: readonly number[]
   /**
-   * `running`: its item is under way. `failed`: its item is dead, and a replay goes on with it. `parked`: a person has to say
-   * what became of it. `interrupted`: another transition took its tokens; whatever it did meanwhile is taken back. `waiting`: for
-   * an instance that it started.
+   * `running`: its job is under way. `failed`: its job is dead, and a replay continues it. `parked`: an operator has to decide
+   * its outcome. `interrupted`: another transition took its tokens; whatever it did meanwhile is undone. `waiting`: for an
+   * instance that it started.
    */
   readonly state: 'running' | 'failed' | 'parked' | 'interrupted' | 'waiting'
   readonly beganAt: Instant
-  /** Of `undo`: the firing that it takes back. */
+  /** Of `undo`: the firing to undo. */
   readonly of?: number
-  /** Who fired it, and with what. */
+  /** Who fired it, and with which input. */
   readonly actor?: string
   readonly input?: JsonValue
-  /** Of a step that starts an instance: which. */
+  /** Of a step that starts an instance: which one. */
   readonly child?: InstanceId
-  /** Of one that is interrupted: nobody knows whether it took effect. */
+  /** Of an interrupted one: whether it took effect is unknown. */
   readonly inDoubt?: true
-  /** What its own formula gave when it began: it stays the same effect, whatever becomes of the data. */
+  /** The key that its formula gave when it began: it stays the same effect, whatever happens to the data. */
   readonly key?: string
-  /** Of one that failed although its action went well, because what that gave could not be taken. */
+  /** For one that failed although its action succeeded, because its result could not be applied. */
   readonly did?: { readonly key: string | null; readonly result: JsonValue }
 }
 
-/** A firing that ended well: what `steps` shows, and what can be undone. */
+/** A firing that succeeded: what `steps` shows, and what can be undone. */
 export interface DoneStep {
   readonly number: number
   readonly type: 'fire' | 'enter'
   readonly name: string
   readonly key: string | null
   readonly endedAt: Instant
-  /** null also where it was too long to keep. */
+  /** null also where it was too long to store. */
   readonly result: JsonValue
   readonly undone: boolean
-  /** It was found done: another instance, or a route, did it under the same key. It is not this one's to undo. */
+  /** It was already done: another instance, or a route, did it under the same key. This instance must not undo it. */
   readonly others?: true
 }
 
 export interface RollBack {
-  /** null: straight to `to` when all is undone; the token waits nowhere. */
+  /** null: straight to `to` when everything is undone; the token waits nowhere. */
   readonly through: string | null
   readonly to: string
-  /** Numbers of the steps that are yet to be undone, the next one first. */
+  /** Numbers of the steps still to be undone, the next one first. */
   readonly left: readonly number[]
 }
 
@@ -96,7 +96,7 @@ export interface Instance {
   readonly workflow: string
   /** Hash of its definition. */
   readonly definition: string
-  /** As its definition calls itself. */
+  /** The version in its definition. */
   readonly version: string
   readonly state: InstanceState
   readonly attention: Attention | null
@@ -111,7 +111,7 @@ export interface Instance {
   readonly stays: readonly Stay[]
   readonly rollBack: RollBack | null
   readonly failure: Failed | null
-  /** Items that hold its lock and its place among those that run; `waitsFor`: it may not move yet. */
+  /** Jobs that hold its lock and its slot among the active ones; `waitsFor`: it may not move yet. */
   readonly admission: {
     readonly lock: WorkId | null
     readonly slot: WorkId | null
@@ -119,16 +119,16 @@ export interface Instance {
     /** The timer of the lock's time to live. */
     readonly ttl: WorkId | null
   }
-  /** The firing that started it and wants to know how it ends; `waits` false: it only started it. */
+  /** The firing that started it and waits for its end; `waits` false: it only started it. */
   readonly parent: { readonly instance: InstanceId; readonly firing: number; readonly waits: boolean } | null
   /** The next numbers. */
   readonly next: { readonly firing: number; readonly stay: number; readonly history: number }
-  /** What began it: its steps run in this event's name. */
+  /** The event that started it: its steps run in this event's name. */
   readonly eventId: EventId
   readonly correlationId: string
 }
 
-/** What a store takes: a few columns to find it by, and the rest as text that it never reads. */
+/** What a store holds: a few columns to find it by, and the rest as text that it never parses. */
 export interface NewInstance {
   readonly id: InstanceId
   readonly workflow: string
@@ -174,12 +174,12 @@ export const HISTORY_TYPES = [
 ] as const
 export type HistoryType = (typeof HISTORY_TYPES)[number]
 
-/** One change of an instance. `changes` with values before and after rebuild the instance as it was at any moment. */
+/** One change of an instance. `changes` with values before and after rebuild the instance as of any moment. */
 export interface HistoryEntry {
   readonly type: HistoryType
   /** Transition or place. */
   readonly name?: string
-  /** Of what a place does on entry, and of an undo; left out: of a transition. */
+  /** Of the entry action of a place, and of an undo; left out: of a transition. */
   readonly part?: 'enter' | 'undo'
   readonly firing?: number
   /** Places that lost and got a token. */
@@ -198,13 +198,13 @@ export interface HistoryEntry {
   readonly child?: InstanceId
 }
 
-/** Left out: it was, or is, not there. */
+/** Left out: it was, or is, absent. */
 export interface DataChange {
   /** `data.x.y`, `metadata.x`, `correlation.name`. */
   readonly path: string
   readonly before?: JsonValue
   readonly after?: JsonValue
-  /** The values are kept out of the history; only that it changed is known. */
+  /** The history does not store the values; only that it changed is known. */
   readonly hidden?: true
 }
 

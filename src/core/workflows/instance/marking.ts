@@ -2,7 +2,7 @@
 
 import type { Marking } from './instance.ts'
 
-/** `approved,waiting*2`: places by name, without those that have no token. A name of other than plain letters is escaped. */
+/** `approved,waiting*2`: places by name, without those that have no token. Other than plain letters are escaped. */
 export function markingText(marking: Marking): string {
   const places = Object.keys(marking).filter((place) => (marking[place] as number) > 0)
   return places
@@ -25,7 +25,7 @@ export function parseMarking(text: string): Marking {
   )
 }
 
-/** As a store gives it back: no place without a token. */
+/** As a store returns it: no place without a token. */
 export function normalMarking(marking: Marking): Marking {
   return parseMarking(markingText(marking))
 }

@@ -1,4 +1,4 @@
-// What an instance does by itself: as long as an automatic transition can fire, the first one as written does.
+// The automatic steps of an instance: as long as an automatic transition is enabled, the first one as written fires.
 
 import { ExpressionError } from '../../expression/index.ts'
 import { fireTransition } from './firing.ts'
@@ -12,12 +12,12 @@ const FIRES_MAX = 1_000
 const FIRINGS_MAX = 1_000
 
 /**
- * `told`: somebody hears of a refusal. What cannot be decided then refuses a new instance; an older one stays where it is, for a
- * person to look at, since what has happened to it has happened.
+ * `told`: a caller receives a refusal. A condition that cannot be decided then refuses a new instance; an existing one stays
+ * where it is for an operator, since what has happened to it cannot be refused.
  */
 export function advance(draft: Draft, told: { readonly ofLoop: boolean; readonly ofTrouble: boolean }): void {
   stepRollBack(draft)
-  /** Places whose tokens wait for something that cannot be decided: nobody else may take them by the way. */
+  /** Places whose tokens wait for an undecidable condition: no other transition may take them. */
   const blocked = new Set<string>()
   while (canMove(draft)) {
     if (!fireFirst(draft, blocked, told.ofTrouble)) return
@@ -52,7 +52,7 @@ function fireFirst(draft: Draft, blocked: Set<string>, isTold: boolean): boolean
   return false
 }
 
-/** Too much is under way: it goes on when some of it has ended. */
+/** Too much is under way: it continues when some of it has ended. */
 function isFull({ now }: Draft, { document }: Transition): boolean {
   return now.firings.length + document.to.length >= FIRINGS_MAX
 }

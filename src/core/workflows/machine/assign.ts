@@ -1,4 +1,4 @@
-// Assignments to an instance: computed as a whole first, so that what cannot be assigned leaves everything as it was.
+// Assignments to an instance: computed completely first, so that an invalid one leaves everything unchanged.
 
 import { ExpressionError } from '../../expression/index.ts'
 import { isNumeral, type JsonValue, placeText } from '../../foundation/json/index.ts'
@@ -11,7 +11,7 @@ import { encodedSize, parseTarget, readAt, removeAt, writeAt } from './nested-da
 const DATA_SIZE_MAX = 256 * 1_024
 const KEYS_MAX = 50
 
-/** Left out `value`: what is there is taken out. */
+/** Without `value`: the member is removed. */
 export interface Change {
   readonly path: string
   readonly value?: JsonValue
@@ -85,7 +85,7 @@ function checkSize(value: Data, root: string): void {
 
 const UNCHANGED: readonly Change[] = []
 
-/** Checked by the schema of the data too. Throws ExpressionError; the draft is as it was. */
+/** Also checks the schema of the data. Throws ExpressionError; the draft is unchanged. */
 export function computeAssigned(draft: Draft, wanted: readonly Change[]): Assigned | null {
   if (wanted === UNCHANGED || wanted.length === 0) return null
   const assigned = computeChanges(draft.now, wanted)
@@ -98,7 +98,7 @@ export function checkSchema({ workflow }: Pick<Draft, 'workflow'>, data: Data): 
   if (fault !== null) throw new ExpressionError('type', `the data does not fit its schema: ${fault}`, 'data')
 }
 
-/** What the entry of the history says of it. Keys that it learns are told apart, by `tellLearned`. */
+/** For the entry of the history. Learned keys are recorded separately, by `tellLearned`. */
 export function applyAssigned(
   draft: Draft,
   assigned: Assigned | null,
@@ -110,7 +110,7 @@ export function applyAssigned(
   return assigned.changes.length === 0 ? {} : { changes: shown(draft, assigned.changes) }
 }
 
-/** After the entry of what taught it. */
+/** After the entry that caused it. */
 export function tellLearned(draft: Draft, assigned: Assigned | null): void {
   for (const { name, before, after } of assigned?.learned ?? []) {
     if (before !== undefined) draft.effects.push({ type: 'uncorrelate', keys: [{ name, value: before }] })

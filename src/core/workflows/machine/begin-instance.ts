@@ -1,4 +1,4 @@
-// How an instance comes into being, and when it may move: with its lock, and with a place among those that run.
+// How an instance is created, and when it may move: with its lock, and with a slot among the active ones.
 
 import { placeText } from '../../foundation/json/index.ts'
 import type { Data, DataChange, Instance } from '../instance/index.ts'
@@ -102,7 +102,7 @@ export function admitInstance(draft: Draft, { to, work }: Input<'admitted'>) {
     })
   }
   if (to === 'lock' && maxConcurrent !== undefined) return waitFor(draft, 'slot')
-  // Not always the start: a migration may have called it otherwise meanwhile.
+  // Not always the start: a migration may have renamed it meanwhile.
   for (const place of Object.keys(now.marking)) {
     announce(draft, `entered.${place}`, { place })
     enterPlace(draft, place)

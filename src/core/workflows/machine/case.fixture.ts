@@ -1,4 +1,4 @@
-// One instance in tests: stepped, with what came of every step kept.
+// One instance in tests: stepped, with the results of every step.
 
 import type { EventId, InstanceId, WorkId } from '../../foundation/ids/index.ts'
 import type { HistoryEntry, Instance } from '../instance/index.ts'
@@ -43,7 +43,7 @@ export function deepFreeze<Value>(value: Value): Value {
   return value
 }
 
-/** A case that only takes what is not refused. */
+/** A case that rejects refused inputs. */
 export function makeCase(workflow: Workflow, input: Create = created(), env = makeEnv()) {
   const steps: Case[] = []
   const now = (): Instance => (steps.at(-1) as Case).instance
@@ -81,7 +81,7 @@ export function makeCase(workflow: Workflow, input: Create = created(), env = ma
   }
 }
 
-/** A migration brings a compiled workflow, which holds caches of its own. */
+/** A migration contains a compiled workflow, which has caches of its own. */
 function deepFreezeInput(input: InstanceInput): InstanceInput {
   return input.type === 'migrate' ? input : deepFreeze(input)
 }

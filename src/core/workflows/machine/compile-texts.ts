@@ -1,4 +1,4 @@
-// What transitions and triggers both have: targets with their expressions, and schemas of what they take.
+// Shared by transitions and triggers: targets with their expressions, and schemas of their inputs.
 
 import { compileSchema } from '../../definitions/catalog/index.ts'
 import { must } from '../../effects/action/index.ts'
@@ -30,14 +30,14 @@ export function compileAssignments(
 
 const noFault = () => null
 
-/** `root`: what paths of it begin with, for people. */
+/** `root`: the prefix of its paths, for users. */
 export function compileFault(
   schema: JsonValue | undefined,
   root: string,
 ): (value: JsonValue) => string | null {
   if (schema === undefined) return noFault
   const compiled = compileSchema(schema)
-  // One that is invalid was refused by `check`; a document that got in otherwise loses its check, not its instances.
+  // `check` refuses an invalid schema; a document that was stored otherwise loses its check, not its instances.
   if (!compiled.ok) return noFault
   return (value) => {
     const mismatch = compiled.check(value)

@@ -61,10 +61,10 @@ function compileMatching(
       key: null,
       uniqueness: 'operation',
       retry: RETRY_PROFILES.STANDARD,
-      // Over a rate limit events wait, and updates wait for their instance: neither may run out of time for it.
+      // Above a rate limit events wait, and updates wait for their instance: neither may expire meanwhile.
       maxWaitMs: RETENTION_MS + bufferMs,
       deadLetter: workflow.deadLetter,
-      // Never done: what a trigger does is decided by the workflow.
+      // Never run: the workflow decides what a trigger does.
       do: { type: 'emit', subject: `workflow.${workflow.name}.triggered`, data: null },
     },
     keyed,
@@ -80,7 +80,7 @@ function compileMatching(
   }
 }
 
-/** Updates of one key are applied in the order in which they came; one that fails holds nobody up. */
+/** Updates of one key are applied in order of arrival; one that fails blocks no other. */
 function laneOf(keysOf: KeysOf): RouteLane {
   return {
     of(scope: Scope) {

@@ -1,5 +1,5 @@
-// A workflow, compiled: what its texts say becomes functions, once per definition. What it does itself (actions, undo, what
-// places do on entry) becomes routes, so that everything that is known about effects holds for steps too.
+// A workflow, compiled: its texts become functions, once per definition. Its actions, undos and entry actions become routes, so
+// that everything about effects applies to steps too.
 
 import {
   type ActionDocument,
@@ -142,7 +142,7 @@ function compileStep(
       retry,
       maxWaitMs,
       deadLetter: document.deadLetter,
-      // A circuit pauses a consumer; a case whose step fails is stopped by itself, and the others are not its affair.
+      // A circuit pauses a consumer; an instance whose step fails stops by itself, and must not affect the others.
       circuit: 'off',
       do: action,
     },
@@ -157,7 +157,7 @@ function compileStep(
   }
 }
 
-/** What an undo is called is made of it: it may not look like one itself. */
+/** The name of an undo is derived from it: it must not look like one itself. */
 function ownKey(route: Route, scope: Scope): string {
   const key = route.keyOf(scope)
   if (key.startsWith('undo:'))

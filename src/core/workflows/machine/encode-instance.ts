@@ -1,4 +1,4 @@
-// An instance and its history as stores keep them: a few columns, and the rest as exact JSON.
+// An instance and its history in their stored form: a few columns, and the rest as exact JSON.
 
 import { type JsonValue, parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import type {
@@ -10,7 +10,7 @@ import type {
   NewInstance,
 } from '../instance/index.ts'
 
-/** What the body holds; it grows by what a reader can do without. */
+/** The content of the body; additions must be optional for readers. */
 const BODY_VERSION = 1
 
 type Body = Pick<
@@ -95,7 +95,7 @@ export function decodeInstance(row: NewInstance | InstanceRow): Instance {
   }
 }
 
-/** Of a step's answer: its last entry has the last number that the instance gave. */
+/** For the result of a step: its last entry has the last number that the instance assigned. */
 export function encodeHistory(
   instance: Pick<Instance, 'id' | 'next'>,
   entries: readonly HistoryEntry[],

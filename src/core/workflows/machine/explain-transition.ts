@@ -1,4 +1,4 @@
-// Why a transition can or cannot fire: one rule after another, each with what it saw.
+// Why a transition can or cannot fire: one rule after another, each with the values it read.
 
 import { ExpressionError, explainCondition, type Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
@@ -14,8 +14,8 @@ export interface Explained {
 }
 
 /**
- * For everybody who may see the instance. `actor`: who would fire it by hand; left out: nobody in particular. `shown`: the
- * instance without what the reader may not see; conditions are decided by all of it, and tell what is shown.
+ * For everyone who may see the instance. `actor`: who would fire it manually; left out: no one in particular. `shown`: the
+ * instance without what the reader may not see; conditions are decided by all of it, and show only that part.
  */
 export function explainTransitions(
   workflow: Workflow,
@@ -130,8 +130,8 @@ function notByRules({ document, notBy }: Transition, scope: Scope, actor: string
 }
 
 /**
- * Events know people by a name alone and what was fired by hand by name and key: both mean the same person. Capitals make no
- * difference: to let somebody in by mistake is worse than to shut somebody out.
+ * Events identify users by name alone, manual firings by name and key: both mean the same user. Case is ignored: admitting a
+ * user by mistake is worse than excluding one.
  */
 function names(value: JsonValue, actor: string): boolean {
   const [, name, key] = /^(.*) \(key ([^()]+)\)$/.exec(actor) ?? []

@@ -1,4 +1,4 @@
-// A firing whose action failed for good, was called off, or of which nobody knows what became.
+// A firing whose action failed for good, was cancelled, or has an unknown outcome.
 
 import type { OnFailureDocument } from '../../definitions/documents/index.ts'
 import type { WorkId } from '../../foundation/ids/index.ts'
@@ -30,7 +30,7 @@ export function failFiring(draft: Draft, firing: Firing, fault: Fault): void {
     ...(firing.child === undefined ? {} : { child: firing.child }),
   }
   const did = fault.did ?? firing.did
-  // Its tokens are gone; if it did nothing there is nothing to take back.
+  // Its tokens are gone; if it did nothing there is nothing to undo.
   if (state === 'interrupted' && type !== 'undo') {
     draft.history.push(entry)
     giveUp(draft, did === undefined ? firing : { ...firing, did })
@@ -58,12 +58,12 @@ export function failFiring(draft: Draft, firing: Firing, fault: Fault): void {
   putTokens(draft, [policy.to])
 }
 
-/** null: it waits for a person, who replays its letter. */
+/** null: it waits for an operator, who replays its dead letter. */
 function policyOf({ workflow }: Draft, { type, name, held }: Firing): OnFailureDocument | null {
   const own = type === 'fire' ? workflow.transitions.get(name)?.document.onFailure : undefined
   const policy = own ?? workflow.document.onFailure ?? 'none'
   if (policy === 'none') return null
-  // What a final place does on entry may fail; its token stays there all the same.
+  // The entry action of a final place may fail; its token stays there anyway.
   const isFinal = held.some((place) => workflow.places.get(place)?.type === 'final')
   return isFinal && policy.undo === undefined ? null : policy
 }
@@ -85,7 +85,10 @@ export function resumeFiring(draft: Draft, firing: Firing): void {
   draft.history.push({ type: 'retried', ...entryOf(firing) })
 }
 
-/** One that was interrupted is over. Otherwise a person did it, and a person says how to go on: by itself it would only begin anew. */
+/**
+ * An interrupted firing is over. Otherwise an operator cancelled it, and an operator decides how to continue: automatically it
+ * would only start again.
+ */
 export function callOffFiring(draft: Draft, firing: Firing, work: WorkId): void {
   if (firing.state === 'interrupted') {
     giveUp(draft, firing)

@@ -13,7 +13,7 @@ import { addStep, forgetStays, type Inputs, putTokens, staysOf, takeTokens } fro
 import { partName, stepName } from './workflow-names.ts'
 import { stepScope, withResult } from './workflow-scope.ts'
 
-/** Who fired it, and with what. */
+/** Who fired it, and with which input. */
 export interface By {
   readonly actor?: string
   readonly input?: JsonValue
@@ -21,11 +21,11 @@ export interface By {
 }
 
 const NOBODY: By = {}
-/** Of a result that is kept, in characters of JSON. */
+/** For a stored result, in characters of JSON. */
 const RESULT_SIZE_MAX = 16 * 1_024
 const DONE_MAX = 1_000
 
-/** Throws ExpressionError and Refusal, and has then changed nothing. */
+/** Throws ExpressionError and Refusal, with nothing changed. */
 export function fireTransition(draft: Draft, transition: Transition, inputs: Inputs, by: By = NOBODY): void {
   const { name } = transition.document
   if (transition.hasAction) {
@@ -79,7 +79,7 @@ function begin(draft: Draft, { document: { name } }: Transition, inputs: Inputs,
   addStep(draft, stepName('fire', number, name), partName('fire', name))
 }
 
-/** null: it has no formula of its own, or that gives nothing now; then it is asked again when its action runs. */
+/** null: it has no formula of its own, or the formula gives nothing now; then it is evaluated again when its action runs. */
 function ownKey({ workflow, now, env }: Draft, firing: Firing): string | null {
   const { name } = firing
   if (workflow.transitions.get(name)?.document.key == null) return null
@@ -109,7 +109,7 @@ interface Ending {
   readonly others?: true
 }
 
-/** Its action went well. Throws ExpressionError and Refusal, and has then changed nothing. */
+/** Its action succeeded. Throws ExpressionError and Refusal, with nothing changed. */
 export function endFiring(draft: Draft, firing: Firing, { result, key, work, others }: Ending): void {
   const { number, type, name, held, stays, actor, input, child } = firing
   const kept = shortOf(result)
@@ -158,7 +158,7 @@ export function endFiring(draft: Draft, firing: Firing, { result, key, work, oth
   putTokens(draft, targets)
 }
 
-/** What it did is kept although nothing came of it, so that a roll-back finds it. */
+/** What it did is stored although its result could not be applied, so that a rollback finds it. */
 export function keepDid(draft: Draft, { number, type, name }: Firing, did: NonNullable<Firing['did']>): void {
   const canUndo = type === 'fire' && draft.workflow.transitions.get(name)?.canUndo === true
   draft.history.push({ type: 'late', name, firing: number })
@@ -169,7 +169,7 @@ export function shortOf(result: JsonValue): JsonValue {
   return isShort(result) ? result : null
 }
 
-/** It is over without having moved a token; what it did before is taken back. */
+/** It ends without having moved a token; what it did before is undone. */
 export function giveUp(draft: Draft, firing: Firing): void {
   removeFiring(draft, firing.number)
   if (firing.did === undefined) return
@@ -178,7 +178,7 @@ export function giveUp(draft: Draft, firing: Firing): void {
   endLate(draft, firing, { key, result: shortOf(result) })
 }
 
-/** It did something after its tokens were gone: that is taken back where it can be. */
+/** It did something after its tokens were gone: that is undone where possible. */
 function endLate(
   draft: Draft,
   { number, type, name }: Firing,
@@ -217,7 +217,9 @@ function markUndone(draft: Draft, { of }: Firing): void {
   now.rollBack = { ...now.rollBack, left: now.rollBack.left.filter((number) => number !== of) }
 }
 
-/** Of steps that nobody will undo the last of its name is enough: it is what `steps` shows, and the history has the others. */
+/**
+ * Of steps that will not be undone the last of each name is enough: it is what `steps` shows, and the history has the others.
+ */
 function keepDone(draft: Draft, step: Omit<DoneStep, 'endedAt' | 'undone'>): DoneStep {
   const added: DoneStep = { ...step, endedAt: draft.env.now, undone: false }
   const { workflow, now } = draft
@@ -235,12 +237,12 @@ function keepDone(draft: Draft, step: Omit<DoneStep, 'endedAt' | 'undone'>): Don
   return added
 }
 
-/** Its tokens are free again; whatever it still does comes late. */
+/** Its tokens are free again; whatever it still does arrives late. */
 export function interrupt(draft: Draft, firing: Firing, { isUndone = true } = {}) {
   const { number, state } = firing
   draft.history.push({ type: 'interrupted', ...entryOf(firing) })
   draft.effects.push({ type: 'callOff', firing: number })
-  // Nothing of a dead item is under way.
+  // A dead job has nothing under way.
   if (state === 'failed') return isUndone ? giveUp(draft, firing) : removeFiring(draft, number)
   const isInDoubt = state === 'parked' || firing.inDoubt === true
   replaceFiring(draft, number, (one) => ({
@@ -252,7 +254,7 @@ export function interrupt(draft: Draft, firing: Firing, { isUndone = true } = {}
   }))
 }
 
-/** The timer of a stay is spent, whoever holds its token. */
+/** The timer of a stay is used up, whoever holds its token. */
 export function spendStay(draft: Draft, stay: number): void {
   const { now } = draft
   forgetStays(draft, [stay])

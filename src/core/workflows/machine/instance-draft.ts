@@ -1,5 +1,5 @@
-// An instance while one input is decided. The draft is the machine's own: what it was made of is never written to, and lists are
-// replaced, not changed, so that nothing is copied that stays as it is.
+// An instance while one input is processed. The draft belongs to the machine: the original is never written to, and lists are
+// replaced, not changed, so that unchanged parts need no copy.
 
 import type { Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
@@ -20,7 +20,7 @@ export interface Draft {
   readonly history: HistoryEntry[]
   readonly effects: InstanceEffect[]
   fires: number
-  /** Why it cannot go on although tokens are there: something that its definition says cannot be decided. */
+  /** Why it cannot continue although it has tokens: a part of its definition cannot be decided. */
   trouble: string | null
   hasLockExpired: boolean
 }
@@ -41,7 +41,7 @@ export function openDraft(workflow: Workflow, instance: Instance, env: StepEnv):
   }
 }
 
-/** The subject is without the tenant; what is said never holds data of the instance. */
+/** The subject is without the tenant; the content never includes data of the instance. */
 export function announce(
   draft: Draft,
   what: string,
@@ -68,7 +68,7 @@ export function removeFiring(draft: Draft, number: number): void {
   draft.now.firings = draft.now.firings.filter((firing) => firing.number !== number)
 }
 
-/** Names a firing in an entry of the history. */
+/** Identifies a firing in an entry of the history. */
 export function entryOf({
   number,
   type,
@@ -77,7 +77,7 @@ export function entryOf({
   return type === 'fire' ? { name, firing: number } : { name, part: type, firing: number }
 }
 
-/** Whether the history keeps values, or only says what changed. */
+/** Whether the history stores values, or only what changed. */
 export function keepsValues({ workflow }: Pick<Draft, 'workflow'>): boolean {
   return workflow.document.security?.audit !== 'changes'
 }

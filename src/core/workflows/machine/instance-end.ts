@@ -1,4 +1,4 @@
-// After every input: whether the instance has ended, and whether a person should look at it.
+// After every input: whether the instance has ended, and whether an operator should look at it.
 //
 // Invariant: WF7 an instance ends when all its tokens are in places that nothing leaves, and nothing of it is under way.
 
@@ -30,7 +30,7 @@ function isOver({ now, workflow }: Draft): boolean {
   return true
 }
 
-/** Its timers, keys, lock and place are free, and who waits for it is told. */
+/** Its timers, keys, lock and slot are freed, and its parent is notified. */
 export function endInstance(draft: Draft, state: Exclude<InstanceState, 'active'>): void {
   const { now, effects } = draft
   now.state = state
@@ -63,7 +63,7 @@ function isStuck({ now, workflow }: Draft): boolean {
   if (now.admission.waitsFor !== null) return false
   for (const transition of workflow.transitions.values()) {
     const { isAwaited, isAutomatic, document } = transition
-    // One that waits for its condition can go on when an event changes the data.
+    // One that waits for its condition can continue when an event changes the data.
     const isAwaiting = isAwaited || (isAutomatic && document.when !== null && workflow.hasUpdates)
     if (isAwaiting && findHeld(workflow, now, transition, null) !== null) return false
   }

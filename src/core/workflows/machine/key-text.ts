@@ -1,11 +1,11 @@
-// The text of a value that something is found by: a key of an instance, or the object that it locks.
+// The text of a value used for lookup: a key of an instance, or the object that it locks.
 
 import { ExpressionError, typeOf } from '../../expression/index.ts'
 import { isNumber, isStorable, type JsonValue } from '../../foundation/json/index.ts'
 
 const LENGTH_MAX = 512
 
-/** Throws ExpressionError: null, lists, maps, true and false say nothing about one object. */
+/** Throws ExpressionError: null, lists, maps, true and false identify no object. */
 export function keyText(value: JsonValue | undefined, path: string, what: string): string {
   const isText = typeof value === 'string' || isNumber(value)
   if (!isText) {

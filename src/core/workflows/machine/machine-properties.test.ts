@@ -1,4 +1,4 @@
-// Random nets, random inputs: what must hold whatever happens.
+// Random nets, random inputs: properties that always hold.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -24,13 +24,13 @@ import { tokensIn } from './token-moves.ts'
 
 const work = 'wrk_x' as WorkId
 
-/** Numbers that stand for choices: properties shrink them. */
+/** Numbers that represent choices: properties shrink them. */
 function chooser(numbers: readonly number[]) {
   let at = 0
   return (bound: number) => (numbers[at++] ?? 0) % bound
 }
 
-/** Mostly something that can happen, sometimes nonsense. */
+/** Mostly a possible input, sometimes nonsense. */
 function inputFor(pick: (bound: number) => number, workflow: Workflow, instance: Instance): InstanceInput {
   const { firings, stays, admission } = instance
   const firing =
@@ -113,7 +113,7 @@ function checkMarking(
   }
 }
 
-/** WF1 itself: what an entry took and put is what its transition says. */
+/** WF1 itself: the tokens that an entry took and put are those of its transition. */
 function checkEntry(workflow: Workflow, { type, name = '', part, took, put }: PastEntry): void {
   if ((type !== 'fired' && type !== 'ended') || part !== undefined) return
   const document = workflow.transitions.get(name)?.document
@@ -132,7 +132,7 @@ function checkEntry(workflow: Workflow, { type, name = '', part, took, put }: Pa
 const numbers = (length: number) =>
   fc.array(fc.noBias(fc.nat(1_000)), { minLength: length, maxLength: length, size: 'max' })
 
-test('[WF1] [WF2] [WF3] [WF20] [WF21] random nets keep their promises under random inputs', {
+test('[WF1] [WF2] [WF3] [WF20] [WF21] random nets keep their invariants under random inputs', {
   timeout: 60_000,
 }, () => {
   const seen = {
@@ -184,7 +184,7 @@ test('[WF1] [WF2] [WF3] [WF20] [WF21] random nets keep their promises under rand
         }))
         expect(rows.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => first + index))
         past.push(...entries)
-        // One that fires without end says the same over and over.
+        // An endless loop repeats the same entries.
         if (past.length > 400) return
         for (const entry of entries) checkEntry(workflow, entry)
         checkMarking(workflow, before, instance, entries)
@@ -217,7 +217,7 @@ test('[WF1] [WF2] [WF3] [WF20] [WF21] random nets keep their promises under rand
     }),
     { numRuns: 300 },
   )
-  // The nets did all of it.
+  // The nets covered all of it.
   expect(seen.accepted).toBeGreaterThan(1_000)
   for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)
 })

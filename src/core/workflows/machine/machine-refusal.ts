@@ -1,4 +1,4 @@
-// How the machine says no from anywhere inside: the draft is thrown away, and with it whatever was changed.
+// How the machine refuses from anywhere inside: the draft is discarded with all its changes.
 
 import type { Refused } from './machine-types.ts'
 

@@ -1,4 +1,4 @@
-// What the pure machine of workflows takes and gives. `stepInstance` decides; src/engine/workflows commits what it says.
+// The input and output types of the pure workflow machine. `stepInstance` decides; src/engine/workflows commits its result.
 //
 // Invariants: WF1 a firing removes exactly its inputs and adds exactly its outputs. WF2 a token in a final place stays there.
 // WF3 a refused input changes nothing.
@@ -19,25 +19,25 @@ import type { DataChange, HistoryEntry, Instance, InstanceState, Marking } from 
 /** A transition, compiled. */
 export interface Transition {
   readonly document: TransitionDocument
-  /** Tried by itself as soon as it can fire: `on: auto`, and nobody's `fire` names it. */
+  /** Fires automatically as soon as it is enabled: `on: auto`, and no `fire` names it. */
   readonly isAutomatic: boolean
   readonly hasAction: boolean
   readonly canUndo: boolean
-  /** Somebody outside may fire it: a person, or an event (`on: manual | event`, or a trigger's `fire` names it). */
+  /** An external caller may fire it: a user, or an event (`on: manual | event`, or a trigger's `fire` names it). */
   readonly isAwaited: boolean
   /** Throws ExpressionError. */
   when(scope: Scope): boolean
   /** Where the tokens go; null: no branch of `choose` holds. Throws ExpressionError. */
   targets(scope: Scope): readonly string[] | null
-  /** What `out` says over a scope with `result`. Throws ExpressionError. */
+  /** The assignments of `out`, over a scope with `result`. Throws ExpressionError. */
   out(scope: Scope): readonly Assignment[]
-  /** Of `notBy`; null: nobody is shut out. */
+  /** Of `notBy`; null: no user is excluded. */
   notBy(scope: Scope): JsonValue
-  /** What is wrong with what a person gives; null: nothing. */
+  /** What is wrong with a user's input; null: nothing. */
   inputFault(input: JsonValue): string | null
 }
 
-/** Target and value. Where nothing is there to be assigned there is none, and the target stays as it is. */
+/** Target and value. Without a value there is no assignment, and the target stays as it is. */
 export interface Assignment {
   readonly path: string
   readonly value: JsonValue
@@ -45,7 +45,7 @@ export interface Assignment {
 
 export interface Trigger {
   readonly document: TriggerDocument
-  /** For matching; null: it is not about subjects. */
+  /** For matching; null: it does not select subjects. */
   readonly route: Route | null
   /** The keys of an event, in the order written. Throws ExpressionError where one is null. */
   keysOf(scope: Scope): readonly { readonly name: string; readonly value: string }[]
@@ -64,9 +64,9 @@ export interface Workflow {
   /** In the order written. */
   readonly transitions: ReadonlyMap<string, Transition>
   readonly triggers: readonly Trigger[]
-  /** What steps run as, by `partName`: their hash and consumer are the workflow's. */
+  /** The routes of its steps, by `partName`: their hash and consumer are the workflow's. */
   readonly parts: ReadonlyMap<string, Route>
-  /** What its texts were compiled with: for those that are compiled only when they are needed. */
+  /** What its texts were compiled with: for those that are compiled on demand. */
   readonly keyed: Keyed
   /** Over the instance; null: it has none. Throws ExpressionError. */
   lockOf(scope: Scope): string | null
@@ -74,11 +74,11 @@ export interface Workflow {
   dataFault(data: JsonValue): string | null
   /** Tokens there stay: `final`, or `error` without a transition that takes them. */
   isEnd(place: string): boolean
-  /** Whether an event can change its data, and so what conditions say. */
+  /** Whether an event can change its data, and so the results of conditions. */
   readonly hasUpdates: boolean
 }
 
-/** What time and chance and the event bring. */
+/** Time, randomness and the event's context. */
 export interface StepEnv {
   readonly now: Instant
   newWork(): WorkId
@@ -93,13 +93,13 @@ export type InstanceInput =
       readonly id: InstanceId
       readonly assignments: readonly Assignment[]
       readonly metadata: Instance['metadata']
-      /** The caller guards and writes them: `correlate` is only about keys that are learned. */
+      /** The caller guards and writes them: `correlate` only concerns learned keys. */
       readonly keys: Instance['correlations']
       readonly parent: Instance['parent']
       readonly correlationId: string
       readonly actor?: string
     }
-  /** Its lock or its place among those that run is there; `work` holds it. */
+  /** Its lock or its slot among the active ones is granted; `work` holds it. */
   | { readonly type: 'admitted'; readonly to: 'lock' | 'slot'; readonly work: WorkId }
   | {
       readonly type: 'update'
@@ -107,14 +107,14 @@ export type InstanceInput =
       readonly fire: string | null
       readonly trigger: string
     }
-  /** The item of a firing is done. `key`: of its effect. */
+  /** The job of a firing is done. `key`: of its effect. */
   | {
       readonly type: 'ended'
       readonly firing: number
       readonly result: JsonValue
       readonly key: string | null
       readonly work: WorkId
-      /** The ledger had it: somebody else did it. */
+      /** The ledger already had it: another job did it. */
       readonly others?: true
     }
   /** Its step started an instance and waits for it. */
@@ -124,7 +124,7 @@ export type InstanceInput =
       readonly child: InstanceId
       readonly key: string | null
     }
-  /** The item of a firing is dead, or was refused by the instance itself. */
+  /** The job of a firing is dead, or the instance itself refused its result. */
   | {
       readonly type: 'failed'
       readonly firing: number
@@ -132,14 +132,14 @@ export type InstanceInput =
       readonly reason: string
       readonly error: string
       readonly work: WorkId
-      /** What it did all the same: only what that gave could not be taken. */
+      /** It took effect anyway: only its result could not be applied. */
       readonly did?: { readonly key: string | null; readonly result: JsonValue }
     }
-  /** Nobody knows whether it took effect; a person is asked. */
+  /** Its outcome is unknown; an operator must decide. */
   | { readonly type: 'parked'; readonly firing: number; readonly error: string; readonly work: WorkId }
-  /** Its item is under way again: a letter was replayed, or a person said something of it. */
+  /** Its job is under way again: a dead letter was replayed, or an operator decided. */
   | { readonly type: 'resumed'; readonly firing: number }
-  /** Its item was called off. */
+  /** Its job was cancelled. */
   | { readonly type: 'calledOff'; readonly firing: number; readonly work: WorkId }
   | {
       readonly type: 'childEnded'
@@ -149,7 +149,7 @@ export type InstanceInput =
     }
   | { readonly type: 'timer'; readonly stay: number }
   | { readonly type: 'lockExpired' }
-  /** Permission is for the caller to check; `notBy` and `when` are checked here. */
+  /** The caller checks permissions; `notBy` and `when` are checked here. */
   | {
       readonly type: 'fire'
       readonly transition: string
@@ -180,7 +180,7 @@ export type InstanceInput =
     }
 
 export type InstanceEffect =
-  /** An item of this instance is to be added. `step` is a `stepName`. */
+  /** A job of this instance is to be added. `step` is a `stepName`. */
   | {
       readonly type: 'work'
       readonly id: WorkId
@@ -192,17 +192,17 @@ export type InstanceEffect =
       /** Of `admit`. */
       readonly lane: { readonly key: string; readonly width: number } | null
     }
-  /** A timer that is not needed any more. */
+  /** A timer that is no longer needed. */
   | { readonly type: 'drop'; readonly work: WorkId }
-  /** The items of this firing that are not final are called off, as far as nothing of them is in doubt. */
+  /** The jobs of this firing that are not final are cancelled, unless an outcome is unknown. */
   | { readonly type: 'callOff'; readonly firing: number }
   | { readonly type: 'correlate'; readonly name: string; readonly value: string }
   /** All its keys are free again. */
   | { readonly type: 'uncorrelate'; readonly keys: Instance['correlations'] }
-  /** Subject without tenant; emitted only where something in force wants it. */
+  /** Subject without tenant; emitted only where a deployed definition matches it. */
   | { readonly type: 'announce'; readonly subject: string; readonly data: JsonValue }
   | { readonly type: 'escalate'; readonly reason: string; readonly error: string }
-  /** The lock or slot that the item holds is free. */
+  /** The lock or slot that the job holds is freed. */
   | { readonly type: 'leave'; readonly work: WorkId }
   | {
       readonly type: 'tellParent'
@@ -211,7 +211,7 @@ export type InstanceEffect =
       readonly data: JsonValue
     }
 
-/** Why an input was refused: the caller's doing, told to the caller, and nothing changed. */
+/** Why an input was refused: the caller's mistake, reported to the caller, and nothing changed. */
 export interface Refused {
   readonly code:
     | 'not_active'
@@ -253,7 +253,7 @@ export type StepInstance = (
   env: StepEnv,
 ) => Stepped
 
-/** What would change in a migration, for the dry run. */
+/** What a migration would change, for the dry run. */
 export interface MigrationPlan {
   readonly ok: boolean
   readonly message: string

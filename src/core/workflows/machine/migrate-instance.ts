@@ -1,6 +1,7 @@
-// An instance goes on under another version of its workflow: what that would change, and changing it.
+// Migrates an instance to another version of its workflow: what that would change, and changing it.
 //
-// Invariants: WF10 a migration that does not cover every live token and firing is refused. A token in a final place stays final.
+// Invariants: WF10 a migration that does not cover every live token and firing is refused. A token in a final place stays
+// final.
 
 import type { MigrationDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
@@ -20,7 +21,7 @@ interface Planned {
   readonly assigned: Assigned
 }
 
-/** For a dry run: what would change, or why it cannot be. */
+/** For a dry run: what would change, or why it is impossible. */
 export function planMigration(
   from: Workflow,
   to: Workflow,
@@ -73,7 +74,7 @@ function findUncovered(from: Workflow, to: Workflow, instance: Instance, placeOf
     const fault = findFiringFault(from, to, firing, placeOf)
     if (fault !== null) return fault
   }
-  // What is done could never be undone again, and a roll-back would pass it over without a word.
+  // Completed steps could never be undone, and a rollback would silently skip them.
   const lost = instance.done.find(
     ({ type, name, undone, others }) =>
       type === 'fire' &&
@@ -149,7 +150,7 @@ function changesOf(
   return changes
 }
 
-/** A bare target is of the data. */
+/** A bare target belongs to the data. */
 function whole(path: string): string {
   return /^(?:data|metadata|correlation)\b/.test(path) ? path : `data.${path}`
 }
@@ -187,7 +188,7 @@ export function migrateInstance(
   moveStays(draft, placeOf)
 }
 
-/** A stay goes on where the new place has a time-out; a token that gets one begins it now. */
+/** A stay continues where the new place has a time-out; a token that gets one starts it now. */
 function moveStays(draft: Draft, placeOf: PlaceOf): void {
   const { now, workflow } = draft
   now.stays = now.stays.map((stay) => ({ ...stay, place: placeOf(stay.place) }))
@@ -205,7 +206,7 @@ function moveStays(draft: Draft, placeOf: PlaceOf): void {
   for (const [place, tokens] of Object.entries(now.marking)) {
     const timeout = workflow.places.get(place)?.timeout
     if (timeout === undefined) continue
-    // Whoever holds a token holds its stay, and ends it.
+    // A firing that holds a token also holds its stay, and ends it.
     now.firings = now.firings.map((firing) => {
       const lacking =
         firing.held.filter((one) => one === place).length - firing.stays.filter(isIn(place)).length

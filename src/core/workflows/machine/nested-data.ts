@@ -1,5 +1,5 @@
-// Values inside maps and lists: read, written and taken out without touching what they were. Own members only, so that no name
-// reaches the language's own.
+// Values inside maps and lists: read, written and removed without changing the original. Own members only, so that no name
+// reaches a prototype.
 
 import { compilePath, ExpressionError, typeOf } from '../../expression/index.ts'
 import { isNumeral, type JsonValue } from '../../foundation/json/index.ts'
@@ -31,7 +31,7 @@ export function parseTarget(path: string): Target {
 
 type Steps = Target['steps']
 
-/** Undefined: nothing is there. */
+/** Undefined: absent. */
 export function readAt(value: JsonValue | undefined, steps: Steps): JsonValue | undefined {
   let found = value
   for (const step of steps) {
@@ -46,7 +46,7 @@ function memberOf(map: Data, name: string): JsonValue | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined
 }
 
-/** Maps on the way are made where nothing is. Throws ExpressionError where something else is in the way. */
+/** Missing maps on the path are created. Throws ExpressionError if another kind of value is in the way. */
 export function writeAt(
   before: JsonValue | undefined,
   steps: Steps,
@@ -69,7 +69,7 @@ export function writeAt(
   return withMember(map, name, writeAt(memberOf(map, name), steps, value, path, at + 1))
 }
 
-/** As it was where there is nothing to take out. */
+/** Unchanged where there is nothing to remove. */
 export function removeAt(before: JsonValue, steps: Steps, at = 0): JsonValue {
   const step = steps[at]
   if (step === undefined || typeof before !== 'object' || before === null || isNumeral(before)) return before
@@ -88,7 +88,7 @@ export function removeAt(before: JsonValue, steps: Steps, at = 0): JsonValue {
 }
 
 function withMember(map: Data, name: string, value: JsonValue): Data {
-  // A plain `{ __proto__: … }` would set the prototype; a computed name makes a member.
+  // A plain `{ __proto__: … }` would set the prototype; a computed name defines a member.
   return { ...map, [name]: value }
 }
 
@@ -96,7 +96,7 @@ function inTheWay(value: JsonValue, path: string): ExpressionError {
   return new ExpressionError('type', `on the way to \`${path}\` is a ${typeOf(value)}`, path, typeOf(value))
 }
 
-/** Characters of its JSON, given up on as soon as there are more than `most`. */
+/** Characters of its JSON; stops as soon as there are more than `most`. */
 export function encodedSize(value: JsonValue, most: number): number {
   switch (typeof value) {
     case 'string':

@@ -1,5 +1,5 @@
-// Workflows for tests: written short, or drawn by chance. `randomNet` takes its chance as an argument, so that properties shrink
-// it and the simulator repeats it.
+// Workflows for tests: in a compact notation, or random. `randomNet` takes its choices as an argument, so that properties
+// shrink it and the simulator repeats it.
 
 import type {
   ActionDocument,
@@ -58,9 +58,9 @@ export function sketchWorkflow({ places, transitions, triggers = [], ...rest }: 
 }
 
 /**
- * A net with forks, joins, `fromAny`, cycles, actions, undo, time-outs, failures and people in it. `pick(bound)` gives a whole
- * number from 0 to bound − 1. What happens by itself and without an action leads forward, and only single tokens go back, so
- * that few turn in circles and few grow.
+ * A net with forks, joins, `fromAny`, cycles, actions, undo, time-outs, failures and users in it. `pick(bound)` gives an
+ * integer from 0 to bound − 1. Automatic steps without an action lead forward, and only single tokens go back, so that few nets
+ * loop and few grow.
  */
 export function randomNet(pick: (bound: number) => number, name = 'net'): WorkflowDocument {
   const inner = Array.from({ length: 3 + pick(3) }, (_, index) => `p${index}`)

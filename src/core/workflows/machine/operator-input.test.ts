@@ -32,13 +32,13 @@ const review: Sketch = {
   },
 }
 
-describe('people', () => {
+describe('operators', () => {
   const start = (n: number) =>
     makeCase(make(review), created({ assignments: [{ path: 'data.n', value: n }], metadata: { by: 'bob' } }))
   const fire = (actor: string, input: never) =>
     ({ type: 'fire', transition: 'approve', actor, input, comment: null }) as const
 
-  test('[WF22] fire what they may; each refusal says which rule', () => {
+  test('[WF22] fire what they may; each refusal names its rule', () => {
     const one = start(2)
     expect(one.attempt(fire('bob', { ok: true } as never))).toMatchObject({ code: 'not_allowed' })
     expect(one.attempt(fire('ann', null as never))).toMatchObject({ code: 'invalid_input' })
@@ -58,7 +58,7 @@ describe('people', () => {
     expect(one.now()).toMatchObject({ state: 'completed', data: { n: 2, approvedBy: 'ann', ok: true } })
   })
 
-  test('[WF22] `notBy` names people as events and keys do: by the name of a key, its id, or both', () => {
+  test('[WF22] `notBy` names users as events and keys do: by the name of a key, its id, or both', () => {
     const bob = 'bob (key 1a1e46ec)'
     const byWhom = (by: string | string[]) =>
       makeCase(make(review), created({ assignments: [{ path: 'data.n', value: 2 }], metadata: { by } }))
@@ -68,7 +68,7 @@ describe('people', () => {
       byWhom(by).step(fire(bob, { ok: true } as never))
   })
 
-  test('[WF22] «why» tells each rule of each transition', () => {
+  test('[WF22] "why" lists each rule of each transition', () => {
     const one = start(1)
     const why = explainTransitions(make(review), one.now(), makeEnv(), 'bob')
     expect(why.map(({ name, canFire }) => [name, canFire])).toEqual([
@@ -87,7 +87,7 @@ describe('people', () => {
     expect(shown[0]?.rules.find(({ rule }) => rule === 'when')?.message).toContain('[hidden]')
   })
 
-  test('[WF2] [WF23] move tokens, but not out of final places, and interrupt who holds them', () => {
+  test('[WF2] [WF23] move tokens, but not out of final places, and interrupt their holders', () => {
     const workflow = make({
       places: { a: {}, b: { type: 'review' }, c: {}, done: { type: 'final' } },
       transitions: {
@@ -114,7 +114,7 @@ describe('people', () => {
     expect(refused({}, {})).toMatchObject({ code: 'invalid_input' })
   })
 
-  test('[WF23] edit, with what was before; the instance goes on by it', () => {
+  test('[WF23] edit, with the previous values recorded; the instance continues from there', () => {
     const one = start(1)
     const before = one.now()
     one.step({ type: 'edit', changes: [{ path: 'data.n', value: 5 }, { path: 'metadata.by' }], ...who })
@@ -134,7 +134,7 @@ describe('people', () => {
     })
   })
 
-  test('[WF24] cancel: nothing is undone, and what ends late is told', () => {
+  test('[WF24] cancel: nothing is undone, and late results are recorded', () => {
     const one = makeCase(
       make({
         places: { a: {}, b: {} },
@@ -151,7 +151,7 @@ describe('people', () => {
 })
 
 describe('the past', () => {
-  test('[WF20] an instance as it was at any moment or step', () => {
+  test('[WF20] an instance as of any moment or step', () => {
     const one = makeCase(make(review), created({ assignments: [{ path: 'data.n', value: 1 }] }))
     one.step({ type: 'edit', changes: [{ path: 'data.n', value: 7 }], ...who })
     const entries: PastEntry[] = one
@@ -166,7 +166,7 @@ describe('the past', () => {
     expect(rebuildInstance(entries, { at: 9 })).toBeNull()
   })
 
-  test('[WF25] with `audit: changes` the history tells paths, no values', () => {
+  test('[WF25] with `audit: changes` the history has paths, no values', () => {
     const security = { permissions: [], encrypt: [], audit: 'changes' as const }
     const one = makeCase(
       make({ ...review, security }),
@@ -251,7 +251,7 @@ describe('migrations', () => {
     expect(planMigration(old, next(extra), one.now()).ok).toBe(false)
   })
 
-  test('[WF10] a firing goes on only where its transition takes from the same places', () => {
+  test('[WF10] a firing continues only where its transition takes from the same places', () => {
     const sketch = (from: string, version: string): Sketch => ({
       version,
       places: { a: {}, b: {}, done: { type: 'final' } },
@@ -322,7 +322,7 @@ describe('steps as routes', () => {
   })
 })
 
-test('[WF6] what happened to an item is not refused because of what comes after it', () => {
+test('[WF6] the outcome of a job is not refused because of what follows it', () => {
   const workflow = make({
     places: { a: {}, b: {}, c: {} },
     transitions: {

@@ -1,5 +1,5 @@
-// What people do to an instance: fire, move tokens, edit data, cancel. Each says who and why, and is refused as a whole or not at
-// all.
+// Operator actions on an instance: fire, move tokens, edit data, cancel. Each records who and why, and is refused completely or
+// not at all.
 
 import { ExpressionError } from '../../expression/index.ts'
 import type { Marking } from '../instance/index.ts'
@@ -84,7 +84,7 @@ export function editByHand(draft: Draft, { changes, actor, reason }: Input<'edit
   }
 }
 
-/** Nothing is undone. What is still under way is called off, and told of when it ends all the same. */
+/** Nothing is undone. What is still under way is cancelled, and recorded if it ends anyway. */
 export function cancelByHand(draft: Draft, { actor, reason }: Input<'cancel'>): void {
   const { now } = draft
   const doubtful = now.firings.find(({ state, inDoubt }) => state === 'parked' || inDoubt === true)

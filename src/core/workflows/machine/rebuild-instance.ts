@@ -1,4 +1,4 @@
-// An instance as it was: its history, read from the start up to a moment or a step.
+// An instance as of the past: its history, read from the start up to a moment or a step.
 
 import { diffJson, type JsonValue, placeText } from '../../foundation/json/index.ts'
 import type { Data, DataChange, HistoryEntry, Instance, InstanceState } from '../instance/index.ts'
@@ -16,13 +16,13 @@ export interface PastInstance {
   /** Its last entry. */
   readonly sequence: number
   readonly at: number
-  /** False: the history keeps no values, or not all of them, and `data` and `metadata` are not whole. */
+  /** False: the history stores no values, or not all of them, and `data` and `metadata` are incomplete. */
   readonly isWhole: boolean
 }
 
 export type Until = { readonly at: number } | { readonly sequence: number }
 
-/** `entries`: from the first one, in order. null: it was not there yet. */
+/** `entries`: from the first one, in order. null: it did not exist yet. */
 export function rebuildInstance(entries: readonly PastEntry[], until: Until): PastInstance | null {
   let past: PastInstance | null = null
   for (const entry of entries) {
@@ -90,7 +90,7 @@ function applyChange(past: PastInstance, { path, after, hidden }: DataChange): P
 
 const DIFF_MAX = 1_000
 
-/** What differs between two states of an instance, for people: of the data and metadata place by place, and of its keys. */
+/** The differences between two states of an instance, for users: of data and metadata path by path, and of its keys. */
 export function diffData(
   before: Pick<Instance, 'data' | 'metadata' | 'correlations'>,
   after: Pick<Instance, 'data' | 'metadata' | 'correlations'>,

@@ -1,8 +1,8 @@
-// Rolling back: every token and firing is given up, what is done is undone one by one, newest first, and then one token goes
+// Rolling back: every token and firing is dropped, completed steps are undone one by one, newest first, and then one token goes
 // where the definition says.
 //
-// Invariants: WF8 an undo begins only when nothing else of the instance is under way: what was interrupted may still take effect,
-// and is then undone too. WF9 only what is done and not undone yet is undone, newest first.
+// Invariants: WF8 an undo begins only when nothing else of the instance is under way: an interrupted firing may still take
+// effect, and is then undone too. WF9 only completed steps that are not undone yet are undone, newest first.
 
 import type { RollBack } from '../instance/index.ts'
 import { beginUndo, interrupt } from './firing.ts'
@@ -44,7 +44,7 @@ export function beginRollBack(
   now.rollBack = { through, to, left }
   draft.history.push({ type: 'rolling_back', ...why, took, put: through === null ? [] : [through] })
   if (through === null) return
-  // Neither its time nor what it does on entry begins: the token only shows what is going on.
+  // Neither its timer nor its entry action begins: the token only shows what is going on.
   addTokens(draft, through, 1)
   announce(draft, `entered.${through}`, { place: through })
 }

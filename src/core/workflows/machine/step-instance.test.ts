@@ -14,7 +14,7 @@ const ofType = (effects: readonly InstanceEffect[], type: InstanceEffect['type']
 const FINAL = { done: { type: 'final' as const } }
 
 describe('firing', () => {
-  test('[WF1] [WF5] a transition without an action fires at once, and the instance completes', () => {
+  test('[WF1] [WF5] a transition without an action fires immediately, and the instance completes', () => {
     const one = makeCase(
       make({
         places: { a: {}, b: {}, ...FINAL },
@@ -69,7 +69,7 @@ describe('firing', () => {
     expect(one.history().at(-1)).toMatchObject({ name: 'join', took: ['z', 'r'], put: ['done'] })
   })
 
-  test('several that could fire are tried in the order written, by their conditions', () => {
+  test('several enabled transitions are evaluated in the order written, by their conditions', () => {
     const workflow = make({
       places: { a: {}, b: { type: 'final' }, c: { type: 'final' } },
       transitions: {
@@ -82,7 +82,7 @@ describe('firing', () => {
     expect([at(2), at(1)]).toEqual([{ b: 1 }, { c: 1 }])
   })
 
-  test('`choose` goes by the result; no branch is a mapping that failed, and changes nothing', () => {
+  test('`choose` follows the result; no matching branch is a failed mapping, and changes nothing', () => {
     const one = makeCase(
       make({
         places: { a: {}, b: {}, ...FINAL },
@@ -106,7 +106,7 @@ describe('firing', () => {
     expect(one.now().state).toBe('completed')
   })
 
-  test('[WF11] automatic transitions without an end are refused', () => {
+  test('[WF11] endless automatic transitions are refused', () => {
     const workflow = make({
       places: { a: {}, b: {} },
       transitions: { x: { from: ['a'], to: ['b'] }, y: { from: ['b'], to: ['a'] } },
@@ -117,7 +117,7 @@ describe('firing', () => {
     })
   })
 
-  test('[WF12] what cannot be decided refuses a new instance; an older one waits for a person, and no rival takes its token', () => {
+  test('[WF12] an undecidable condition refuses a new instance; an existing one waits for an operator, and no rival takes its token', () => {
     const workflow = make({
       places: { a: {}, b: {}, c: { type: 'final' } },
       transitions: {
@@ -160,7 +160,7 @@ describe('assignments', () => {
     stepInstance(workflow, null, created({ assignments }), makeEnv())
   const value = (any: unknown) => any as never
 
-  test('[WF13] make maps on the way; null is null; own names only', () => {
+  test('[WF13] create maps on the path; null is null; own names only', () => {
     const stepped = apply(
       { path: 'data.x.y', value: value(1) },
       { path: "data['__proto__'].polluted", value: value(true) },
@@ -195,7 +195,7 @@ describe('assignments', () => {
     expect(apply(...assignments)).toMatchObject({ ok: false, refused: { code: 'mapping' } })
   })
 
-  test('[WF13] a key that is replaced is free again; what does not fit the schema of the data is refused', () => {
+  test('[WF13] a replaced key is free again; a value that violates the schema of the data is refused', () => {
     const one = makeCase(workflow, created({ keys: [{ name: 'mr', value: '1' }] }))
     one.step({
       type: 'update',
@@ -227,7 +227,7 @@ describe('interrupting', () => {
     },
   })
 
-  test('[WF14] an event takes the token of a firing, which is called off; its late success is undone', () => {
+  test('[WF14] an event takes the token of a firing, which is cancelled; its late success is undone', () => {
     const one = makeCase(workflow)
     expect(one.effects().filter(({ type }) => type === 'work')).toMatchObject([
       { step: 'stay/1/a', delayMs: 5_000 },
@@ -257,7 +257,7 @@ describe('interrupting', () => {
     expect(one.now()).toMatchObject({ state: 'completed', done: [{ number: 1, undone: true }] })
   })
 
-  test('[WF14] one that was called off or failed after it was interrupted leaves nothing to undo', () => {
+  test('[WF14] a firing that was cancelled or failed after its interruption leaves nothing to undo', () => {
     for (const end of ['calledOff', 'failed'] as const) {
       const one = makeCase(workflow)
       one.step({ type: 'update', assignments: [], fire: 'close', trigger: '1' })
@@ -276,7 +276,7 @@ describe('interrupting', () => {
     expect(one.now().state).toBe('failed')
   })
 
-  test('an update whose transition cannot fire is kept, and says so', () => {
+  test('an update whose transition cannot fire is stored, and reports it', () => {
     const one = makeCase(
       make({
         places: { a: { type: 'waiting' }, b: {} },
@@ -309,7 +309,7 @@ describe('failures', () => {
       ...extra,
     })
 
-  test('[WF9] what is done is undone, newest first, under the visible place', () => {
+  test('[WF9] completed steps are undone, newest first, under the visible place', () => {
     const one = makeCase(saga())
     one.end(1, { id: 1 })
     one.end(2, { id: 2 })
@@ -331,7 +331,7 @@ describe('failures', () => {
     })
   })
 
-  test('[WF9] an undo that is dead stops the roll-back until it is resumed', () => {
+  test('[WF9] a dead undo stops the rollback until it is resumed', () => {
     const one = makeCase(saga())
     one.end(1)
     one.fail(2)
@@ -346,7 +346,7 @@ describe('failures', () => {
     expect(one.now().state).toBe('failed')
   })
 
-  test('[WF8] an undo waits for what was interrupted, and undoes its late success too', () => {
+  test('[WF8] an undo waits for interrupted firings, and undoes their late success too', () => {
     const one = makeCase(
       make({
         places: { s: {}, a: {}, b: {}, a2: {}, b2: {}, back: {}, bad: { type: 'error' } },
@@ -369,7 +369,7 @@ describe('failures', () => {
     expect(one.now()).toMatchObject({ state: 'failed', marking: { bad: 1 } })
   })
 
-  test('[WF16] without `onFailure` the firing stays, and goes on when its letter is replayed', () => {
+  test('[WF16] without `onFailure` the firing stays, and continues when its dead letter is replayed', () => {
     const { onFailure: _, ...rest } = sketch(saga())
     const one = makeCase(make(rest))
     one.fail(1)
@@ -393,7 +393,7 @@ describe('failures', () => {
     expect(one.history().at(-1)).toMatchObject({ type: 'failed', took: ['a'], put: ['bad'], state: 'failed' })
   })
 
-  test('a step in doubt is shown, and stands in the way of cancelling', () => {
+  test('a step with an unknown outcome is shown, and blocks cancelling', () => {
     const one = makeCase(saga())
     one.step({ type: 'parked', firing: 1, error: 'who knows', work })
     expect(one.now()).toMatchObject({ attention: 'step_parked', firings: [{ state: 'parked' }] })
@@ -404,7 +404,7 @@ describe('failures', () => {
 })
 
 describe('places', () => {
-  test('[WF17] what a place does on entry holds the token there, and gives it back', () => {
+  test('[WF17] an entry action holds the token in its place, and returns it', () => {
     const one = makeCase(
       make({ places: { a: { onEnter: EMIT }, ...FINAL }, transitions: { x: { from: ['a'], to: ['done'] } } }),
     )
@@ -416,7 +416,7 @@ describe('places', () => {
     expect(one.now()).toMatchObject({ state: 'completed', marking: { done: 1 } })
   })
 
-  test('[WF7] an error place that nothing leaves ends the instance as failed; its keys, lock and parent hear of it', () => {
+  test('[WF7] an error place that nothing leaves ends the instance as failed; its keys, lock and parent are notified', () => {
     const workflow = make({
       places: { a: { type: 'review' }, bad: { type: 'error' } },
       transitions: { no: { from: ['a'], to: ['bad'], on: 'manual' } },
@@ -462,7 +462,7 @@ describe('places', () => {
     })
   })
 
-  test('[WF18] an instance that nothing can move is stuck, once; one that waits for somebody is not', () => {
+  test('[WF18] an instance that nothing can move is stuck, once; one that waits for a user is not', () => {
     const dead = makeCase(
       make({ places: { a: {} }, transitions: { x: { from: ['a'], to: ['a'], when: 'data.never' } } }),
     )
@@ -477,7 +477,7 @@ describe('places', () => {
     ).toBeNull()
   })
 
-  test('[WF19] a step that started an instance ends with it; a child that failed is a failed step', () => {
+  test('[WF19] a step that started an instance ends with it; a failed child is a failed step', () => {
     const workflow = make({
       places: { a: {}, ...FINAL },
       transitions: { x: { from: ['a'], to: ['done'], do: EMIT, out: { 'data.c': 'result.data.n' } } },

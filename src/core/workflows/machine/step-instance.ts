@@ -1,8 +1,8 @@
-// The machine of workflows: an instance and something that happened give the instance as it is then, what the history says of
-// it, and what is to be done. It is the only thing that decides how an instance changes. No clock, no chance, no I/O.
+// The workflow machine: an instance and an input give the new instance, its history entries, and the effects to perform. Only
+// this code decides how an instance changes. No clock, no randomness, no I/O.
 //
-// Invariants: WF3 a refused input changes nothing. WF5 after every input the instance goes on by itself as far as it can.
-// WF6 what has happened to an item is never refused while its firing is there; only what it gave may not fit.
+// Invariants: WF3 a refused input changes nothing. WF5 after every input the instance advances automatically as far as it can.
+// WF6 the outcome of a job is never refused while its firing exists; only its result may not fit.
 
 import { ExpressionError } from '../../expression/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
@@ -35,7 +35,7 @@ export const stepInstance: StepInstance = (workflow, instance, input, env) => {
   }
 }
 
-/** Whose caller can tell somebody that it was refused. What has happened to an item has happened. */
+/** Inputs whose caller can be told about a refusal. The outcome of a job cannot be refused. */
 const TOLD: ReadonlySet<InstanceInput['type']> = new Set([
   'create',
   'update',
@@ -62,7 +62,7 @@ function decide(workflow: Workflow, instance: Instance | null, input: InstanceIn
   return draft
 }
 
-/** What was under way when it was cancelled tells how it ended. */
+/** Whatever was under way when it was cancelled records how it ended. */
 function isLate({ firings }: Instance, input: InstanceInput): boolean {
   return 'firing' in input && firings.some(({ number }) => number === input.firing)
 }
@@ -129,7 +129,7 @@ function update(draft: Draft, { assignments, fire, trigger }: Input<'update'>): 
   if (why !== null) draft.history.push({ type: 'noted', name: fire, error: why })
 }
 
-/** null: it fired. What does not fit its `out` or `choose` is thrown. */
+/** null: it fired. A mismatch with its `out` or `choose` is thrown. */
 function fireIfPossible(draft: Draft, name: string): string | null {
   const transition = draft.workflow.transitions.get(name)
   if (transition === undefined) return `the workflow has no transition ${name}`

@@ -1,7 +1,7 @@
 // Tokens: how many are free, which ones a transition would take, taking them and putting them.
 //
-// Invariants: WF1 what a firing takes and puts is what its entry in the history says. WF2 no token is taken out of a final place.
-// WF4 a token that a firing holds stays in the marking until the firing ends.
+// Invariants: WF1 a firing takes and puts exactly the tokens in its entry of the history. WF2 no token is taken out of a final
+// place. WF4 a token that a firing holds stays in the marking until the firing ends.
 
 import type { Firing, Instance, Stay } from '../instance/index.ts'
 import { announce, type Draft } from './instance-draft.ts'
@@ -20,7 +20,7 @@ export function freeIn({ marking, firings }: Pick<Instance, 'marking' | 'firings
   return free
 }
 
-/** What a transition would take, and the firings that would lose what they hold by it. */
+/** What a transition would take, and the firings that would thereby lose their tokens. */
 export interface Inputs {
   readonly places: readonly string[]
   readonly interrupts: readonly Firing[]
@@ -48,7 +48,10 @@ export function findFree(
   return findInputs(workflow, now, document, false, null)?.places ?? null
 }
 
-/** Of who may interrupt. `stay`: that very token is among them; null also where the transition does not take from its place. */
+/**
+ * For inputs that may interrupt. `stay`: that exact token is among them; null also where the transition does not take from its
+ * place.
+ */
 export function findHeld(
   workflow: Workflow,
   now: Marked,
@@ -100,7 +103,7 @@ function findInputs(
   return place !== undefined && take(place) ? found : null
 }
 
-/** The stays of tokens that a firing is about to hold: of each place the oldest that nobody holds. */
+/** The stays of tokens that a firing is about to hold: of each place the oldest that is free. */
 export function staysOf({ now }: Draft, { places, stay: wanted }: Inputs): readonly number[] {
   if (now.stays.length === 0) return []
   const taken: number[] = []
@@ -159,7 +162,7 @@ export function putTokens(draft: Draft, places: readonly string[]): void {
   }
 }
 
-/** What begins with a token's stay: its time, and what the place does for it. */
+/** What begins with a token's stay: its timer, and the entry action of the place. */
 export function enterPlace(draft: Draft, place: string): void {
   const document = draft.workflow.places.get(place)
   if (document === undefined || (document.timeout === undefined && document.onEnter === undefined)) return

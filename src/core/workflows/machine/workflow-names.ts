@@ -1,4 +1,4 @@
-// How the parts of a workflow and the items of an instance are called, in one place: work rows, routes and pages use these.
+// The names of the parts of a workflow and of the jobs of an instance, in one place: job rows, routes and pages use these.
 
 import type { WorkflowDocument } from '../../definitions/documents/index.ts'
 
@@ -19,17 +19,20 @@ export function parseStepName(
   return { type: match[1] as StepType, number: Number(match[2]), name: match[3] as string }
 }
 
-/** What a step runs as: `fire/prioritise`, `undo/prioritise`, `enter/review`. */
+/** The route of a step: `fire/prioritise`, `undo/prioritise`, `enter/review`. */
 export function partName(type: 'fire' | 'undo' | 'enter', name: string): string {
   return `${type}/${name}`
 }
 
-/** The key of the index by which an event finds its instance. Names of workflows and keys hold no slash. */
+/** The key of the index by which an event finds its instance. Names of workflows and keys contain no slash. */
 export function correlationKey(workflow: string, name: string, value: string): string {
   return `${workflow}/${name}/${value}`
 }
 
-/** Whose items wait for the lock: workflows whose locks have one name share them, and a lane is of one consumer. */
+/**
+ * The consumer whose jobs wait for the lock: workflows whose locks have one name share them, and a lane belongs to one
+ * consumer.
+ */
 export function lockConsumer({ lock, name }: Pick<WorkflowDocument, 'lock' | 'name'>): string {
   return `lock:${lock?.name ?? name}`
 }

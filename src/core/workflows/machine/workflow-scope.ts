@@ -1,11 +1,11 @@
-// What the expressions of a workflow see of an instance. This is the one place that says so.
+// The scope of a workflow's expressions over an instance. The only place that defines it.
 
 import { ExpressionError, type Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { DoneStep, Firing, Instance } from '../instance/index.ts'
 import type { Workflow } from './machine-types.ts'
 
-/** `base`: what the event gives. `extra`: `input`, `actor`, `key`, `result` and the like, which come first. */
+/** `base`: from the event. `extra`: `input`, `actor`, `key`, `result` and the like, which win. */
 export function instanceScope(
   _workflow: Workflow,
   instance: Instance,
@@ -20,7 +20,7 @@ export type Seen = Pick<
   'id' | 'workflow' | 'version' | 'state' | 'marking' | 'data' | 'metadata' | 'failure' | 'done'
 >
 
-/** Reads what is there when it is asked: the machine changes its instance while it decides. */
+/** Reads the current state: the machine changes its instance while it decides. */
 export function liveScope(read: () => Seen, base: Scope, extra: Scope = {}): Scope {
   return {
     ...base,
@@ -41,7 +41,7 @@ export function liveScope(read: () => Seen, base: Scope, extra: Scope = {}): Sco
   }
 }
 
-/** `steps.<name>`: the last time. A transition goes before a place of the same name. */
+/** `steps.<name>`: the last time. A transition wins over a place of the same name. */
 function stepsOf(done: readonly DoneStep[]): Scope {
   const steps = new Map<string, DoneStep>()
   for (const step of done) {
@@ -53,7 +53,7 @@ function stepsOf(done: readonly DoneStep[]): Scope {
   )
 }
 
-/** What a step under way is, for its key; no expression may name it. */
+/** The step under way, for its key; no expression may name it. */
 interface StepOf {
   readonly number: number
   readonly type: Firing['type']
@@ -62,7 +62,7 @@ interface StepOf {
   readonly forward: string | null
 }
 
-/** What the action of a firing sees. Throws ExpressionError where an undo's step is not kept any more. */
+/** The scope of a firing's action. Throws ExpressionError if the step of an undo is no longer stored. */
 export function stepScope(workflow: Workflow, instance: Instance, firing: Firing, base: Scope): Scope {
   const { number, type, name, actor, input } = firing
   const undone = type === 'undo' ? instance.done.find((step) => step.number === firing.of) : undefined
@@ -82,7 +82,7 @@ export function stepScope(workflow: Workflow, instance: Instance, firing: Firing
   })
 }
 
-/** The key of a step that has no formula of its own: one effect per firing. */
+/** The key of a step without a formula: one effect per firing. */
 export function stepKey(scope: Scope): string {
   const { number, name, forward } = scope.firing as StepOf
   if (forward !== null) return `undo:${forward}`
@@ -94,7 +94,7 @@ function defaultKey(workflow: string, id: string, name: string, number: number):
   return `${workflow}:${id}:${name}:${number}`
 }
 
-/** What comes after an action: `out`, `choose` and conditions about the result see it. */
+/** The scope after an action: `out`, `choose` and conditions about the result see it. */
 export function withResult(scope: Scope, result: JsonValue, key: string | null): Scope {
   return { ...scope, result, ...(key === null ? {} : { key }) }
 }

@@ -1,10 +1,10 @@
-// An orphan: an event that a workflow wants for one of its instances, and that found none, or more than one. It is kept where
-// people see it until somebody says where it belongs.
+// An orphan: an event that a workflow's trigger selected for one instance, and that found none, or several. It is stored and
+// listed until an operator assigns it.
 
 import type { EventId, InstanceId, OrphanId, TenantId, WorkId } from '../../foundation/ids/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
 
-/** `waiting`: its instance may still come. `open`: nobody came in time, or it fits several. */
+/** `waiting`: its instance may still be created. `open`: none was created in time, or it matches several. */
 export const ORPHAN_STATES = ['waiting', 'open', 'correlated', 'discarded'] as const
 export type OrphanState = (typeof ORPHAN_STATES)[number]
 
@@ -20,11 +20,11 @@ export interface NewOrphan {
   /** The id of the trigger. */
   readonly trigger: string
   readonly eventId: EventId
-  /** The trigger's item. */
+  /** The trigger's job. */
   readonly workId: WorkId
-  /** `name=value` of its keys, for people. */
+  /** `name=value` of its keys, for users. */
   readonly keys: string
-  /** Of one that waits, counted by the store from now; null: it stays. */
+  /** For a waiting one, counted by the store from now; null: it stays. */
   readonly expiresInMs: number | null
   /** Where it went. */
   readonly instance: InstanceId | null

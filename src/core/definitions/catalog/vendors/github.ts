@@ -1,12 +1,12 @@
-// GitHub's subjects. Which events there are is written here; what their payloads look like was inferred from real ones
-// (scripts/write-github-catalog.ts) and is read when somebody asks for it.
+// GitHub's subjects. The list of events is written here; the shapes of their payloads were inferred from real ones
+// (scripts/write-github-catalog.ts) and are parsed on demand.
 
 import type { JsonValue } from '../../../foundation/json/index.ts'
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { sampleOf } from '../sample-payload.ts'
 import { GITHUB_PAYLOADS } from './github.generated.ts'
 
-/** By the event: what it is about, and its actions; none: the event has no action. */
+/** By event: its object, and its actions; none: the event has no action. */
 export const GITHUB_EVENTS: Readonly<Record<string, readonly [what: string, actions: string]>> = {
   branch_protection_configuration: ['All branch protections of a repository', 'disabled enabled'],
   branch_protection_rule: ['A branch protection rule', 'created deleted edited'],
@@ -91,7 +91,7 @@ export const GITHUB_EVENTS: Readonly<Record<string, readonly [what: string, acti
     'archived created deleted edited privatized publicized renamed transferred unarchived',
   ],
   repository_advisory: ['A security advisory of a repository', 'published reported'],
-  // The action is whatever the caller of the API wrote.
+  // The caller of the API chooses the action.
   repository_dispatch: ['A call of the API with a type of one’s own', '*'],
   repository_import: ['An import of a repository', ''],
   repository_ruleset: ['A ruleset', 'created deleted edited'],
@@ -122,11 +122,11 @@ export const GITHUB_EVENTS: Readonly<Record<string, readonly [what: string, acti
   workflow_run: ['A run of a workflow', 'completed in_progress requested'],
 }
 
-/** What the generated text holds. */
+/** The content of the generated text. */
 export interface GithubPayloads {
   /** Schemas of single fields. */
   readonly parts: readonly JsonValue[]
-  /** Of an event, and of an event with its action: fields by the number of their part; those that are always there. */
+  /** Of an event, and of an event with its action: fields by the number of their part; those that are always present. */
   readonly payloads: Readonly<
     Record<
       string,

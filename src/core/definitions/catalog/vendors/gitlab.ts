@@ -1,4 +1,4 @@
-// GitLab's subjects: kinds of objects with what happened to them, as the ready mapping names them.
+// GitLab's subjects: kinds of objects and what happened to them, named as in the ready mapping.
 
 import type { JsonValue } from '../../../foundation/json/index.ts'
 import type { CatalogEntry } from '../catalog-entry.ts'
@@ -36,7 +36,7 @@ const STATES =
 
 interface Kind {
   readonly what: string
-  /** What stands behind the kind; empty: nothing does. */
+  /** The part after the kind; empty: none. */
   readonly ends: string
   readonly schema: JsonValue
 }
@@ -144,7 +144,7 @@ const NAMED: Readonly<Record<string, string>> = {
   project_destroy: 'A project was removed.',
 }
 
-/** What GitLab calls what happened. */
+/** GitLab's name for what happened. */
 const ACTIONS: Readonly<Record<string, string>> = {
   created: 'create',
   updated: 'update',
@@ -158,7 +158,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   revoked: 'revoke',
 }
 
-/** A payload of this kind that says what happened, as GitLab says it. */
+/** A payload of this kind with GitLab's field for what happened. */
 function exampleOf(kind: string, end: string, schema: JsonValue): JsonValue {
   const example = sampleOf(schema) as { readonly [name: string]: JsonValue }
   if (end === '') return example

@@ -1,4 +1,4 @@
-// The subjects of the ready mappings, made once, when they are first asked for.
+// The subjects of the ready mappings, built once, at first use.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { githubEntries } from './github.ts'
@@ -21,7 +21,7 @@ const VENDORS: Readonly<Record<string, () => readonly CatalogEntry[]>> = {
 
 const made = new Map<string, readonly CatalogEntry[]>()
 
-/** Nothing for a mapping that a later release brought. */
+/** None for a mapping of a later release. */
 export function vendorEntries(mapping: string): readonly CatalogEntry[] {
   const known = made.get(mapping)
   if (known !== undefined) return known

@@ -43,7 +43,7 @@ export function shopifyEntries(): readonly CatalogEntry[] {
     ends.split(' ').map((end) => ({
       subject: `shopify.events.${of}.${end}`,
       description: `Of ${of.replaceAll('_', ' ')}: ${end.replaceAll('_', ' ')}.`,
-      // What is in it depends on the version of the API and on the fields that were subscribed to.
+      // Its fields depend on the version of the API and on the subscribed fields.
       schema: object(
         {},
         { id: { type: ['integer', 'string', 'null'] }, admin_graphql_api_id: text, shop_id: whole },

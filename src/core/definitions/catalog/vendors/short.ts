@@ -1,4 +1,4 @@
-// Short schemas by hand: an object with the fields that are always there, and a few more that are worth knowing.
+// Short schemas by hand: an object with the fields that are always present, and a few more that are useful.
 
 import type { JsonValue } from '../../../foundation/json/index.ts'
 

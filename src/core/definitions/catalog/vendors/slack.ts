@@ -1,4 +1,4 @@
-// Slack's subjects: its events, slash commands, and what people do with buttons, menus and dialogs.
+// Slack's subjects: its events, slash commands, and interactions with buttons, menus and dialogs.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { constant, object, text, whole } from './short.ts'

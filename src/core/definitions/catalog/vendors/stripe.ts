@@ -1,4 +1,4 @@
-// Stripe's subjects: its types of events, by object.
+// Stripe's subjects: its event types, by object.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { constant, object, text, whole, yes } from './short.ts'

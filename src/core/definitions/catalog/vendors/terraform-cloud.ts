@@ -1,4 +1,4 @@
-// Terraform Cloud's subjects: what triggers a notification. The ping that verifies an address is no event.
+// Terraform Cloud's subjects: what triggers a notification. The ping that verifies an address is not an event.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { constant, list, maybe, object, text, whole } from './short.ts'

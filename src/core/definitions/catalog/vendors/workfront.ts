@@ -1,9 +1,9 @@
-// Workfront's subjects: every object that can be subscribed to, and what became of it.
+// Workfront's subjects: every object that can be subscribed to, and what happened to it.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { constant, object, text, whole } from './short.ts'
 
-/** The object's name and the code that Workfront has for it. */
+/** The object's name and Workfront's code for it. */
 const OBJECTS: Readonly<Record<string, string>> = {
   approval: 'approval',
   approval_stage: 'approval_stage',

@@ -12,7 +12,7 @@ export const github: Mapping = {
     objectType:
       "{{ payload.repository.id != null ? 'repository' : payload.organization.id != null ? 'organization' : null }}",
     objectId: 'coalesce(payload.repository.id, payload.organization.id)',
-    // What is deleted keeps the time of its last change, which is not that of the event.
+    // A deleted object keeps the time of its last change, which is not that of the event.
     occurredAt:
       "payload.action == 'deleted' ? null : coalesce(payload.comment.updated_at, payload.review.submitted_at, payload.issue.updated_at, payload.pull_request.updated_at, payload.workflow_run.updated_at, payload.check_run.completed_at, payload.deployment_status.updated_at, payload.discussion.updated_at)",
   },

@@ -1,5 +1,5 @@
-// GitLab: the kind is in the payload, and so is the action where there is one. Its words are those of a command (`open`);
-// here they say what happened (`created`). Pipelines, jobs and deployments have a status instead.
+// GitLab: the kind is in the payload, and so is the action where there is one. Its verbs are imperative (`open`); subjects say
+// what happened (`created`). Pipelines, jobs and deployments have a status instead.
 
 import type { Mapping } from './mapping.ts'
 
@@ -31,7 +31,7 @@ export const gitlab: Mapping = {
   title: 'GitLab',
   subject: `gitlab.events.{{ ${kind} }}{{ '.' + coalesce({${words}}[${action}], ${action}, ${status}) }}`,
   event: {
-    // X-Gitlab-Event-UUID is shared by events that caused each other, and would take them for one.
+    // X-Gitlab-Event-UUID is shared by events that caused each other, which would be treated as duplicates.
     id: 'coalesce(header.idempotency-key, header.webhook-id)',
     objectType: `{{ ${kind} }}`,
     objectId:

@@ -96,12 +96,12 @@ describe('GitLab', () => {
     expect(nameIt('gitlab', payload)).toMatchObject({
       subject: `gitlab.events.${rest}`,
       objectId,
-      // Without a key of GitLab's, what was sent tells two events apart.
+      // Without a key from GitLab, the content distinguishes two events.
       dedupKey: `sha256:ab:${objectId}`,
     })
   })
 
-  test('[CA4] a time in its own form is read', () => {
+  test('[CA4] a time in its own format is parsed', () => {
     const object_attributes = { updated_at: '2024-01-02 03:04:05 UTC' }
     expect(nameIt('gitlab', { object_kind: 'note', object_attributes }).occurredAt).toBe(AT)
   })
@@ -221,7 +221,7 @@ test('[CA8] Shopify: the topic', () => {
   }
 })
 
-test('[CA9] Workfront: the object and what became of it', () => {
+test('[CA9] Workfront: the object and what happened to it', () => {
   const message = (eventType: string, states: object) => ({
     eventType,
     subscriptionId: 's1',
@@ -246,8 +246,8 @@ test('[CA9] Workfront: the object and what became of it', () => {
   expect(issue.dedupKey).not.toBe(hour.dedupKey)
 })
 
-describe('whatever comes', () => {
-  /** Fields that mappings read, with anything in them. */
+describe('for any input', () => {
+  /** Fields that mappings read, with arbitrary values. */
   const word = fc.oneof(
     fc.constantFrom(
       'a b.c',
@@ -289,7 +289,7 @@ describe('whatever comes', () => {
     { noNullPrototype: true },
   )
 
-  test.each(MAPPING_NAMES)('[CA2] %s names it by a valid subject', (name) => {
+  test.each(MAPPING_NAMES)('[CA2] %s gives it a valid subject', (name) => {
     fc.assert(
       fc.property(fc.oneof(payload, fc.jsonValue() as fc.Arbitrary<JsonValue>), header, (sent, headers) => {
         const { subject } = nameIt(name, sent, headers)

@@ -1,5 +1,5 @@
-// Slack: events have their type inside, with a subtype such as `message.channel_join`; slash commands and what people do
-// with buttons, menus and dialogs come as forms.
+// Slack: events have their type inside, with a subtype such as `message.channel_join`; slash commands and interactions with
+// buttons, menus and dialogs arrive as forms.
 
 import type { Mapping } from './mapping.ts'
 

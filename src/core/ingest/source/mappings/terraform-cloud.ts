@@ -1,5 +1,5 @@
-// Terraform Cloud: a notification with one trigger, `run:completed`. It has no id of its own: what it tells of, when,
-// and for whom is one. The ping that verifies an address is answered before it becomes an event.
+// Terraform Cloud: a notification with one trigger, `run:completed`. It has no id of its own: its object, time and recipient
+// identify it. The ping that verifies an address is answered before it becomes an event.
 
 import type { Mapping } from './mapping.ts'
 

@@ -1,9 +1,9 @@
-// Workfront: the object's code is in its state (of what was deleted, in the old one), the event is CREATE, UPDATE, DELETE.
-// Codes that nobody would guess get the object's name. A message has no id: subscription, object, event and time are one.
+// Workfront: the object's code is in its state (for a deletion, in the old one), the event is CREATE, UPDATE, DELETE. Cryptic
+// codes get the object's name. A message has no id: subscription, object, event and time identify it.
 
 import type { Mapping } from './mapping.ts'
 
-/** Codes whose object is called otherwise; the others are their own name in small letters. */
+/** Codes that differ from the object's name; the others are the name in lower case. */
 const WORKFRONT_OBJECTS = {
   ASSGN: 'assignment',
   CMPY: 'company',

@@ -40,7 +40,7 @@ export function makeDiscordScheme({ toleranceMs = TOLERANCE_MS }: { readonly tol
       if (!isKnown) return refuse('signature_wrong', `the header ${SIGNATURE} does not match the body`)
       return checkAge(sentAt, now, toleranceMs, `the header ${TIMESTAMP}`)
     },
-    /** The secret is the private key: its seed in hex, with or without the public key behind it. */
+    /** The secret is the private key: its seed in hex, optionally followed by the public key. */
     sign(input) {
       const { secret } = input
       const bytes =

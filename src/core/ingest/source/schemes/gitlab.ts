@@ -1,5 +1,5 @@
-// GitLab: the secret token as it is in a header, or, where the secret is a signing token (`whsec_…`), Standard
-// Webhooks. A source with signing tokens alone takes no bare token, so that nobody can fall back to the weaker way.
+// GitLab: the secret token in a header, or, where the secret is a signing token (`whsec_…`), Standard Webhooks. A source with
+// only signing tokens accepts no bare token, so that no sender can fall back to the weaker scheme.
 
 import { isSameText } from '../secret-bytes.ts'
 import { OK, type Scheme, type VerifyResult } from '../verification-scheme.ts'

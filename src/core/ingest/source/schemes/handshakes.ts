@@ -1,18 +1,18 @@
-// What vendors ask before they send events, and what they want to hear. Each question was verified like an event; it
-// is answered at the door and never stored.
+// The handshakes that vendors send before events, and the expected responses. Each request was verified like an event; ingest
+// responds and never stores it.
 
 import { createHmac } from 'node:crypto'
 import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../../foundation/json/index.ts'
 import type { Answer } from '../source-guards.ts'
 import type { VerifyInput } from '../verification-scheme.ts'
 
-/** Questions are short. What is longer is an event, and is not read twice. */
+/** Handshakes are short. A longer body is an event, and is not parsed twice. */
 const QUESTION_BYTES_MAX = 8_192
 const DEPTH_MAX = 16
 
 type Fields = { readonly [name: string]: JsonValue }
 
-/** Slack: the challenge, back again. */
+/** Slack: echo the challenge. */
 export function answerSlack({ body }: VerifyInput): Answer | null {
   const { type, challenge } = readQuestion(body, 'url_verification')
   return type === 'url_verification' && typeof challenge === 'string' ? json({ challenge }) : null
@@ -28,7 +28,9 @@ export function answerTerraform({ body }: VerifyInput): Answer | null {
 const PING_OF_INTERACTIONS = 1
 const PING_OF_EVENTS = 0
 
-/** Discord: interactions want their ping back, events an empty 204. An event has the same type as the other ping. */
+/**
+ * Discord: an interactions ping expects its echo, an events ping an empty 204. An event has the same type as the other ping.
+ */
 export function answerDiscord({ body }: VerifyInput): Answer | null {
   const question = readQuestion(body, '"type"')
   if (question.event !== undefined) return null
@@ -36,7 +38,7 @@ export function answerDiscord({ body }: VerifyInput): Answer | null {
   return question.type === PING_OF_EVENTS ? { status: 204, contentType: 'text/plain', body: '' } : null
 }
 
-/** Zoom: the token, and its HMAC by the secret that the question was signed with. */
+/** Zoom: the token, and its HMAC under the secret that signed the request. */
 export function answerZoom(input: VerifyInput, isRight: (secret: string) => boolean): Answer | null {
   const { event, payload } = readQuestion(input.body, 'endpoint.url_validation')
   const { plainToken } = fieldsOf(payload ?? null)
@@ -47,7 +49,7 @@ export function answerZoom(input: VerifyInput, isRight: (secret: string) => bool
   return json({ plainToken, encryptedToken })
 }
 
-/** Empty for everything that does not hold the word: events are not parsed here. */
+/** Empty for everything that does not contain the word: events are not parsed here. */
 function readQuestion(body: Uint8Array, word: string): Fields {
   if (body.byteLength > QUESTION_BYTES_MAX) return {}
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')

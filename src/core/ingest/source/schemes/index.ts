@@ -87,7 +87,7 @@ function vendorOf(document: VendorVerify): (options: Options) => Scheme {
   return VENDORS[document.scheme] ?? unreachable(document.scheme as never)
 }
 
-/** With the address as the sender knows it; the query is always the one that came with the request. */
+/** With the address as the sender knows it; the query is always that of the request. */
 function atAddress(address: string | undefined, scheme: Scheme): Scheme {
   if (address === undefined) return scheme
   const placed = <Input extends Pick<VerifyInput, 'url'>>(input: Input): Input => ({

@@ -1,4 +1,4 @@
-// Linear: the body is signed, and the time stands in it. A header has the time too, which nobody signed.
+// Linear: the body is signed, and contains the time. A header has the time too, but unsigned.
 
 import { isNumber, JsonError, parseJson } from '../../../foundation/json/index.ts'
 import { makeHmacScheme } from '../hmac.ts'
@@ -23,7 +23,7 @@ export function makeLinearScheme({ toleranceMs = TOLERANCE_MS }: { readonly tole
   }
 }
 
-/** null: there is none. Nobody but Linear can have left it out, since the body is signed. */
+/** null: there is none. Only Linear can have omitted it, since the body is signed. */
 function readSentAt(body: Uint8Array): number | null {
   try {
     const payload = parseJson(new TextDecoder().decode(body), { depth: DEPTH_MAX })

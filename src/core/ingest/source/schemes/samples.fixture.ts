@@ -7,16 +7,16 @@ export interface SchemeSample {
   readonly name: string
   readonly document: VerifyDocument
   readonly signWith: string
-  /** Of public keys, not the same. */
+  /** For public-key schemes the two differ. */
   readonly verifyWith: string
   readonly otherSecret: string
-  /** Names of the header with the signature, and of others that are signed. */
+  /** Names of the signature's header, and of other signed headers. */
   readonly header: string
   readonly signedHeaders?: readonly string[]
   readonly isTimed?: true
   readonly isTimeInBody?: true
   readonly isAddressed?: true
-  /** Shows the secret: the body is not signed. */
+  /** Sends the secret: the body is not signed. */
   readonly isToken?: true
 }
 
@@ -136,7 +136,7 @@ export function bodyOf(sample: SchemeSample, text: string): Uint8Array {
   return Buffer.from(JSON.stringify({ text, ...(sample.isTimeInBody && { webhookTimestamp: NOW }) }))
 }
 
-/** Signed as its vendor would. */
+/** Signed as the vendor would. */
 export function seal(sample: SchemeSample, body: Uint8Array, more: Partial<SignInput> = {}): Sealed {
   const headers = { 'content-type': 'application/json' }
   const url = signedUrl(sample.document, URL_SEEN, headers, body)

@@ -1,5 +1,5 @@
-// Senders that show a secret instead of signing with it. Anybody who sees one request can send another, so the
-// header is never stored; the comparison takes as long for a wrong secret as for a right one.
+// Schemes that send a secret instead of signing with it. Anyone who sees one request can send another, so the header is never
+// stored; the comparison takes constant time.
 
 import type { ApiKeyVerify, BasicVerify } from '../../../definitions/documents/index.ts'
 import { decodeBase64, isSameText } from '../secret-bytes.ts'
@@ -60,7 +60,7 @@ export function makeBasicScheme({ username }: Pick<BasicVerify, 'username'>): Sc
   }
 }
 
-/** Every secret is tried; an empty one is none. */
+/** Every secret is tried; an empty one does not count. */
 export function verifyToken<Given extends string | Uint8Array>(
   header: string,
   given: Given | undefined,

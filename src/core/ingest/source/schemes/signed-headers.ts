@@ -1,4 +1,4 @@
-// Vendors whose scheme is an HMAC in a header and nothing else. What a vendor does beside that has its own file.
+// Vendors whose scheme is an HMAC in a header and nothing else. Vendors with further rules have files of their own.
 
 import type { VendorScheme } from '../../../definitions/documents/index.ts'
 import type { HmacShape, SignedRequest } from '../hmac.ts'
@@ -8,7 +8,7 @@ const VERSION_TIME_BODY = ({ time, body }: SignedRequest) => [`v0:${time}:`, bod
 
 const HEX_256 = { algorithm: 'sha256', encoding: 'hex', prefix: '', signed: BODY } as const
 const BASE64_256 = { algorithm: 'sha256', encoding: 'base64', prefix: '' } as const
-/** WebSub's header, which says by itself how the signature was made: only what the vendor uses is taken. */
+/** WebSub's header, which declares its own algorithm: only the vendor's algorithm is accepted. */
 const HUB = { ...HEX_256, header: 'x-hub-signature', prefix: 'sha256=' } as const
 
 export const SIGNED_HEADERS = {
@@ -72,7 +72,7 @@ export const SIGNED_HEADERS = {
 
 const HUBSPOT_DECODED = /%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi
 
-/** HubSpot signs the address with these twelve characters as they are, and all others as they were sent. */
+/** HubSpot signs the address with these twelve characters decoded, and all others as sent. */
 function decodeHubspotUrl(url: string): string {
   return url.replaceAll(HUBSPOT_DECODED, (code) => decodeURIComponent(code))
 }

@@ -1,6 +1,6 @@
-// Standard Webhooks: `v1` by HMAC and `v1a` by Ed25519, several of both in one header.
-// Invariant: SV8 the kind of a key decides what it may verify. A public key, which anybody may have, is never the
-// key of an HMAC, and no signature of one kind is compared by the other.
+// Standard Webhooks: `v1` by HMAC and `v1a` by Ed25519, several of both in one header. Invariant: SV8 the kind of a key decides
+// what it may verify. A public key, which anyone may have, is never the key of an HMAC, and no signature of one kind is
+// compared by the other.
 
 import { createHmac, createSecretKey, type KeyObject, sign, timingSafeEqual, verify } from 'node:crypto'
 import { assert } from '../../../foundation/errors/index.ts'

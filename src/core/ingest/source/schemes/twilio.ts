@@ -1,7 +1,7 @@
-// Twilio: HMAC-SHA1 over the address and, of a form, its fields sorted by name. Another body is not signed itself:
-// the address holds its hash as `bodySHA256`, and the address is signed.
-// Invariant: SV10 a body that neither the fields nor the hash cover is refused, and a hash in the address is
-// always compared, so that no signed address can carry another body.
+// Twilio: HMAC-SHA1 over the address and, for a form, its fields sorted by name. Any other body is not signed itself: the
+// address contains its hash as `bodySHA256`, and the address is signed.
+// Invariant: SV10 a body that neither the fields nor the hash cover is refused, and a hash in the address is always compared,
+// so that no signed address can carry a different body.
 
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { parseForm } from '../../request-body/index.ts'
@@ -64,8 +64,8 @@ function isForm(headers: Headers): boolean {
 }
 
 /**
- * Names and values without anything between them; of a name that comes again, each value once, sorted. Read as the event's
- * body is, with its bounds, so that no form means one thing here and another there. null: it cannot be read.
+ * Names and values without separators; of a repeated name, each distinct value once, sorted. Parsed like the event's body, with
+ * its bounds, so that no form means one thing here and another there. null: it does not parse.
  */
 function fieldsOf(headers: Headers, body: Uint8Array): string | null {
   if (!isForm(headers)) return ''
@@ -104,8 +104,8 @@ function hashOf(body: Uint8Array): string {
 const ORIGIN = /^(https?):\/\/([^/?#:]+)(:\d+)?(?=[/?#]|$)/i
 
 /**
- * As it is; as a browser would write it; and with its query read and written again. Each with the port written out or left out. Twilio's
- * services differ in all of that, and its own libraries try the same.
+ * Unchanged; as a browser would write it; and with its query parsed and rewritten. Each with the port written or omitted.
+ * Twilio's services differ in all of that, and its own libraries try the same variants.
  */
 function spellingsOf(url: string): ReadonlySet<string> {
   const spellings = [url]
@@ -129,7 +129,7 @@ function withOtherPort(url: string): string {
   return `${scheme}://${host}${otherPort}${url.slice(origin.length)}`
 }
 
-/** Names in the order in which they first come, with all their values behind them; null: it cannot be read. */
+/** Names in the order of first appearance, each with all its values; null: it does not parse. */
 function rewriteQuery(query: string): string | null {
   const values = new Map<string, string[]>()
   try {

@@ -1,5 +1,5 @@
-// Each scheme against numbers that we did not compute: from vendors' documents and the tests of their own libraries.
-// Where a vendor publishes none, the name of the test says so, and the number is from an RFC or from another program.
+// Each scheme against independently computed numbers: from vendors' documents and the tests of their own libraries. Where a
+// vendor publishes none, the test's name says so, and the number is from an RFC or from another program.
 
 import { describe, expect, test } from 'vitest'
 import type { VendorScheme } from '../../../definitions/documents/index.ts'
@@ -14,9 +14,9 @@ interface Vector {
   readonly url?: string
   /** Of the request, in seconds. */
   readonly at?: number
-  /** A body that must be refused with the same headers; left out: one more space. */
+  /** A body that must be refused with the same headers; left out: one additional space. */
   readonly other?: string
-  /** The secret is shown, not signed with. */
+  /** The secret is sent, not used for signing. */
   readonly isToken?: true
 }
 
@@ -295,11 +295,11 @@ describe.each(VECTORS)(
         },
       )
 
-    test('[SV1] is right', () => {
+    test('[SV1] is accepted', () => {
       expect(check()).toEqual({ ok: true })
     })
 
-    test('[SV1] is right of nothing else', () => {
+    test('[SV1] is accepted for nothing else', () => {
       if (rest.isToken === undefined) expect(check({ body: rest.other ?? `${body} ` }).ok).toBe(false)
       expect(check({ secret: `${secret}A` })).toMatchObject({ code: 'signature_wrong' })
       if (url !== '')
