@@ -18,7 +18,7 @@ import { nameOf } from './consumer-names.ts'
 
 interface Known {
   cycle: DrainCycle | null
-  /** The slot in which nothing more is to be done here: another node has it, or nothing was due. */
+  /** The slot in which nothing more is to be done here: another node has it, nothing was due, or a claim got no answer. */
   overAt: Instant | null
 }
 
@@ -26,7 +26,7 @@ export interface Drains {
   step(tenant: TenantId, route: Route): DrainStep
   /** Writes the next cycle down; false: another node was first. */
   begin(tenant: TenantId, route: Route, owner: Incarnation): Promise<boolean>
-  /** Nothing was due: this slot is over. */
+  /** Nothing was due, or nobody knows how much was taken: this slot is over. */
   skip(tenant: TenantId, route: Route): void
   /** `isDry`: there was less than it might have taken. */
   claimed(tenant: TenantId, route: Route, count: number, isDry: boolean): void

@@ -51,6 +51,8 @@ export interface Pace extends CallPace {
   skip(tenant: TenantId, consumer: string): void
   /** `isDry`: all that was due was claimed. */
   took(tenant: TenantId, consumer: string, count: number, isDry: boolean): void
+  /** The claim got no answer: how many it took, or takes later, is unknown. */
+  tookUnknown(tenant: TenantId, consumer: string): void
   /** Before it runs. */
   claimed(item: Item): void
   /** It is out of our hands. Answers whether its consumer may be offered more by that. */
@@ -281,6 +283,10 @@ export function makePace(
       const route = registry.route(tenant, consumer)
       if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
       if (route?.of?.kind === 'delivery') windows.took(tenant, consumer, isDry)
+    },
+    tookUnknown(tenant, consumer) {
+      const route = registry.route(tenant, consumer)
+      if (route !== null) drains.skip(tenant, route)
     },
     claimed(item) {
       const { tenant, consumer, kind } = item.work
