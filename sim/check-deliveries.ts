@@ -392,17 +392,18 @@ export function makeDeliveryChecks(deps: {
   }
 
   /** Only who holds it, for longer than the call may take; but for a node that was started twice. */
-  const checkHolder = (call: HookCall, row: WorkRow) => {
+  const checkHolder = (call: HookCall, row: WorkRow): boolean => {
     const isHolder = row.state === 'leased' && row.owner !== null && call.life.owners.has(row.owner)
     const lease = isHolder ? data.incarnation(row.owner!) : null
     const isFine = lease !== null && !lease.fenced && lease.until >= time.now() + call.timeoutMs
-    if (isFine) return
+    if (isFine) return true
     book.counts.staleSends += 1
-    if (deps.wasDoubled(call.life)) return
-    complain(
-      'N5',
-      `hook ${call.number} of ${short(row.id)} (${row.state}) is sent by ${call.life.name}, which does not hold it for so long`,
-    )
+    if (!deps.wasDoubled(call.life))
+      complain(
+        'N5',
+        `hook ${call.number} of ${short(row.id)} (${row.state}) is sent by ${call.life.name}, which does not hold it for so long`,
+      )
+    return false
   }
 
   const checkAgain = (call: HookCall, row: WorkRow) => {
@@ -455,7 +456,7 @@ export function makeDeliveryChecks(deps: {
       }
       if (data.event(call.tenant, call.id as EventId) === null && call.id === row.eventId)
         complain('N10', `hook ${call.number} brings ${call.tenant} an event of others`)
-      checkHolder(call, row)
+      const isHeld = checkHolder(call, row)
       checkBody(call, row)
       checkSignature(
         call,
@@ -463,7 +464,7 @@ export function makeDeliveryChecks(deps: {
       )
       checkAgain(call, row)
       checkStatus(call, row)
-      deps.lanes.started(row.id, (callsOf.get(row.id)?.length ?? 0) === 1)
+      if (isHeld) deps.lanes.started(row.id, (callsOf.get(row.id)?.length ?? 0) === 1)
     },
     started(life) {
       startedAt.set(life, time.now())

@@ -42,7 +42,8 @@ export function makeSendChecks(deps: {
   /** What created the objects of an operation and a reference. */
   const objects = new Map<string, readonly Send[]>()
 
-  const checkReserve = (send: Send): WorkId | null => {
+  /** Answers whose call it is; `isHeld`: by a reserve that is open, and not by one that a replaced process still has. */
+  const checkReserve = (send: Send): { readonly work: WorkId; readonly isHeld: boolean } | null => {
     const name = `send ${send.id} (${send.operation.name}, key ${send.key})`
     // A call for several names no single event.
     const isShared = send.operation.isBatch === true || send.operation.isRotation === true
@@ -67,9 +68,9 @@ export function makeSendChecks(deps: {
         `${name} is made by the ${send.definition} version, its work began with the ${variant}`,
       )
     }
-    checkHeld(send, reserve, name)
+    const isHeld = checkHeld(send, reserve, name)
     if (send.operation.isBatch) checkMembers(send, reserve.work, name)
-    return reserve.work
+    return { work: reserve.work, isHeld }
   }
 
   /** Whoever shares a call waits in its batch, and has a reserve of its own. */
@@ -89,7 +90,7 @@ export function makeSendChecks(deps: {
    * The reserve is open and the lease outlasts the call. A lease ends early in one way only: the node was started a
    * second time. Then the call may still be made until its `sendBy`, and whoever takes over reckons with it.
    */
-  const checkHeld = (send: Send, reserve: Reserve, name: string) => {
+  const checkHeld = (send: Send, reserve: Reserve, name: string): boolean => {
     const row = data.work(DEFAULT_TENANT, reserve.work)
     const entry = data.ledger(DEFAULT_TENANT, send.key)
     const isOpen = entry?.state === 'reserved' && entry.work === reserve.work && entry.epoch === reserve.epoch
@@ -100,11 +101,12 @@ export function makeSendChecks(deps: {
       if (lease.until < time.now() + send.operation.timeoutMs) {
         book.violate('N3', `${name} may outlast the lease of ${send.life.name}`)
       }
-      return
+      return true
     }
     book.counts.staleSends += 1
     if (!deps.wasDoubled(send.life))
       book.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
+    return false
   }
 
   /** Each that shares a call is repeated for a reason of its own. */
@@ -221,8 +223,10 @@ export function makeSendChecks(deps: {
         return
       }
       if (send.operation.isUnreserved) return
-      const work = checkReserve(send)
-      if (work !== null) deps.lanes.started(work, !book.calls.has(work))
+      const reserve = checkReserve(send)
+      const work = reserve?.work ?? null
+      // Whoever took the item over reckons with a call of the process that it replaced: this one starts nothing in its lane.
+      if (reserve?.isHeld) deps.lanes.started(reserve.work, !book.calls.has(reserve.work))
       if (send.operation.name.endsWith('fresh')) book.counts.updated += 1
       if (send.operation.isBatch) checkMemberRepeats(send)
       else checkRepeat(send)

@@ -192,6 +192,21 @@ test('[N4] a batch that is called again names its generation in templates too (s
   expect(violations).toEqual([])
 })
 
+test('[N13] what was sent to a bus before it lost its state does not reach it afterwards (seed 4000442)', async () => {
+  const { violations } = await simulate({ seed: 4_000_442, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test('[PA12] a drain whose claim got no answer takes nothing more in its slot (seed 4003813)', async () => {
+  const { violations } = await simulate({ seed: 4_003_813, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
+test('[N7] a call of a process that was replaced starts nothing in its lane (seed 4006321)', async () => {
+  const { violations } = await simulate({ seed: 4_006_321, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -281,7 +281,7 @@ function makeWorld(options: RunOptions): World {
     const deps: NodeDeps = {
       node,
       roles,
-      isShared: profile.hasFleet === true,
+      isShared: profile.hasFleet === true || (hasBus && profile.nodes > 1),
       isMirrored: buses.isMirrored,
       connect: (life, clock) => buses.connect(life, clock),
       settings: (config) => bug?.config?.(config) ?? config,
@@ -538,17 +538,19 @@ function makeWorld(options: RunOptions): World {
       time.after(at, () => senders.push(startSender(outside, message, twins.repeatAt)))
     }
     const isBroken = () => book.violations.length > 0
-    const isSettled = () =>
-      lives.some((life) => life.engine() !== null) &&
-      senders.length === messages.length &&
-      senders.every((sender) => sender.isOver()) &&
-      !hasUnsettled(book, workflows.model) &&
-      book.replaying.size === 0 &&
-      schedules.isSeen() &&
-      twins.isSettled() &&
-      hooks.isMended() &&
-      links.isMended() &&
-      buses.isMended()
+    /** What must be over, by the name that a failure gives it. */
+    const parts: Readonly<Record<string, () => boolean>> = {
+      'a node': () => lives.some((life) => life.engine() !== null),
+      'a sender': () => senders.length === messages.length && senders.every((sender) => sender.isOver()),
+      'a job': () => !hasUnsettled(book, workflows.model),
+      'a replay': () => book.replaying.size === 0,
+      'the schedule': schedules.isSeen,
+      'the twin': twins.isSettled,
+      subscriptions: hooks.isMended,
+      connections: links.isMended,
+      'the bus': buses.isMended,
+    }
+    const isSettled = () => Object.values(parts).every((isOver) => isOver())
     const poisonous = messages.filter(({ kind }) => kind === 'exploded').length
     const ordered = messages.filter(({ kind }) => kind === 'moved' || isCaseKind(kind)).length
     const settle = async (isOver: () => boolean) => {
@@ -566,10 +568,9 @@ function makeWorld(options: RunOptions): World {
         (row) => `${short(row.id)} ${row.consumer} ${row.step ?? ''} ${row.state}`,
       )
       const parked = waitingForPerson(book).length
-      book.violate(
-        'N12',
-        `not settled in time: ${left.join(', ') || (parked > 0 ? `${parked} parked` : 'a sender')}`,
-      )
+      const open = Object.keys(parts).filter((name) => parts[name]?.() === false)
+      const what = left.length > 0 ? left : open.length > 0 ? open : [`${parked} parked`]
+      book.violate('N12', `not settled in time: ${what.join(', ')}`)
     }
     await time.run(START_AT + profile.faultsMs, isBroken)
     if (!isBroken()) {

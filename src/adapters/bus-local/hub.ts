@@ -69,7 +69,7 @@ export interface LocalHub {
   /** What is held of subjects that match, eldest first in each stream. */
   stored(pattern: string): readonly StoredMessage[]
   setReachable(isReachable: boolean): void
-  /** Streams of others are gone; our own are there again, empty, and remember nothing. */
+  /** Streams of others are gone; our own are there again, empty, and remember nothing. What was on its way in never arrives. */
   loseState(): void
 }
 
@@ -82,6 +82,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
   const nodes = new Set<LocalNode>()
   const queues = makeQueues({ clock, ackWaitMs })
   let births = 0
+  let losses = 0
   let isReachable = true
 
   const addStream = (spec: StreamSpec) => {
@@ -138,8 +139,10 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
         const answer = (isThere: boolean) => ownClock.defer(() => resolve(isThere ? 'taken' : 'unknown'))
         const cancel = clock.after(answerMs, () => answer(false))
         const about = { node: name, subject: message.subject }
+        const sentAfter = losses
         carry({ what: 'publish', ...about }, () => {
-          if (!isReachable || !isOpen) return
+          // A server that lost its state is another process: what was sent to the one before does not reach it.
+          if (!isReachable || !isOpen || losses !== sentAfter) return
           const isThere = send(message)
           carry({ what: 'answer', ...about }, () => {
             cancel()
@@ -256,6 +259,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
       if (isBack) for (const node of [...nodes]) for (const wake of MISSED) node.hear(wake)
     },
     loseState() {
+      losses += 1
       streams.clear()
       addOwn()
       refresh()

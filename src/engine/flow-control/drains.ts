@@ -18,7 +18,7 @@ import { nameOf } from './consumer-names.ts'
 
 interface Known {
   cycle: DrainCycle | null
-  /** The slot in which this node has nothing more to do: another node has it, or nothing was due. */
+  /** The slot in which this node has nothing more to do: another node has it, nothing was due, or a claim got no response. */
   overAt: Instant | null
 }
 
@@ -26,7 +26,7 @@ export interface Drains {
   step(tenant: TenantId, route: Route): DrainStep
   /** Writes the next cycle; false: another node was first. */
   begin(tenant: TenantId, route: Route, owner: Incarnation): Promise<boolean>
-  /** Nothing was due: this slot is over. */
+  /** Nothing was due, or it is unknown how much was taken: this slot is over. */
   skip(tenant: TenantId, route: Route): void
   /** `isDry`: fewer jobs were due than it might have taken. */
   claimed(tenant: TenantId, route: Route, count: number, isDry: boolean): void

@@ -5,7 +5,7 @@ import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
-import type { Commit } from '../../ports/store.ts'
+import { type Commit, StoreError } from '../../ports/store.ts'
 import {
   accept,
   answered,
@@ -299,6 +299,39 @@ describe('drains', () => {
       await world.pass(30_000)
       expect(world.calls.length - before).toBe(calls)
     }
+  })
+
+  test('[PA12] a node whose claim got no response takes nothing more in that slot', async () => {
+    const world = makeWorld(() => CREATED)
+    let isBegun = false
+    let applyLost: (() => Promise<unknown>) | null = null
+    const node = await world.node({
+      documents: [SOURCE, route({ drain: { ...drain, cycles: 1 } })],
+      faults: {
+        commit(commit, pass) {
+          if (commit.writes.some((write) => write.w === 'record.put' && write.kind === 'drain'))
+            isBegun = true
+          return pass()
+        },
+        async claim(pass) {
+          if (!isBegun || applyLost !== null) return pass()
+          applyLost = pass
+          throw new StoreError('unavailable', 'the answer is lost', { applied: 'indeterminate' })
+        },
+      },
+    })
+    await world.pass(61_000 - (world.now() % 60_000))
+    await flood(world, node, 9)
+    await world.pass(60_000 - (world.now() % 60_000))
+    await world.pass(5_000)
+    // The server applies it at last, and the node finds what it holds.
+    const before = world.calls.length
+    await applyLost!()
+    await world.pass(40_000)
+    expect(before).toBe(0)
+    expect(world.calls.length).toBe(3)
+    await world.pass(30_000)
+    expect(world.calls.length).toBe(6)
   })
 
   test('[PA13] a slot without jobs writes nothing', async () => {

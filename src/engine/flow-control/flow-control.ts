@@ -51,6 +51,8 @@ export interface Pace extends CallPace {
   skip(tenant: TenantId, consumer: string): void
   /** `isDry`: all due jobs were claimed. */
   took(tenant: TenantId, consumer: string, count: number, isDry: boolean): void
+  /** The claim got no response: how many jobs it took, or takes later, is unknown. */
+  tookUnknown(tenant: TenantId, consumer: string): void
   /** Before the job runs. */
   claimed(item: Item): void
   /** The job has left this node. Returns whether its consumer may be offered more because of that. */
@@ -281,6 +283,10 @@ export function makePace(
       const route = registry.route(tenant, consumer)
       if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
       if (route?.of?.kind === 'delivery') windows.took(tenant, consumer, isDry)
+    },
+    tookUnknown(tenant, consumer) {
+      const route = registry.route(tenant, consumer)
+      if (route !== null) drains.skip(tenant, route)
     },
     claimed(item) {
       const { tenant, consumer, kind } = item.work

@@ -8,11 +8,13 @@ import type { StoreTime } from '../commit/index.ts'
 export interface Turn {
   /** How long another one has it yet; 0: it is this node's. Rejects where the store does. */
   take(): Promise<number>
+  /** Whether it still is, as far as this node knows without asking. */
+  isHeld(): boolean
   giveUp(): Promise<void>
 }
 
 /** For a node that is alone. */
-export const ALWAYS: Turn = { take: async () => 0, giveUp: async () => {} }
+export const ALWAYS: Turn = { take: async () => 0, isHeld: () => true, giveUp: async () => {} }
 
 const KEY = 'turn'
 
@@ -56,6 +58,7 @@ export function makeTurn(deps: {
       own = { version, lease }
       return 0
     },
+    isHeld: () => own !== null && own.lease.until > time.now(),
     async giveUp() {
       const held = own
       own = null

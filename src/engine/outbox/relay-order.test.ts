@@ -1,4 +1,4 @@
-// What a look has read when the bus comes back.
+// What a look has read when the bus comes back, and when the node's turn to relay is over.
 
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
@@ -73,4 +73,48 @@ test('[BU33] a bus that comes back in the middle of a look does not get what is 
   }
   for (let turn = 0; turn < 4; turn += 1) await look()
   expect(published).toEqual(['r2', 'r1', 'r3'])
+})
+
+test('[BU28] a node whose turn ended while the bus did not answer publishes no more of what it read', async () => {
+  let isHeld = true
+  const published: string[] = []
+  const timers: (() => void)[] = []
+  const store = {
+    system: () => ({
+      outbox: async () => ({ rows: [row(1, 'default.slow'), row(2, 'default.other')], events: [] }),
+      outboxEldest: async () => ({ at: null, heldBy: null }),
+    }),
+    forTenant: () => ({ record: async () => null }),
+    commit: async () => ({ ok: true, at: 0, leased: [] }),
+  }
+  const bus = {
+    status: () => ({ isConnected: true, tokensBirth: null }),
+    watch: () => () => {},
+    async publish(messages: readonly { id: string }[]) {
+      published.push(...messages.map(({ id }) => id))
+      // No answer comes for the first, and waiting for it takes longer than the turn.
+      isHeld = false
+      return messages.map(({ id }) => id !== 'r1')
+    },
+  }
+  const clock = {
+    monotonic: () => 0,
+    after(_: number, callback: () => void) {
+      timers.push(callback)
+      return () => {}
+    },
+  }
+  const turn = { take: async () => (isHeld ? 0 : 5_000), isHeld: () => isHeld, giveUp: async () => {} }
+  const log = makeMemoryLog()
+  const relay = makeRelay({ store, bus, clock, log, time: { now: () => 0 }, turn } as never, {
+    pollMs: 1_000,
+    busPrefix: 'm',
+  })
+  relay.start()
+  for (let look = 0; look < 3; look += 1) {
+    timers.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(published).toEqual(['r1', 'r2'])
+  expect(log.messages.map(({ name }) => name)).not.toContain('relay.waiting')
 })

@@ -153,6 +153,8 @@ export function makeRelay(
 
   /** Those that the bus has. While it is there, that it took none says nothing of what comes behind them. */
   const publish = async (letters: readonly Letter[], isAlone: boolean): Promise<readonly Letter[]> => {
+    // Lost answers may use up the turn: another node relays then, and an old message must not come behind its newer ones.
+    if (!turn.isHeld()) return []
     try {
       const answers = await bus.publish(letters.map(({ message }) => message))
       return letters.filter((_, index) => answers[index] === true)
@@ -225,7 +227,8 @@ export function makeRelay(
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
     const last = (await relayLetters(letters)).at(-1)
-    if (last !== undefined) {
+    // Without its turn the node published none of them, and drops what it knows of them before it looks again.
+    if (last !== undefined && turn.isHeld()) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
       stuck.pass(last.row.position)
     }

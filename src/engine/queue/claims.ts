@@ -308,6 +308,7 @@ export function makeClaims(
     const free = Math.min(CLAIM_MAX, pool.free(), pool.roomForBytes())
     if (free <= 0) left = 'no-slot'
     if (owner === null || free <= 0) return config.pollMs
+    let claiming: readonly Consumer[] = []
     try {
       for (const item of await strays.collect(owner)) {
         if (!isIsolated(item.work) || pool.canRunIsolated()) {
@@ -331,6 +332,7 @@ export function makeClaims(
       const slots = shareSlots(candidates, crowd, free, turn)
       const asked = new Set(slots.map(({ tenant }) => tenant))
       sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
+      claiming = slots
       const result = await ask(
         owner,
         slots.map(({ tenant, consumer, room, limit }) => ({ tenant, consumer, max: room, limit })),
@@ -367,7 +369,10 @@ export function makeClaims(
       if (round > 0) return 0
       return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
-      if (error instanceof StoreError && error.applied === 'indeterminate') strays.suspect()
+      if (error instanceof StoreError && error.applied === 'indeterminate') {
+        strays.suspect()
+        for (const { tenant, consumer } of claiming) pace.tookUnknown(tenant, consumer)
+      }
       log.warn('claims.failed', { error: messageOf(error) })
       return config.pollMs
     }
