@@ -1012,6 +1012,7 @@ export const BUGS: readonly Bug[] = [
     about: 'writes are answered before they are flushed, and a crash takes some of them away',
     // The next life finds a store that knows less than was seen of it.
     breaks: ['N1', 'N5'],
+    seed: 2,
     stores: ['memory'],
     profile: (profile) => ({ ...profile, nodes: 1, isRemote: false }),
     data: (data) => forgetUnsynced(data, 'late'),

@@ -107,12 +107,12 @@ import {
   type Decision,
   type Decisions,
   type EscalationActions,
-  endPlans,
+  listParticipants,
   makeEscalations,
   makeFailureSweep,
   makeFailures,
+  makePlanEnd,
   makeSettler,
-  type Settler,
   type WorkActions,
 } from './settlement/index.ts'
 import {
@@ -321,23 +321,30 @@ export function makeEngine(
     vars: config.vars,
     plan: (...args: Parameters<typeof plan>) => plan(...args),
   }
-  const plainSettler = makeSettler({ store, commits, ids, failures, lanes, unitOfWork })
-  const steppedSettler = endSteps(
-    endBatches(releaseLocks(plainSettler, { store, commits }), {
-      store,
-      commits,
-      seal,
-      ids,
-      random,
-      time,
-      log,
-      decisions,
-      vars: config.vars,
-      wake: () => wake(),
+  const planEnd = makePlanEnd({ store, commits, ids, failures, lanes })
+  const settler = makeSettler({
+    planEnd,
+    participantsOf: listParticipants({
+      runs: connections.runs,
+      steps: endSteps({ store, commits, seal, log, instances: () => instances }),
+      batches: endBatches({
+        store,
+        commits,
+        seal,
+        ids,
+        random,
+        time,
+        log,
+        decisions,
+        vars: config.vars,
+        wake: () => wake(),
+      }),
+      locks: releaseLocks({ store, commits }),
     }),
-    { store, commits, unitOfWork, seal, log, instances: () => instances },
-  )
-  const settler = connections.runs.around(steppedSettler)
+    unitOfWork,
+    onSettling: tellInside,
+    wake: (delayMs) => wake(delayMs),
+  })
   let open = false
   let claims: Claims | null = null
   const wake = (delayMs = 0) => claims?.wake(delayMs)
@@ -355,7 +362,7 @@ export function makeEngine(
       registry,
       commits,
       time,
-      settler: endPlans(plainSettler, unitOfWork),
+      settler,
       plan: (...args) => plan(...args),
       planFor: (route) => (draft, payload, header, dedupForMs) =>
         planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
@@ -388,7 +395,7 @@ export function makeEngine(
     random,
     log,
     registry,
-    settler: wakingSettler(),
+    settler,
     decisions,
     vars: config.vars,
     actions: () => actionsOfRoutes,
@@ -399,8 +406,8 @@ export function makeEngine(
     turns: () => turns,
     spread: () => spread,
   })
-  const turns = makeTurns({ store, log, settler: wakingSettler(), commits, decisions, time, wake })
-  const spread = makeSpread({ ids, settler: wakingSettler(), log, bury: runner.buryRoute, wake })
+  const turns = makeTurns({ store, log, settler, commits, decisions, time, wake })
+  const spread = makeSpread({ ids, settler, log, bury: runner.buryRoute, wake })
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
@@ -425,7 +432,7 @@ export function makeEngine(
       config,
     ),
   })
-  const batches = makeBatches({ store, settler: wakingSettler(), gathering, effects: () => effects }, config)
+  const batches = makeBatches({ store, settler, gathering, effects: () => effects }, config)
   const strays = makeStrays({
     store,
     clock,
@@ -464,7 +471,6 @@ export function makeEngine(
   const plan = (
     ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
   ): EventPlan => planEvent(planning, ...args)
-  const { planEnd } = plainSettler
   const instances = makeInstances({
     store,
     commits,
@@ -476,7 +482,7 @@ export function makeEngine(
     isMirrored,
     unitOfWork,
   })
-  const witness = makeWitness({ store, commits, settler: endPlans(settler, unitOfWork), wake })
+  const witness = makeWitness({ store, commits, settler, wake })
   const keys = makeCredentials(
     {
       store,
@@ -491,8 +497,7 @@ export function makeEngine(
       ids,
       commits,
       registry,
-      // A rotation is no step, no batch and no upsert, and writes its own run.
-      settler: waking(plainSettler),
+      settler,
       decisions,
       lease,
       vars: config.vars,
@@ -546,7 +551,7 @@ export function makeEngine(
       log,
       vault,
       commits,
-      settler: wakingSettler(),
+      settler,
       lease,
       decisions,
       witness,
@@ -562,14 +567,14 @@ export function makeEngine(
       code,
       log,
       ids,
-      settler: wakingSettler(),
+      settler,
       lease,
       time,
       effects: makeFunctionEffects(
         { store, seal, clock, random, log, commits, lease, time, decisions, witness },
         config,
       ),
-      ends: makeFunctionEnds({ store, random, log, time, commits, settler: wakingSettler(), decisions }),
+      ends: makeFunctionEnds({ store, random, log, time, commits, settler, decisions }),
       connections: connections.functions,
       plan,
       unitOfWork,
@@ -638,7 +643,7 @@ export function makeEngine(
     store,
     log,
     planning,
-    settler: wakingSettler(),
+    settler,
     bury: runner.bury,
     refresh: (tenant) => definitions.refresh(tenant),
     unitOfWork,
@@ -648,7 +653,7 @@ export function makeEngine(
     commits,
     instances,
     registry,
-    settler: wakingSettler(),
+    settler,
     vars: config.vars,
     begin: runner.begin,
     actions: () => actionsOfRoutes,
@@ -656,7 +661,7 @@ export function makeEngine(
   })
   const workflowItems = makeWorkflowItems({
     steps,
-    signals: makeSignals({ instances, settler: wakingSettler(), bury: runner.buryRoute }),
+    signals: makeSignals({ instances, settler, bury: runner.buryRoute }),
     triggers: makeTriggers({
       store,
       log,
@@ -664,7 +669,7 @@ export function makeEngine(
       vars: config.vars,
       time,
       registry,
-      settler: wakingSettler(),
+      settler,
       instances,
       rates: makeTriggerRates({ time, draws }),
       plan,
@@ -683,8 +688,7 @@ export function makeEngine(
       time,
       registry,
       lease,
-      // It is no step, no batch and no upsert: nothing that stands around the settler has to do with it.
-      settler: waking(plainSettler),
+      settler,
       decisions,
       pace,
       lending: makeLending({ clock, lend: (tenant) => pool.lend(tenant) }),
@@ -871,8 +875,7 @@ export function makeEngine(
   })
   const actions = makeWorkActions(
     {
-      ...{ store, log, http, registry, commits, time, steps, wake },
-      settler: endPlans(settler, unitOfWork),
+      ...{ store, log, http, registry, commits, time, steps, wake, settler },
     },
     config,
   )
@@ -916,24 +919,6 @@ export function makeEngine(
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
       pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
-  }
-
-  /** Items put back are due later: the claim loop must know when. */
-  function wakingSettler(): Settler {
-    return waking(settler)
-  }
-
-  function waking(inner: Settler): Settler {
-    const settle: Settler['settle'] = async (item, route, decision) => {
-      const settling = inner.settle(item, route, decision)
-      tellInside(item, route, decision)
-      // Its end may be the turn of the next in its lane.
-      if (decision.to !== 'again' && item.work.lane === null) return settling
-      const settlement = await settling
-      if (settlement.ok) wake(decision.to === 'again' ? decision.delayMs : 0)
-      return settlement
-    }
-    return endPlans({ settle, settleUnheld: inner.settleUnheld }, unitOfWork)
   }
 
   /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */

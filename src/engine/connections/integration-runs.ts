@@ -1,8 +1,8 @@
-// Runs of work: written with the reserve of a call and with the end of its item, in the same commits. What an item's calls came to is
-// remembered from the one to the other by its hold.
+// Integration runs of jobs: written with the reserve of a call and, by a participant of the settler, with the end of the job. Between
+// the two commits the outcome of the calls is remembered by the hold of the job.
 //
-// Invariants: RN2 attempts only grow. DR11 a run ends with its item: whoever settles that, settles the run. DR12 a replay is a run of its own
-// that names the one before it.
+// Invariants: RN2 attempts only grow. DR11 a run ends with its job: the commit that settles the job settles the run. DR12 a replay is a run
+// of its own that names the one before it.
 
 import {
   type MadeAttempt,
@@ -16,18 +16,13 @@ import { scrubNothing } from '../../core/events/sensitive/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { Ids, RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
-import type { Commits, EventPlan, PlanEvent, UnitOfWork } from '../commit/index.ts'
+import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
-import {
-  type Decision,
-  type Held,
-  type Settlement,
-  type Settler,
-  storableError,
-} from '../settlement/index.ts'
+import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
 import type { DoorAnswer } from './connection-types.ts'
 
 /** What a run is of. */
@@ -56,8 +51,10 @@ export interface Runs {
   replayedBy(item: Item, idOf: (work: WorkId) => RunId): Promise<RunId | null>
   /** A run that is over before its item is: it is written down with the item's next step. */
   beside(item: Item, id: RunId, row: NewRun): void
-  /** Around the settler: whoever settles an item settles its runs. */
-  around(settler: Settler): Settler
+  /** Whether the job has runs: its action calls a connection, or its function did. */
+  takesPart(held: Held, route: Route | null): boolean
+  /** The participant of such jobs: the commit that settles the job settles its runs. */
+  readonly part: Participant
 }
 
 interface Open {
@@ -76,9 +73,8 @@ export function makeRuns(deps: {
   readonly ids: Ids
   readonly registry: Pick<Registry, 'isWanted'>
   plan: PlanEvent
-  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
-  /** Whether the action of the item goes by a connection. */
-  isOnConnection(route: Parameters<Settler['settle']>[1]): boolean
+  /** Whether the action of the job calls a connection. */
+  isOnConnection(route: Route | null): boolean
 }): Runs {
   const { store, commits } = deps
   const open = new Map<string, Open>()
@@ -158,27 +154,17 @@ export function makeRuns(deps: {
     })
   }
 
-  const settleWith = async (
-    held: Held,
-    route: Parameters<Settler['settle']>[1],
-    decision: Decision,
-    settle: (decision: Decision) => Promise<Settlement>,
-  ): Promise<Settlement> => {
-    const isCalling = deps.isOnConnection(route)
-    if (!isCalling && (open.size === 0 || !open.has(holdOf(held)))) return settle(decision)
-    const writes = await writesOf(held, isCalling, decision)
+  const part: Participant = async (decision, { held, route }) => {
+    const writes = await writesOf(held, deps.isOnConnection(route), decision)
     const plan = writes.length === 0 ? null : tellCompleted(held, writes)
-    const all = plan === null ? writes : [...writes, ...plan.writes]
-    const settleAll = () =>
-      settle(all.length === 0 ? decision : { ...decision, writes: [...decision.writes, ...all] })
-    let settlement: Settlement | null = null
-    try {
-      settlement = await (plan === null ? settleAll() : deps.unitOfWork.settling([plan], settleAll))
-    } finally {
-      // Refused by a guard of its own it is decided again, by what is known of the same calls.
-      if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
+    return {
+      writes: plan === null ? writes : [...writes, ...plan.writes],
+      ...(plan === null ? {} : { plans: [plan] }),
+      ended(settlement) {
+        // Refused by a guard of its own it is decided again, by what is known of the same calls.
+        if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
+      },
     }
-    return settlement
   }
 
   return {
@@ -215,12 +201,8 @@ export function makeRuns(deps: {
     },
     replayedBy,
     beside: (item, id, row) => void find(item).others.set(id, row),
-    around: (settler) => ({
-      settle: (item, route, decision) =>
-        settleWith(item, route, decision, (one) => settler.settle(item, route, one)),
-      settleUnheld: (held, route, decision, hold) =>
-        settleWith(held, route, decision, (one) => settler.settleUnheld(held, route, one, hold)),
-    }),
+    takesPart: (held, route) => deps.isOnConnection(route) || (open.size > 0 && open.has(holdOf(held))),
+    part,
   }
 }
 

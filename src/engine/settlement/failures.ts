@@ -1,7 +1,7 @@
-// What a decision about an item means for its failure: the writes and the events that belong into the commit of the decision.
+// What a decision about a job means for its failure: the writes and the emitted events of the participant `failure`.
 //
-// Invariants: FL3 the failure is written with the decision. FL4 an item that never failed costs nothing: `concerns` says so
-// without a look at the store. FL9 work for canonical events tells nothing.
+// Invariants: FL3 the failure is written with the decision. FL4 a job that never failed costs nothing: `concerns` says so
+// without reading the store. FL9 jobs of canonical events emit nothing.
 
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -23,7 +23,7 @@ import type { Route } from '../../core/routing/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
-import type { Decision, Held } from './job-decision.ts'
+import type { Decision, EndingRow, Held } from './job-decision.ts'
 
 export interface FailureChange {
   readonly writes: readonly Write[]
@@ -42,13 +42,8 @@ interface TellDeps {
 }
 
 export interface Failures {
-  /** `letter`: the one that the item replays, where it replays one. */
-  change(
-    held: Held,
-    route: Route | null,
-    decision: Decision,
-    letter: DeadLetter | null,
-  ): Promise<FailureChange>
+  /** The participant of every job that fails, or that failed before. */
+  change(decision: Decision, row: EndingRow): Promise<FailureChange | null>
   /** A person discards the dead letter, and with it the failure. */
   discard(letter: DeadLetter, event: NewEvent): Promise<FailureChange>
 }
@@ -88,20 +83,20 @@ export function makeFailures(
 ): Failures {
   const { store, commits } = deps
   return {
-    async change(held, route, decision, letter) {
+    async change(decision, { held, route, letter }) {
       const { work, event } = held
       const id = letter?.failureId ?? failureId(work.id)
       // A replay that has not failed itself goes on with the failure of its letter; one from before they were kept has none.
       const isKept = work.class !== null || (letter !== null && letter.failureId !== null)
       const known = isKept ? await commits.stubbornly(() => store.forTenant(work.tenant).failure(id)) : null
       const happened = eventOf(held, decision)
-      if (happened === null) return NO_FAILURE_CHANGE
+      if (happened === null) return null
       const isOver = happened.type === 'succeeded' || happened.type === 'closed'
-      if (known === null && isOver) return NO_FAILURE_CHANGE
+      if (known === null && isOver) return null
       const now = deps.now()
       const before = known === null ? newFailure(id, work, event, route) : toNew(known, now)
       const row = stepFailure(before, happened)
-      if (row === null) return NO_FAILURE_CHANGE
+      if (row === null) return null
       const writes: Write[] = [{ w: 'failure.put', row }]
       if (happened.type === 'ended')
         writes.push(raise(deps.ids, row, route?.document.deadLetter.runbook ?? null))

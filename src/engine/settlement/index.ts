@@ -1,4 +1,4 @@
-// Ends or reschedules a job in one commit: ledger, failure, dead letter, lane position, emitted events.
+// Ends a job or puts it back in one commit: the settler asks the participants of the job's kind and action for their parts.
 
 export { allowedActs, goesOn, isOfInstance, isOrphans } from './allowed-actions.ts'
 export { type Bury, newLetter, storableError } from './dead-letter-row.ts'
@@ -20,10 +20,12 @@ export {
   dead,
   done,
   type Held,
-  type OtherEnd,
   parked,
   type Saying,
+  type Settlement,
   skipped,
 } from './job-decision.ts'
+export { makePlanEnd, type PlanEnd } from './job-end.ts'
 export type { WorkActions } from './operator-actions.ts'
-export { endPlans, makeSettler, type PlanEnd, type Settlement, type Settler } from './settle.ts'
+export { listParticipants, type OtherEnd, type Part, type Participant } from './participants.ts'
+export { makeSettler, type Settler } from './settle.ts'

@@ -1,11 +1,11 @@
-// What is decided about a work item: plain data, which src/engine/settlement/settle.ts turns into one commit.
+// What is decided about a job, and what came of it: plain data. The settler (settle.ts) turns a decision into one commit.
 
-import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
+import type { DeadLetter, DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { InstanceId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Attempt, Counters, Note, SettledState } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Guard, Write } from '../../ports/store.ts'
+import type { CommitResult, Found, Guard, Write } from '../../ports/store.ts'
 import type { Planned } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 
@@ -29,8 +29,6 @@ export interface DecisionBase {
   readonly said?: unknown
   /** The instance that a step began and waits for. */
   readonly waitsFor?: InstanceId
-  /** Items that end in the same commit, each with its own failure and dead letter. */
-  readonly others?: readonly OtherEnd[]
 }
 
 export type Decision = DecisionBase &
@@ -91,10 +89,18 @@ export function dead(
   return { to: 'dead', ...why, ...NOTHING, ...saying }
 }
 
-export interface OtherEnd {
+/** The row of a job that ends or is put back. */
+export interface EndingRow {
   readonly held: Held
   readonly route: Route | null
-  readonly decision: Decision
-  /** What must still be true of it; null: nothing but its own guards. */
-  readonly hold: Guard | null
+  /** The dead letter that the job replays. */
+  readonly letter: DeadLetter | null
 }
+
+/** What came of a decision. */
+export type Settlement =
+  | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }
+  /** Another node leases the job now, or the job is settled. */
+  | { readonly ok: false; readonly why: 'stale'; readonly found: Found | null }
+  /** A guard of the decision, or of a participant; `index` counts the decision's guards first. */
+  | { readonly ok: false; readonly why: 'guard'; readonly index: number; readonly found: Found | null }

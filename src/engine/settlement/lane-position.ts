@@ -1,7 +1,7 @@
-// What the end of an item means for its lane: whether it keeps its place, the version that the lane is at by now, and what is
-// told where others are held up. All of it belongs into the commit of the decision.
+// What the end of a job means for its lane: whether the job keeps its position, which version the lane has reached, and the
+// escalation and event where the job blocks the lane. All of it is the part of the participant `lane`.
 //
-// Invariant: LN5 a lane is held up, escalated and told of in one commit.
+// Invariant: LN5 a lane is blocked, escalated and its event emitted in one commit.
 
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
@@ -11,20 +11,11 @@ import type { Ids } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
-import type { EventPlan, PlanEvent } from '../commit/index.ts'
+import type { PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Decisions } from './decision-functions.ts'
 import type { Decision, Held } from './job-decision.ts'
-
-export interface LaneChange {
-  /** Part of the write that settles the item. */
-  readonly end: Pick<Extract<Write, { w: 'work.settle' }>, 'place' | 'laneVersion'>
-  readonly writes: readonly Write[]
-  /** Of the events that tell it; their births must be settled. */
-  readonly plans: readonly EventPlan[]
-}
-
-const NO_LANE_CHANGE: LaneChange = { end: {}, writes: [], plans: [] }
+import type { RowPart, RowParticipant } from './participants.ts'
 
 export interface LaneDeps {
   readonly ids: Ids
@@ -33,16 +24,18 @@ export interface LaneDeps {
   readonly decisions: Pick<Decisions, 'keepsPlace'>
 }
 
-export function changeLane(deps: LaneDeps, held: Held, route: Route | null, decision: Decision): LaneChange {
-  const lane = route?.lane ?? null
-  if (held.work.lane === null || route === null || lane === null || decision.to === 'again')
-    return NO_LANE_CHANGE
-  if (decision.to === 'done') {
-    const laneVersion = versionOf(deps.vars, held, route)
-    return laneVersion === null ? NO_LANE_CHANGE : { ...NO_LANE_CHANGE, end: { laneVersion } }
+/** The participant of every job that leaves its lane, or keeps its position. */
+export function makeLaneEnd(deps: LaneDeps): RowParticipant {
+  return (decision, { held, route }) => {
+    const { lane: key, hasPlace } = held.work
+    if (key === null || route === null || route.lane === null || decision.to === 'again') return null
+    if (decision.to === 'done') {
+      const laneVersion = versionOf(deps.vars, held, route)
+      return laneVersion === null ? null : { end: { laneVersion } }
+    }
+    if (!hasPlace || !deps.decisions.keepsPlace(route.lane, decision.to)) return null
+    return { end: { place: 'keep' }, ...blocked(deps, held, route, key, decision) }
   }
-  if (!held.work.hasPlace || !deps.decisions.keepsPlace(lane, decision.to)) return NO_LANE_CHANGE
-  return { end: { place: 'keep' }, ...blocked(deps, held, route, held.work.lane, decision) }
 }
 
 /** null: its event tells none, or not any more. */
@@ -67,7 +60,7 @@ function blocked(
   { document }: Route,
   lane: string,
   { to, note }: Decision,
-): Pick<LaneChange, 'writes' | 'plans'> {
+): Pick<RowPart, 'writes' | 'plans'> {
   const { consumer, tenant } = work
   const { severity, runbook } = document.deadLetter
   const raise: Write = {

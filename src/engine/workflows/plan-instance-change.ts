@@ -180,6 +180,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
           counters: { attempts, waits, losses },
           note: { ...EMPTY_NOTE, key, class: item.class, lastError: 'another transition took its token' },
         }),
+        false,
       )
       guards.push(...ending.guards)
       writes.push(...ending.writes)

@@ -1,10 +1,9 @@
-// Ends a firing with its job: what that means for the instance goes into the commit that ends the job. It wraps the
-// settler, so that every way to end a job (its call, an operator, a late acknowledgement) moves the instance on.
+// The end of a step's job is the end of its firing. This participant of the settler adds what it means for the instance to the commit
+// that ends the job, whether a call, an operator or a late acknowledgement ends it.
 //
-// Invariants: FI1 the commit is guarded by the instance's revision; if that is refused, the instance is loaded and
-// decided again. FI6 a result that cannot be mapped makes the job dead, and its ledger entry stays done. FI7 a failure
-// that the workflow handles has no dead letter. FI8 whatever ends an interrupted firing reaches the instance, and its
-// success is undone.
+// Invariants: FI1 the commit is guarded by the instance's revision; on a refused one the instance is loaded and asked again. FI6 a
+// result that cannot be mapped makes the job dead, and its ledger entry stays done. FI7 a failure that the workflow handles has no
+// dead letter. FI8 whatever ends an interrupted firing reaches the instance, and its success is undone.
 
 import { isLockKey } from '../../core/effects/action/index.ts'
 import { acknowledgedResult, keyOfGeneration } from '../../core/effects/ledger/index.ts'
@@ -16,15 +15,9 @@ import { type InstanceInput, type Refused, stepInstance } from '../../core/workf
 import type { Log } from '../../ports/log.ts'
 import type { Seal } from '../../ports/seal.ts'
 import type { Store } from '../../ports/store.ts'
-import { type Commits, orFail, retrying, type UnitOfWork } from '../commit/index.ts'
+import type { Commits } from '../commit/index.ts'
 import { openResult } from '../secrets/index.ts'
-import {
-  type Decision,
-  type Held,
-  type Settlement,
-  type Settler,
-  storableError,
-} from '../settlement/index.ts'
+import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
 import { canBeUndone, firingOf, stepText } from './firing-of-job.ts'
 import type { InstancePlan, Loaded, Origin } from './instance-types.ts'
 import { type Instances, originOfEvent, orRefused } from './instances.ts'
@@ -34,7 +27,6 @@ interface Deps {
   readonly commits: Commits
   readonly seal: Seal
   readonly log: Log
-  readonly unitOfWork: Pick<UnitOfWork, 'settling'>
   instances(): Instances
 }
 
@@ -44,10 +36,10 @@ interface Told {
   readonly plan: InstancePlan | null
 }
 
-/** Each is another step of the same instance, and as many may run at once. Giving up would lose a known outcome. */
-const RACES_MAX = 1_000
+/** Each is another step of the same instance, and as many may run at once. */
+const LOOKS_MAX = 1_000
 
-export function endSteps(settler: Settler, deps: Deps): Settler {
+export function endSteps(deps: Deps): Participant {
   const { store, commits, log } = deps
 
   const find = async ({ work }: Held): Promise<Loaded | null> => {
@@ -225,64 +217,27 @@ export function endSteps(settler: Settler, deps: Deps): Settler {
     return open.some(({ key }) => !isLockKey(key) && !settled.some((one) => one.key === key))
   }
 
-  const around = (
-    held: Held,
-    route: Route | null,
-    decision: Decision,
-    origin: () => Origin,
-    pass: (decision: Decision) => Promise<Settlement>,
-  ): Promise<Settlement> => {
+  return async (decision, { held, route, item }) => {
     const { tenant, instance } = held.work
-    const isOld = ({ plan }: Told) =>
-      plan === null && instance !== null && deps.instances().forget(tenant, instance)
-    const settleOnce = async (retry: () => Promise<Settlement>): Promise<Settlement> => {
-      let told = await tell(held, route, decision, origin())
-      // If nothing of the instance is written, no guard finds out that the cache is outdated: read it.
-      if (isOld(told)) told = await tell(held, route, decision, origin())
-      if (isOld(told)) return retry()
-      const { plan } = told
-      const { decision: ended } = told
-      if (plan === null) return pass(ended)
-      const own = ended.guards
-      const settlement = await deps.unitOfWork.settling([plan], () =>
-        pass({
-          ...ended,
-          guards: [...own, ...plan.guards],
-          writes: [...ended.writes, ...plan.writes],
-        }),
-      )
-      if (settlement.ok || settlement.why === 'stale') return settlement
-      const isOurs = settlement.index >= own.length && settlement.index < own.length + plan.guards.length
-      if (!isOurs) return settlement
-      if (instance !== null) deps.instances().forget(tenant, instance)
-      return retry()
+    const forget = () => instance !== null && deps.instances().forget(tenant, instance)
+    const origin: Origin =
+      item === null
+        ? originOfEvent(held.event)
+        : { event: item.event, stored: item.event, payload: item.payload, header: item.header }
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      const { decision: ended, plan } = await tell(held, route, decision, origin)
+      if (plan !== null) {
+        const { guards, writes } = plan
+        const refused = () => {
+          forget()
+          return 'rebuild' as const
+        }
+        return { decision: ended, guards, writes, plans: [plan], refused }
+      }
+      // If nothing of the instance is written, no guard finds out that the cache is outdated: read the instance.
+      if (!forget()) return { decision: ended }
     }
-    const unending = orFail('assertion failed: the instance of a step changes without end')
-    return retrying(RACES_MAX, settleOnce, unending)
-  }
-
-  return {
-    // Jobs that are not steps skip this.
-    settle: (item, route, decision) =>
-      item.work.kind !== 'step'
-        ? settler.settle(item, route, decision)
-        : around(
-            item,
-            route,
-            decision,
-            () => ({ event: item.event, stored: item.event, payload: item.payload, header: item.header }),
-            (one) => settler.settle(item, route, one),
-          ),
-    settleUnheld: (held, route, decision, hold) =>
-      held.work.kind !== 'step'
-        ? settler.settleUnheld(held, route, decision, hold)
-        : around(
-            held,
-            route,
-            decision,
-            () => originOfEvent(held.event),
-            (one) => settler.settleUnheld(held, route, one, hold),
-          ),
+    throw new Error('assertion failed: the instance of a step changes without end')
   }
 }
 

@@ -23,6 +23,8 @@ import { makeItem } from '../../leases/leased-job.ts'
 import { makeMemoryVault } from '../../secrets/vault.fixture.ts'
 import { DECISIONS } from '../../settlement/decision-functions.ts'
 import { makeFailures } from '../../settlement/index.ts'
+import { makePlanEnd } from '../../settlement/job-end.ts'
+import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
 import type { DoorAnswer, DoorRequest } from '../connection-types.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
@@ -250,7 +252,13 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
       const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
       const unitOfWork = makeUnitOfWork({ log, commits: doing, births: { settle: () => {} } })
-      const settler = makeSettler({ store, commits: doing, ids, failures, lanes, unitOfWork })
+      const settler = makeSettler({
+        planEnd: makePlanEnd({ store, commits: doing, ids, failures, lanes }),
+        participantsOf: noParticipants,
+        unitOfWork,
+        onSettling: () => {},
+        wake: () => {},
+      })
       const http = {
         send(request: HttpRequest) {
           return unlessDead(async () => {

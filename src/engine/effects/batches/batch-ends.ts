@@ -1,6 +1,5 @@
-// Ends the members of a batch with the batch: each gets its own outcome, ledger entry and dead letter, all in the
-// commit that ends the batch. It wraps the settler, so that every way to end a batch (its call, an operator, a late
-// acknowledgement) ends the members.
+// The end of a batch is the end of its members: each has its own outcome, ledger entry and dead letter. This participant of the settler
+// adds them to the commit that ends the batch, whether its call, an operator or a late acknowledgement ends it.
 //
 // Invariants: BA3 every member gets exactly one outcome. BA6 a batch that is refused as a whole is split in two, until
 // the member at fault is alone. BA7 a batch has no dead letter: its members have.
@@ -18,7 +17,7 @@ import type { Guard, Store, Write } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { openResult } from '../../secrets/index.ts'
-import type { Decision, Decisions, Held, OtherEnd, Settlement, Settler } from '../../settlement/index.ts'
+import type { Decision, Decisions, Held, OtherEnd, Part, Participant } from '../../settlement/index.ts'
 import { withoutWords } from '../call-outcome.ts'
 import { isMerged, keySentOf, loadMembers, type Member } from './batch-members.ts'
 import { newBatch } from './freeze-batch.ts'
@@ -40,7 +39,7 @@ interface Deps {
 /** Failure classes that a single member can cause for all. */
 const CULPABLE: readonly FailureClass[] = ['validation', 'poison']
 
-export function endBatches(settler: Settler, deps: Deps): Settler {
+export function endBatches(deps: Deps): Participant {
   const { store, commits, log } = deps
   const ends = makeMemberEnds(deps)
 
@@ -131,15 +130,7 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
       }
     }
     const skipped = asSkipped(decision, `SPLIT: ${decision.error}`)
-    return {
-      decision: {
-        ...skipped,
-        guards: [...skipped.guards, ...guards],
-        writes: [...skipped.writes, ...writes],
-      },
-      others: [],
-      isSplit: true,
-    }
+    return { decision: skipped, guards, writes, others: [], isSplit: true }
   }
 
   const isInDoubt = async ({ work }: Held): Promise<boolean> => {
@@ -171,33 +162,21 @@ export function endBatches(settler: Settler, deps: Deps): Settler {
     }
   }
 
-  const around = async (
-    held: Held,
-    route: Route | null,
-    decision: Decision,
-    pass: (decision: Decision) => Promise<Settlement>,
-  ): Promise<Settlement> => {
-    const isOver = decision.to !== 'again' && decision.to !== 'parked'
-    if (held.work.kind !== 'batch' || route === null || !isOver) return pass(decision)
+  return async (decision, { held, route }) => {
+    if (route === null || decision.to === 'again' || decision.to === 'parked') return null
     const ended = await whole(held, route, decision)
-    const settlement = await pass({ ...ended.decision, others: ended.others })
-    if (settlement.ok) tell(held, route, ended)
-    // Only the batch changes its members: if one changed, the batch has ended too.
-    if (!settlement.ok && settlement.why === 'guard' && settlement.index >= decision.guards.length) {
-      return { ok: false, why: 'stale', found: settlement.found }
+    return {
+      ...ended,
+      // A member belongs to its batch alone: another node that changed the member ended the batch too.
+      refused: () => 'stale',
+      ended(settlement) {
+        if (settlement?.ok === true) tell(held, route, ended)
+      },
     }
-    return settlement
-  }
-
-  return {
-    settle: (item, route, decision) =>
-      around(item, route, decision, (one) => settler.settle(item, route, one)),
-    settleUnheld: (held, route, decision, hold) =>
-      around(held, route, decision, (one) => settler.settleUnheld(held, route, one, hold)),
   }
 }
 
-interface Whole {
+interface Whole extends Pick<Part, 'guards' | 'writes'> {
   readonly decision: Decision
   readonly others: readonly OtherEnd[]
   readonly isSplit?: boolean

@@ -11,7 +11,7 @@ import type { Guard, Store, TenantReads, Write } from '../../../ports/store.ts'
 import type { Commits } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
 import type { Item } from '../../leases/index.ts'
-import type { Decision, Settler } from '../../settlement/index.ts'
+import type { Decision, Participant } from '../../settlement/index.ts'
 import type { Beside } from '../call.ts'
 import { ledgerGuard, newEntry, settleLedger, unreservedGuard } from '../call-outcome.ts'
 
@@ -64,36 +64,17 @@ export async function freeLocks(
   }
 }
 
-/** Wraps the settler: every commit that settles the effect of an upsert releases its lock. */
-export function releaseLocks(
-  settler: Settler,
-  deps: { readonly store: Store; readonly commits: Commits },
-): Settler {
-  const withLocks = async (work: Item['work'], isUpsert: boolean, decision: Decision): Promise<Decision> => {
-    if (!isUpsert) return decision
+/** The participant of upserts: the commit that settles the effect releases its lock. */
+export function releaseLocks(deps: { readonly store: Store; readonly commits: Commits }): Participant {
+  return async (decision, { held: { work } }) => {
     const reads = deps.store.forTenant(work.tenant)
     if (!settlesEffect(decision)) {
       // An unknown outcome of a cancelled job keeps its lock; without one the lock is released.
       const isEnd = decision.to === 'cancelled'
       const open = isEnd ? await deps.commits.stubbornly(() => reads.ledgerOfWork(work.id)) : []
-      if (!isEnd || open.some(({ key }) => !isLockKey(key))) return decision
+      if (!isEnd || open.some(({ key }) => !isLockKey(key))) return null
     }
-    const free = await deps.commits.stubbornly(() => freeLocks(reads, work.id))
-    return {
-      ...decision,
-      guards: [...decision.guards, ...free.guards],
-      writes: [...decision.writes, ...free.writes],
-    }
-  }
-  return {
-    async settle(item, route, decision) {
-      const isUpsert = route?.action.type === 'upsert'
-      return settler.settle(item, route, isUpsert ? await withLocks(item.work, true, decision) : decision)
-    },
-    async settleUnheld(held, route, decision, hold) {
-      const isUpsert = route?.action.type === 'upsert'
-      return settler.settleUnheld(held, route, await withLocks(held.work, isUpsert, decision), hold)
-    },
+    return deps.commits.stubbornly(() => freeLocks(reads, work.id))
   }
 }
 

@@ -1,0 +1,163 @@
+// The end of one job as a part of a commit: its own row, and what the row participants add (dead letter, failure, lane position).
+
+import type { NewEvent } from '../../core/events/event/index.ts'
+import type { FailureClass } from '../../core/failures/failure/index.ts'
+import type { DeadLetterId, Ids } from '../../core/foundation/ids/index.ts'
+import { type Counters, isUntried, letterOf } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
+import type { Guard, Store, Write } from '../../ports/store.ts'
+import type { Commits, EventPlan } from '../commit/index.ts'
+import { makeDeadLetterEnd } from './dead-letter-end.ts'
+import { storableError } from './dead-letter-row.ts'
+import type { Failures } from './failures.ts'
+import type { Decision, EndingRow, Held } from './job-decision.ts'
+import { type LaneDeps, makeLaneEnd } from './lane-position.ts'
+import { listRowParticipants, type RowPart } from './participants.ts'
+
+/** What ends one job, besides the guards of its decision. */
+export interface JobEnd {
+  /** Of the dead letter that it replays. */
+  readonly guards: readonly Guard[]
+  readonly writes: readonly Write[]
+  readonly plans: readonly EventPlan[]
+}
+
+/**
+ * At once where nothing has to be read, which is the end of nearly every job. `isFirst`: the dead letter that a replay was leased
+ * with will do, because its version is guarded; otherwise the store is asked for it.
+ */
+export type PlanEnd = (
+  held: Held,
+  route: Route | null,
+  decision: Decision,
+  isFirst: boolean,
+) => JobEnd | Promise<JobEnd>
+
+const NONE: readonly never[] = []
+
+export function makePlanEnd(deps: {
+  readonly store: Pick<Store, 'forTenant'>
+  readonly commits: Pick<Commits, 'stubbornly'>
+  readonly ids: Ids
+  readonly failures: Pick<Failures, 'change'>
+  readonly lanes: LaneDeps
+}): PlanEnd {
+  const { store, commits } = deps
+  const participantsOf = listRowParticipants({
+    deadLetter: makeDeadLetterEnd(deps),
+    failure: deps.failures.change,
+    lane: makeLaneEnd(deps.lanes),
+  })
+
+  const readLetter = async (held: Held, id: DeadLetterId, isFirst: boolean) =>
+    isFirst && held.letter?.state === 'replaying'
+      ? held.letter
+      : commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(id))
+
+  return (held, route, asDecided, isFirst) => {
+    const decision = asStored(asDecided, held)
+    const list = participantsOf(held, route, decision)
+    if (list.length === 0) return putTogether(held, route, decision, NONE)
+    const parts: RowPart[] = []
+    const askFrom = (at: number, letter: EndingRow['letter']): JobEnd | Promise<JobEnd> => {
+      const participant = list[at]
+      if (participant === undefined) return putTogether(held, route, decision, parts)
+      const add = (part: RowPart | null) => {
+        if (part !== null) parts.push(part)
+        return askFrom(at + 1, letter)
+      }
+      const part = participant(decision, { held, route, letter })
+      return part instanceof Promise ? part.then(add) : add(part)
+    }
+    const letterId = letterOf(held.work)
+    if (letterId === null) return askFrom(0, null)
+    return readLetter(held, letterId, isFirst).then((letter) => askFrom(0, letter))
+  }
+}
+
+function putTogether(held: Held, route: Route | null, decision: Decision, parts: readonly RowPart[]): JobEnd {
+  if (parts.length === 0) {
+    const own = itemWrites(held, route, decision, undefined)
+    const writes = decision.writes.length === 0 ? own : [...own, ...decision.writes]
+    return { guards: NONE, writes, plans: NONE }
+  }
+  const end = parts.find((part) => part.end !== undefined)?.end
+  return {
+    guards: parts.flatMap(({ guards }) => guards ?? NONE),
+    writes: [
+      ...itemWrites(held, route, decision, end),
+      ...decision.writes,
+      ...parts.flatMap(({ writes }) => writes ?? NONE),
+    ],
+    plans: parts.flatMap(({ plans }) => plans ?? NONE),
+  }
+}
+
+function asStored(decision: Decision, { work, event }: Held): Decision {
+  return withClass(withStorableTexts(decision, event), work.class)
+}
+
+/** An item that failed once keeps the class on its way to the end: by it a success is known to be one after a failure. */
+function withClass(decision: Decision, known: FailureClass | null): Decision {
+  const { to, note } = decision
+  if (known === null || note.class !== null) return decision
+  if (to !== 'again' && to !== 'merged' && to !== 'parked') return decision
+  return { ...decision, note: { ...note, class: known } }
+}
+
+/**
+ * Error texts come from vendors and functions. They may hold what no store takes: the decision must not fail on them. And they
+ * may quote what is sensitive in the event, which is not kept with them.
+ */
+function withStorableTexts(decision: Decision, event: NewEvent): Decision {
+  const { note, attempt } = decision
+  if (note.lastError === null && attempt?.error == null && decision.to !== 'dead') return decision
+  const kept = (text: string) => storableError(event, text)
+  const cleaned = {
+    ...decision,
+    note: note.lastError === null ? note : { ...note, lastError: kept(note.lastError) },
+    attempt: attempt?.error == null ? attempt : { ...attempt, error: kept(attempt.error) },
+  }
+  return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
+}
+
+function itemWrites(
+  { work }: Held,
+  route: Route | null,
+  decision: Decision,
+  lane: RowPart['end'],
+): readonly Write[] {
+  const { counters, note, place } = decision
+  const settled: Write =
+    decision.to === 'again'
+      ? {
+          w: 'work.again',
+          work: work.id,
+          delayMs: decision.delayMs,
+          counters,
+          note,
+          ...beginning(work, route, counters),
+          ...(decision.expiresInMs !== undefined && { expiresInMs: decision.expiresInMs }),
+        }
+      : {
+          w: 'work.settle',
+          work: work.id,
+          to: decision.to,
+          counters,
+          note,
+          ...lane,
+          ...(place === undefined ? {} : { place }),
+        }
+  if (decision.attempt === null) return [settled]
+  return [settled, { w: 'attempt.append', work: work.id, attempt: decision.attempt }]
+}
+
+/** The time of an item begins with its first try: until then it may have lain behind others, or in a route that is paused. */
+function beginning(
+  work: Held['work'],
+  route: Route | null,
+  counters: Counters,
+): { readonly expiresInMs?: number } {
+  if (!isUntried(work) || isUntried(counters)) return {}
+  return { expiresInMs: route?.expiresInMs ?? work.expiresAt - work.createdAt }
+}
