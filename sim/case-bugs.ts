@@ -128,6 +128,7 @@ const PLANTED: readonly Bug[] = [
   },
   {
     name: 'undone-though-not-done',
+    seed: 6,
     about: 'a roll-back also undoes the step that failed',
     breaks: ['N8'],
     profile: failing,

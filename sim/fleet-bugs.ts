@@ -64,7 +64,7 @@ export const FLEET_BUGS: readonly Bug[] = [
   },
   {
     name: 'woken-only',
-    seed: 25,
+    seed: 17,
     about: 'a node looks for work only when another one wakes it',
     breaks: ['N12'],
     hasFleet: true,
