@@ -265,15 +265,21 @@ export function makeConnectionChecks(deps: {
       book.violate('RN2', `${name} forgets attempts: ${before.attemptCount} to ${row.attemptCount}`)
   }
 
-  /** What a person says of an effect that nobody here began needs no run. */
-  const isSaidOfNoRun = ({ writes }: Commit, known: NewRun | undefined) =>
-    known === undefined && writes.some((one) => one.w === 'ledger.settle' && one.proof === 'person')
+  /**
+   * An item that made no call began no run. An operator may settle it, also where the entry of its key was settled before with another
+   * item of the same key: then this commit has no word about the ledger.
+   */
+  const isSaidOfNoRun = ({ id, key }: WorkRow, known: NewRun | undefined) =>
+    known === undefined &&
+    key !== null &&
+    book.words.get(key)?.includes('done') === true &&
+    !book.calls.has(id)
 
-  const checkRun = (commit: Commit, write: WorkWrite) => {
+  const checkRun = (write: WorkWrite) => {
     const row = book.works.get(write.work)
     if (row === undefined || !OPERATION_CONSUMERS.has(row.consumer) || write.w !== 'work.settle') return
     const known = runs.get(runIdOf(row.id))
-    if (write.to === 'done' && known?.state !== 'completed' && !isSaidOfNoRun(commit, known))
+    if (write.to === 'done' && known?.state !== 'completed' && !isSaidOfNoRun(row, known))
       book.violate(
         'DR11',
         `work ${short(row.id)} of ${row.consumer} is done, its run ${known?.state ?? 'absent'}`,
@@ -338,7 +344,7 @@ export function makeConnectionChecks(deps: {
         for (const write of commit.writes) wrote(life, commit, write)
         for (const write of commit.writes) {
           if (write.w !== 'work.settle' && write.w !== 'work.again') continue
-          checkRun(commit, write)
+          checkRun(write)
           checkAttempts(life, write)
         }
       }
