@@ -1,7 +1,7 @@
 // Webhooks out under kill -9: senders, a node that is killed by how much has arrived, endpoints that verify and count, and the reckoning.
 
 import { randomInt } from 'node:crypto'
-import { type Load, runLoad } from './load.ts'
+import { type Load, makeSignal, runLoad } from './load.ts'
 import { eventually, type NodeOptions, type NodeProcess, startNode } from './node-process.ts'
 import { keyOf, type WebhookSink } from './webhook-sink.ts'
 
@@ -28,7 +28,14 @@ export interface WebhookLoad extends Load {
 }
 
 /** How many deliveries may be on their way at a time: a queue to be taken up again, and not all of them. */
-const AHEAD = 1_500
+const AHEAD = 400
+
+/**
+ * The kills of a round may fall anywhere, also into the recovery from one another; the next round begins when everything is
+ * delivered. So no delivery is interrupted more than twice: a delivery that is interrupted again and again while it runs in isolation
+ * becomes a dead letter, as it should, and a chance of that in a test would be a test that fails by chance.
+ */
+const KILLS_PER_ROUND = 2
 
 /** Makes a subscription; whoever sends says its name and port, which differs from one start to the next. */
 export async function subscribe(node: NodeProcess, sink: WebhookSink, name: string, more: object = {}) {
@@ -46,19 +53,33 @@ export async function runKills(options: KillOptions): Promise<WebhookLoad> {
   const { sink, events } = options
   const subscriptions = Array.from({ length: options.subscriptions }, (_, index) => `endpoint-${index + 1}`)
   const total = events * subscriptions.length
-  const step = Math.floor(total / (options.kills + 1))
+  const rounds = Math.ceil(options.kills / KILLS_PER_ROUND)
+  const roundEvents = Math.ceil(events / rounds)
+  const opened = Array.from({ length: rounds }, makeSignal)
+  opened[0]?.fire()
+  let node: NodeProcess
   const killedAt: number[] = []
-  const stops = Array.from({ length: options.kills }, (_, index) => ({
-    afterAcknowledged: 0,
-    when: async () => {
-      await sink.arrived(step * index + Math.ceil(step / 2) + randomInt(step))
-      killedAt.push(sink.arrivals.size)
-    },
-    signal: 'SIGKILL' as const,
-  }))
+  const stops = Array.from({ length: options.kills }, (_, index) => {
+    const round = Math.floor(index / KILLS_PER_ROUND)
+    const before = round * roundEvents * subscriptions.length
+    const ownTotal = Math.min(total - before, roundEvents * subscriptions.length)
+    return {
+      afterAcknowledged: 0,
+      when: async () => {
+        if (round > 0 && index % KILLS_PER_ROUND === 0) {
+          await sink.arrived(before)
+          await noneOpen(node)
+          opened[round]?.fire()
+        }
+        await sink.arrived(before + 1 + randomInt(ownTotal))
+        killedAt.push(sink.arrivals.size)
+      },
+      signal: 'SIGKILL' as const,
+    }
+  })
   const urls = new Set<string>()
   const start = async (): Promise<NodeProcess> => {
-    const node = await startNode(options)
+    node = await startNode(options)
     const isFirst = urls.size === 0
     if (urls.has(node.url)) {
       // The same port again: arrivals could not be told apart.
@@ -75,7 +96,10 @@ export async function runKills(options: KillOptions): Promise<WebhookLoad> {
     events,
     stops,
     start,
-    mayGoOn: (started) => sink.arrived(Math.max(0, started * subscriptions.length - AHEAD)),
+    mayGoOn: async (started) => {
+      await opened[Math.floor((started - 1) / roundEvents)]?.fired
+      await sink.arrived(Math.max(0, started * subscriptions.length - AHEAD))
+    },
   })
   await sink.arrived(total)
   return { ...load, subscriptions, killedAt, seconds: (performance.now() - startedAt) / 1_000 }
@@ -159,6 +183,16 @@ export async function listDeliveries(node: NodeProcess, filter = ''): Promise<re
 
 const OPEN = ['pending', 'delivering', 'retrying']
 const SETTLE_MS_MAX = 60_000
+
+async function noneOpen(node: NodeProcess): Promise<void> {
+  await eventually('no delivery is open', SETTLE_MS_MAX, async () => {
+    for (const state of OPEN) {
+      const { items } = await node.get<Page<ShownDelivery>>(`/v1/webhooks/deliveries?limit=1&state=${state}`)
+      if (items.length > 0) return false
+    }
+    return true
+  })
+}
 
 /** All deliveries, once none is open. */
 export async function settledDeliveries(
