@@ -30,7 +30,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
     return heard
   }
 
-  describe(`wake-up signals: ${name}`, () => {
+  describe(`wake-ups: ${name}`, () => {
     test('[WK1] every other node gets a signal as it was sent', async () => {
       const { connect } = await open()
       const [one, two, three] = [await connect(), await connect(), await connect()]
