@@ -8,17 +8,17 @@ import { MISSED, readWake, type Wake } from './wakes.ts'
 export interface BusHarness extends AsyncDisposable {
   /** A node on the bus, connected. */
   connect(): Promise<Bus>
-  /** The node is gone without a word. */
+  /** The node crashes. */
   cut(bus: Bus): Promise<void>
-  /** A stream that others made; made anew when it was there. */
+  /** A stream of another system; recreated if it exists. */
   makeStream(stream: { readonly name: string; readonly subjects: readonly string[] }): Promise<void>
   removeStream(name: string): Promise<void>
   /** As another system would send it. */
   send(message: TestMessage): Promise<void>
-  /** What streams hold of the subject, eldest first. */
+  /** The messages of the subject in streams, oldest first. */
   stored(subject: string): Promise<readonly { readonly id: string | null; readonly body: string }[]>
   setReachable(isReachable: boolean): Promise<void>
-  /** After so long without a word a message is brought again. */
+  /** After this long without an acknowledgement a message is delivered again. */
   readonly ackWaitMs: number
   readonly maxBytes: number
 }
@@ -38,7 +38,7 @@ function message(id: string, subject: string, body = id) {
   return { id, subject, headers: {}, body: encode(body) }
 }
 
-/** Waits for a condition that others bring about. */
+/** Waits for a condition that other nodes bring about. */
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 10 })
 
 export function busConformance(name: string, makeHarness: () => Promise<BusHarness>): void {
@@ -73,7 +73,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
   const sorted = (bodies: readonly string[]) => [...bodies].sort((a, b) => Number(a) - Number(b))
 
   describe(`bus: ${name}`, () => {
-    test('[BU1] messages of one subject are held in the order given', async () => {
+    test('[BU1] messages of one subject are stored in the order given', async () => {
       const { bus, harness } = await open()
       const messages = numbers(60).map((body) =>
         message(`e-${body}`, `${EVENTS}.crm.${Number(body) % 2}`, body),
@@ -89,7 +89,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       }
     })
 
-    test('[BU2] a message whose id is remembered is there, once', async () => {
+    test('[BU2] a message whose id is remembered is stored once', async () => {
       const { bus, harness } = await open()
       const subject = `${EVENTS}.crm.created`
       expect(await bus.publish([message('a', subject), message('b', subject)])).toEqual([true, true])
@@ -98,7 +98,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(await bus.publish([])).toEqual([])
     })
 
-    test('[BU2] of a token’s subject the last message is held, and an empty one is a message', async () => {
+    test('[BU2] of a token’s subject the last message is stored, and an empty one is a message', async () => {
       const { bus, harness } = await open()
       const subject = 'millrace.acme.workflows.triage.places.open.tokens.t1'
       expect(await bus.publish([message('in', subject), message('out', subject, '')])).toEqual([true, true])
@@ -116,14 +116,14 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(Buffer.from(got[0]?.body ?? []).equals(Buffer.from(body))).toBe(true)
     })
 
-    test('[BU3] what no stream takes is not there, and holds back nothing else', async () => {
+    test('[BU3] a message that no stream accepts is not stored, and holds back nothing else', async () => {
       const { bus } = await open()
       const [lost, there] = [message('a', 'nobody.has.this'), message('b', `${EVENTS}.x`)]
       expect(await bus.publish([lost, there])).toEqual([false, true])
       await expect(bus.publish([lost])).rejects.toMatchObject({ code: 'unavailable' })
     })
 
-    test('[BU3] what is too large is refused, and holds back nothing, not even of its subject', async () => {
+    test('[BU3] a message that is too large is refused, and holds back nothing, not even of its subject', async () => {
       const { bus, harness } = await open()
       const large = message('large', `${EVENTS}.x`, 'x'.repeat(harness.maxBytes + 1))
       expect(await bus.publish([large, message('b', `${EVENTS}.x`)])).toEqual([false, true])
@@ -132,7 +132,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(refusal).toMatchObject({ code: 'refused', message: expect.stringContaining('bytes') })
     })
 
-    test('[BU3] a bus that is away says so, and takes the messages when it is back', async () => {
+    test('[BU3] a bus that is down says so, and accepts the messages when it is back', async () => {
       const { bus, harness } = await open()
       const told: boolean[] = []
       bus.watch(({ isConnected }) => told.push(isConnected))
@@ -147,7 +147,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(() => expect(told).toEqual(expect.arrayContaining([false, true])))
     })
 
-    test('[WK15] who was cut off from the others is told so when it is over, and others cannot say so', async () => {
+    test('[WK15] a node that was cut off from the others learns so when it is over, and others cannot say so', async () => {
       const { bus, harness } = await open()
       const heard: Wake[] = []
       bus.wakes.listen((wake) => heard.push(wake))
@@ -159,7 +159,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(readWake({ wake: 'missed' })).toBeNull()
     })
 
-    test('[BU36] it is known which stream has the tokens, and that it was made anew', async () => {
+    test('[BU36] it is known which stream has the tokens, and that it was recreated', async () => {
       const { bus, harness } = await open()
       const birth = () => bus.status().tokensBirth
       await until(() => expect(birth()).not.toBeNull())
@@ -183,14 +183,14 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(birth()).toBe(after)
     })
 
-    test('[BU3] a closed bus takes nothing', async () => {
+    test('[BU3] a closed bus accepts nothing', async () => {
       const { bus } = await open()
       await bus[Symbol.asyncDispose]()
       await expect(bus.publish([message('a', `${EVENTS}.x`)])).rejects.toMatchObject({ code: 'closed' })
       expect(bus.status().isConnected).toBe(false)
     })
 
-    test('[BU4] a consumer brings what was there before it and what comes after, as it was sent', async () => {
+    test('[BU4] a consumer delivers earlier and later messages, as they were sent', async () => {
       const { bus, harness } = await openWithStream()
       const before = Date.now()
       await harness.send({ subject: 'crm.contact.a', body: '{"a":1}', headers: { 'X-Kind': 'made' } })
@@ -209,7 +209,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(states).toEqual(['consuming'])
     })
 
-    test('[BU5] a message that is not kept comes again, not before its time, as often as it takes', async () => {
+    test('[BU5] a message that is not stored is delivered again, not before its time, as often as it takes', async () => {
       const { bus, send } = await openWithStream()
       await send(1)
       const times: number[] = []
@@ -228,7 +228,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
     test('[BU6] nodes that name the same durable share its messages', async () => {
       const { bus, connect, send } = await openWithStream()
       const other = await connect()
-      // Neither gets on without the other: each has room for one, and waits until both have one.
+      // Neither finishes without the other: each has room for one, and waits until both have one.
       const both: (() => void)[] = []
       const handle = async (): Promise<Handled> => {
         await new Promise<void>((resolve) => {
@@ -253,7 +253,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(() => expect([one?.got.length, two?.got.length]).toEqual([5, 5]))
     })
 
-    test('[BU7] what a node had in hand when it went is brought to another', async () => {
+    test('[BU7] messages in flight at a crashed node are delivered to another', async () => {
       const { bus, connect, harness, send } = await openWithStream()
       const gone = await connect()
       const release: (() => void)[] = []
@@ -269,7 +269,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       for (const one of release) one()
     })
 
-    test('[BU8] no more than the bound are under way at once', async () => {
+    test('[BU8] no more than the limit are in flight at once', async () => {
       const { bus, send } = await openWithStream()
       await send(30)
       let underWay = 0
@@ -288,7 +288,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(Math.max(...seen)).toBeLessThanOrEqual(3)
     })
 
-    test('[BU75] nor more than the bound in bytes, and one message at most beyond it', async () => {
+    test('[BU75] nor more than the limit in bytes, and one message at most beyond it', async () => {
       const { bus, harness } = await openWithStream()
       const body = 'x'.repeat(700_000)
       const count = 24
@@ -308,7 +308,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
           return KEPT
         },
       })
-      // What the bound lets through is there; the rest comes as these end.
+      // As many as the limit allows have arrived; the rest comes as these end.
       await until(() => expect(got.length).toBeGreaterThanOrEqual(4))
       await until(() => {
         for (const one of finish.splice(0)) one()
@@ -318,14 +318,14 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(Math.max(...seen)).toBeLessThanOrEqual(4_200_000 + body.length + 10)
     })
 
-    test('[BU9] a message that is worked on for long is not brought again', async () => {
+    test('[BU9] a message that is processed for long is not delivered again', async () => {
       const { bus, connect, harness, send } = await openWithStream()
       let finish = (_: Handled) => {}
       const slow = collect(bus, { handle: () => new Promise((resolve) => (finish = resolve)) })
       await send(1)
       await until(() => expect(slow.got).toHaveLength(1))
       const other = collect(await connect())
-      // A message that comes by late is the sign that the time is over.
+      // A message that comes later shows that the time is over.
       const sign = { subject: 'sign.late', id: 'late', body: 'late' }
       await harness.makeStream({ name: 'SIGN', subjects: ['sign.>'] })
       await harness.send(sign)
@@ -342,7 +342,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await slow.consumer.close()
     })
 
-    test('[BU10] closing waits for what is under way, and the next goes on from there', async () => {
+    test('[BU10] closing waits for messages in flight, and the next continues from there', async () => {
       const { bus, connect, send } = await openWithStream()
       await send(5)
       const finish: (() => void)[] = []
@@ -365,7 +365,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect(sorted([...first.bodies(), ...next.bodies()])).toEqual(numbers(10))
     })
 
-    test('[BU11] a consumer without its stream says what to do, and begins when it is there', async () => {
+    test('[BU11] a consumer without its stream says what to do, and starts when it exists', async () => {
       const { bus, harness } = await open()
       const named = collect(bus)
       const found = collect(bus, { stream: null, durable: 'finder' })
@@ -378,7 +378,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect([named.states[1], found.states[1]]).toEqual(['consuming', 'consuming'])
     })
 
-    test('[BU74] a stream that may not be read is not read, and not named where it was not asked for', async () => {
+    test('[BU74] a stream that may not be read is not read, and not named unless it was requested', async () => {
       const { bus, harness, send } = await openWithStream()
       await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })
       await send(3)
@@ -397,7 +397,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       expect([named, found, missing].flatMap((one) => one.got)).toEqual([])
     })
 
-    test('[BU12] several subjects may lie in several streams, and nodes share each', async () => {
+    test('[BU12] several subjects may be in several streams, and nodes share each', async () => {
       const { bus, connect, harness } = await openWithStream()
       await harness.makeStream({ name: 'ERP', subjects: ['erp.>'] })
       const spec = { stream: null, subjects: ['crm.contact.*', 'crm.deal.*', 'erp.order.>'] }
@@ -408,7 +408,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(() => expect(all()).toEqual(['crm.contact.a', 'crm.deal.a', 'erp.order.a.b']))
     })
 
-    test('[BU12] other subjects under the same durable bring what comes, and what they bring again has its place', async () => {
+    test('[BU12] other subjects under the same durable deliver new messages, and redelivered ones keep their position', async () => {
       const { bus, harness } = await openWithStream()
       await harness.send({ subject: 'crm.contact.a', body: 'first' })
       const narrow = collect(bus, { subjects: ['crm.contact.*'] })
@@ -417,7 +417,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       const wide = collect(bus, { subjects: ['crm.*.*'] })
       await harness.send({ subject: 'crm.deal.a', body: 'second' })
       await until(() => expect(wide.bodies()).toContain('second'))
-      // A bus that cannot change a filter begins anew: whoever keeps messages knows them by their places.
+      // A bus that cannot change a filter starts again: the code that stores messages recognizes them by their positions.
       const places = new Map([...narrow.got, ...wide.got].map(({ place, body }) => [place, decode(body)]))
       expect([...places.values()]).toEqual(['first', 'second'])
       await wide.consumer.close()
@@ -426,7 +426,7 @@ export function busConformance(name: string, makeHarness: () => Promise<BusHarne
       await until(() => expect(back.bodies()).toEqual(['third']))
     })
 
-    test('[BU13] a stream that is made anew has other places, and its consumer begins there by itself', async () => {
+    test('[BU13] a recreated stream has other positions, and its consumer starts there by itself', async () => {
       const { bus, harness, send } = await openWithStream()
       await send(2)
       const { got } = collect(bus)

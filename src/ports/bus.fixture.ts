@@ -1,4 +1,4 @@
-// A consumer for the tests of every bus: it says of each message that it is kept, and remembers what it was brought and told.
+// A consumer for the tests of every bus: it reports each message as stored, and remembers messages and states.
 
 import type { Bus, Consumer, ConsumerSpec, Handled, IncomingMessage } from './bus.ts'
 
@@ -8,7 +8,7 @@ export interface Collector {
   readonly got: readonly IncomingMessage[]
   ids(): (string | null)[]
   bodies(): string[]
-  /** What it was told of its state; where it waits, why. */
+  /** The states it got; if it waits, why. */
   readonly states: readonly string[]
   readonly consumer: Consumer
 }

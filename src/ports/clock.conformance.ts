@@ -60,7 +60,7 @@ export function clockConformance(name: string, makeHarness: () => ClockHarness):
       expect(calls).toBe(10)
     })
 
-    test('[P5] deferred callbacks come after what is runnable now, in order', async () => {
+    test('[P5] deferred callbacks run after what is runnable now, in order', async () => {
       const { clock, advance } = makeHarness()
       const seen: string[] = []
       clock.defer(() => seen.push('first'))

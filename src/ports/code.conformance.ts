@@ -1,4 +1,4 @@
-// What everything that runs users' functions must do (docs/spec/ports.md).
+// What every runner of users' functions must do (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT, type EventId } from '../core/foundation/ids/index.ts'
@@ -15,7 +15,7 @@ export interface CodeHarness {
 
 const nothing = () => {}
 
-/** What a function is given where nothing is behind it. */
+/** The context of a function without anything behind it. */
 export const contextOf = (over: Partial<FunctionContext> = {}): FunctionContext => ({
   key: 'key-1',
   event: {
@@ -51,14 +51,14 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
   }
 
   describe(`code: ${name}`, () => {
-    test('[P12] find answers a bundle that hashes lists, or null', async () => {
+    test('[P12] find returns a bundle that hashes lists, or null', async () => {
       const code = await makeHarness().make({ known: () => null })
       expect(code.hashes()).toContain(code.find('known', DEFAULT_TENANT))
       expect(code.find('unknown', DEFAULT_TENANT)).toBeNull()
       expect(code.find('constructor', DEFAULT_TENANT)).toBeNull()
     })
 
-    test('[FN25] has and prepare answer for what hashes lists, and for nothing else', async () => {
+    test('[FN25] has and prepare accept what hashes lists, and nothing else', async () => {
       const code = await makeHarness().make({ known: () => null })
       const hash = code.find('known', DEFAULT_TENANT) as string
       expect([code.has(hash), await code.prepare(hash)]).toEqual([true, true])
@@ -101,7 +101,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       expect(await run(async () => 'later')).toEqual({ kind: 'returned', value: 'later' })
     })
 
-    test('[P14] what it may do is done by the caller, also when it is taken out of the context', async () => {
+    test('[P14] the caller does what the context offers, also if it is destructured', async () => {
       const said: unknown[] = []
       const seen = await run(
         async (_input, { effect, emit, heartbeat, log, clock }) => {
@@ -125,7 +125,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       expect(said).toEqual(['half', ['shop.booked', { id: 1 }], ['booked', { id: 1 }]])
     })
 
-    test('[P15] what a function throws is an outcome, named by its consequence', async () => {
+    test('[P15] an error that a function throws is an outcome, named by its consequence', async () => {
       const thrown = (error: unknown) =>
         run(() => {
           throw error
@@ -151,7 +151,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       })
     })
 
-    test('[P16] a value that JSON cannot hold is a failure that says where', async () => {
+    test('[P16] a value that JSON cannot represent is a failure that says where', async () => {
       const circular: Record<string, unknown> = {}
       circular.self = circular
       for (const [value, where] of [
@@ -166,7 +166,7 @@ export function codeConformance(name: string, makeHarness: () => CodeHarness): v
       }
     })
 
-    test('[P17] a bundle or function that is not here is a failure, not an exception', async () => {
+    test('[P17] a missing bundle or function is a failure, not an exception', async () => {
       const code = await makeHarness().make({ known: () => null })
       const hash = code.find('known', DEFAULT_TENANT) as string
       expect(await code.run('0'.repeat(64), 'known', null, contextOf())).toMatchObject({

@@ -1,4 +1,4 @@
-// Users' functions, by the hash of the bundle they come in, and what a function may do while it runs.
+// Users' functions, by the hash of their bundle, and what a function may do while it runs.
 
 import type { FunctionOutcome } from '../core/effects/function/index.ts'
 import type { Envelope } from '../core/events/event/index.ts'
@@ -6,7 +6,10 @@ import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Instant } from '../core/foundation/time/index.ts'
 
-/** The envelope and its payload, parsed for this function alone. Whole numbers beyond 2^53 are bigints; a number that no double holds is a `Numeral`. */
+/**
+ * The envelope and its payload, parsed for this function alone. Whole numbers beyond 2^53 are bigints; a number that no double
+ * can represent is a `Numeral`.
+ */
 export interface FunctionEvent extends Envelope {
   readonly receivedAt: Instant
   readonly data: JsonValue
@@ -18,20 +21,22 @@ export interface FunctionLog {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** What may be done about an effect whose outcome is unknown; none of it: a person decides. */
+/** How an effect with an unknown outcome can be settled; none of these: a user decides. */
 export interface EffectOptions<Value> {
   readonly idempotent?: boolean
   /** `24h`, or milliseconds. */
   readonly keyTtl?: string | number
-  /** `undefined`: the effect is not there. */
+  /** `undefined`: the effect did not happen. */
   readonly probe?: (key: string) => Promise<Value | undefined> | Value | undefined
-  /** How long the other side may still take to do what it was asked for; 30 s when left out. */
+  /** How long the other side may still take to do what was requested; by default 30 s. */
   readonly probeAfter?: string | number
 }
 
-/** Calls of one connection. Within an effect they go with its key; outside of one only what may be repeated is called. */
+/**
+ * Calls of one connection. Within an effect they use its key; outside of one only operations that may be repeated are called.
+ */
 export interface ConnectionCaller {
-  /** `operation`: of the connection's provider, without its name. Gives what the operation gives. */
+  /** `operation`: of the connection's provider, without its name. Returns the operation's result. */
   call(operation: string, input: JsonValue, options?: { readonly key?: string }): Promise<JsonValue>
 }
 
@@ -47,7 +52,7 @@ export interface FunctionContext {
     run: (key: string, signal: AbortSignal) => Promise<Value> | Value,
     options?: EffectOptions<Value>,
   ): Promise<Value>
-  /** Left out: this node has no connections. */
+  /** Omitted: this node has no connections. */
   connection?(name: string): ConnectionCaller
   emit(subject: string, data: unknown): void
   heartbeat(detail?: unknown): void
@@ -73,17 +78,17 @@ export class CodeRefusedError extends Error {
 export interface Code {
   /** Bundles that this node can run. */
   hashes(): readonly string[]
-  /** Whether it is one of `hashes`; asked for every item that is born. */
+  /** Whether it is one of `hashes`; called for every new job. */
   has(codeHash: string): boolean
-  /** Gets a bundle ready, also one that was not known here; false: it cannot be had, or not be loaded. */
+  /** Prepares a bundle, also one that was not known here; false: it is not available, or cannot be loaded. */
   prepare(codeHash: string): Promise<boolean>
-  /** The bundle that has the function now; null also where it is not open to the tenant. */
+  /** The bundle that has the function now; null also if the tenant may not use it. */
   find(name: string, tenant: TenantId): string | null
-  /** Whether work of the tenant may still run it: what the function says now counts, if it is still there. */
+  /** Whether jobs of the tenant may still run it: the function's current rule counts, if it still exists. */
   isOpen(codeHash: string, name: string, tenant: TenantId): boolean | Promise<boolean>
   /**
-   * A function that does not wait may be answered at once. `input` is shared with the other items of the event: an adapter
-   * gives users' code a copy of its own; functions that are part of the process only read it. Throws `CodeRefusedError`.
+   * A synchronous function may return at once. `input` is shared with the other jobs of the event: an adapter gives users' code
+   * its own copy; functions that are part of the process only read it. Throws `CodeRefusedError`.
    */
   run(
     codeHash: string,

@@ -1,5 +1,5 @@
-// What every HTTP client must do (docs/spec/ports.md). The harness brings a network of its own, real or simulated, whose
-// servers behave as they are told and count what reaches them.
+// What every HTTP client must do (docs/spec/ports.md). The harness has its own network, real or simulated, whose servers behave
+// as configured and count what reaches them.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import type { HttpClient, HttpOutcome, HttpRequest } from './http-client.ts'
@@ -11,20 +11,20 @@ export type ServerBehaviour =
       readonly headers?: Readonly<Record<string, string>>
       readonly body?: string
     }
-  /** Nobody listens. */
+  /** No server listens. */
   | { readonly do: 'refuse' }
   /** The name does not exist. */
   | { readonly do: 'unresolvable' }
-  /** Takes the request and closes the connection. */
+  /** Accepts the request and closes the connection. */
   | { readonly do: 'close-before-head' }
-  /** Promises a longer body than it sends, then closes. */
+  /** Announces a longer body than it sends, then closes. */
   | { readonly do: 'close-in-body' }
   | { readonly do: 'never-answer' }
   /** Sends the head, then a byte now and then, for ever. */
   | { readonly do: 'drip' }
-  /** Answers with something that is not HTTP. */
+  /** Responds with something that is not HTTP. */
   | { readonly do: 'garbage' }
-  /** Answers the first request of a connection and drops the connection at the second. */
+  /** Responds to the first request of a connection and drops the connection at the second. */
   | { readonly do: 'answer-then-close' }
 
 export interface HttpHarness extends AsyncDisposable {
@@ -57,7 +57,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       }
     })
 
-    test('[P24] a redirect is a response; nobody follows it', async () => {
+    test('[P24] a redirect is a response, and is not followed', async () => {
       const { client, serve } = await make()
       const target = await serve({ do: 'answer', status: 200 })
       const { url, received } = await serve({ do: 'answer', status: 307, headers: { location: target.url } })
@@ -66,7 +66,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       expect(target.received()).toBe(0)
     })
 
-    test('[P25] what could not be reached got nothing: sent is no', async () => {
+    test('[P25] a server that could not be reached got nothing: sent is no', async () => {
       const { client, serve } = await make()
       const refused = await serve({ do: 'refuse' })
       expect(await client.send(post(refused.url))).toMatchObject({
@@ -82,7 +82,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       })
     })
 
-    test('[P26] a connection lost after sending leaves it open what happened: sent is maybe', async () => {
+    test('[P26] a connection lost after sending leaves the outcome unknown: sent is maybe', async () => {
       const { client, serve } = await make()
       for (const behaviour of [{ do: 'close-before-head' }, { do: 'close-in-body' }] as const) {
         const { url, received } = await serve(behaviour)
@@ -91,7 +91,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       }
     })
 
-    test('[P27] the limit in time covers the whole exchange, also an answer that never ends', async () => {
+    test('[P27] the timeout covers the whole exchange, also a response that never ends', async () => {
       const { client, serve } = await make()
       for (const behaviour of [{ do: 'never-answer' }, { do: 'drip' }] as const) {
         const { url } = await serve(behaviour)
@@ -101,7 +101,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       }
     })
 
-    test('[P28] an answer may have as many bytes as allowed, and not one more', async () => {
+    test('[P28] a response may have as many bytes as allowed, and not one more', async () => {
       const { client, serve } = await make()
       const { url } = await serve({ do: 'answer', status: 200, body: 'ü'.repeat(500) })
       expect(await client.send(post(url, { maxResponseBytes: 1_000 }))).toMatchObject({ kind: 'response' })
@@ -112,13 +112,13 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       })
     })
 
-    test('[P29] an answer that is not HTTP is a failure after sending', async () => {
+    test('[P29] a response that is not HTTP is a failure after sending', async () => {
       const { client, serve } = await make()
       const { url } = await serve({ do: 'garbage' })
       expect(await client.send(post(url))).toMatchObject({ kind: 'failed', code: 'protocol', sent: 'maybe' })
     })
 
-    test('[P30] one call sends at most one request, whatever its method and whatever became of the connection', async () => {
+    test('[P30] one call sends at most one request, whatever its method and whatever happened to the connection', async () => {
       const { client, serve } = await make()
       for (const method of ['POST', 'GET', 'PUT', 'DELETE', 'HEAD']) {
         const { url, received } = await serve({ do: 'answer-then-close' })
@@ -149,7 +149,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       }
     })
 
-    test('[OG10] vetting says of an address what sending would, and sends nothing', async () => {
+    test('[OG10] vetting decides about an address as sending would, and sends nothing', async () => {
       const { client, serve } = await make()
       const { url, received } = await serve({ do: 'answer', status: 200 })
       expect(await client.vet(url)).toEqual({ ok: true })
@@ -162,7 +162,7 @@ export function httpClientConformance(name: string, makeHarness: () => Promise<H
       expect(received()).toBe(0)
     })
 
-    test('[OG12] where the status is all that counts, what is too large, too late or broken is cut', async () => {
+    test('[OG12] if only the status counts, a response that is too large, too late or broken is cut', async () => {
       const { client, serve } = await make()
       const cut = { cut: true, maxResponseBytes: 3, timeoutMs: 150 } as const
       const large = await serve({ do: 'answer', status: 500, body: 'too long' })

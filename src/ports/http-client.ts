@@ -1,10 +1,10 @@
-// One request to somebody else's server. What the server does is an outcome, never an exception.
+// One request to an external server. What the server does is an outcome, never an exception.
 
 import type { OutboundRule } from '../core/access/network/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 
 export interface HttpRequest {
-  /** Whose call it is; each tenant may reach what the operator lets it. Left out: what no tenant is let beside public addresses. */
+  /** Whose call it is; each tenant may reach what the operator allows it. Omitted: public addresses only. */
   readonly tenant?: TenantId
   readonly method: string
   readonly url: string
@@ -15,11 +15,13 @@ export interface HttpRequest {
   readonly timeoutMs: number
   readonly maxResponseBytes: number
   /**
-   * The status is all that counts: an answer that is larger, or whose body is not over in time, is cut there and is an answer all
-   * the same. Left out: it is a failure.
+   * Only the status counts: a response that is larger, or whose body does not end in time, is cut there and is a response all
+   * the same. Omitted: it is a failure.
    */
   readonly cut?: true
-  /** Told of each piece of a 2xx answer's body as it comes, whole characters only. Must not throw, and must not wait. */
+  /**
+   * Called with each piece of a 2xx response's body as it arrives, whole characters only. Must not throw, and must not wait.
+   */
   readonly onChunk?: (text: string) => void
 }
 
@@ -29,7 +31,7 @@ export type HttpOutcome =
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
-      /** The body goes on behind what is here. */
+      /** The body continues after what is here. */
       readonly isCut?: true
       readonly durationMs: number
     }
@@ -47,16 +49,16 @@ export type HttpOutcome =
         | 'too_large'
         | 'protocol'
         | 'bad_url'
-      /** For people; free of secrets and of the machine's own addresses. */
+      /** For users; without secrets and without the machine's own addresses. */
       readonly message: string
       readonly durationMs: number
     }
 
-/** What is said of an address before anybody calls it. */
+/** The result of checking an address before any call. */
 export type Vetted =
   | {
       readonly ok: true
-      /** Worth telling whoever wrote the address: it could not be looked up to the end. */
+      /** Worth telling the author of the address: it could not be resolved completely. */
       readonly warning?: string
     }
   /** The message names the rule and what to do, as a clause without its full stop. */
@@ -65,8 +67,8 @@ export type Vetted =
 export interface HttpClient {
   send(request: HttpRequest): Promise<HttpOutcome>
   /**
-   * Whether the address may be called, by the rules that `send` goes by: its form, and every address that it leads to now. Calls
-   * nobody but the resolver, and ends within a few seconds. `send` judges anew.
+   * Whether the address may be called, by the rules of `send`: its form, and every address that it resolves to now. Calls only
+   * the resolver, and ends within a few seconds. `send` checks again.
    */
   vet(url: string, tenant?: TenantId): Promise<Vetted>
 }

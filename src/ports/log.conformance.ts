@@ -48,7 +48,7 @@ export function logConformance(name: string, makeHarness: () => Promise<LogHarne
         expect(lines[index]).toMatchObject({ ...exampleLine, point })
     })
 
-    test('[P20] what is not known is null, and texts survive whatever they contain', async () => {
+    test('[P20] unknown values are null, and texts survive whatever they contain', async () => {
       const { log, controls } = await makeHarness()
       const message = 'say "hi" \\ to\nthe\u0000 \u007f\u2028 wörld 💧'
       log.control({

@@ -29,7 +29,7 @@ export interface ControlLine {
   readonly message: string
   readonly payloadHash: string | null
   readonly piiRedacted: boolean
-  /** Of the definition that was carried out; left out or null: the log writes the bundle that was in force at the start. */
+  /** Of the definition that was run; omitted or null: the log writes the bundle that was deployed at the start. */
   readonly configHash?: string | null
 }
 

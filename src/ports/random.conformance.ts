@@ -1,11 +1,11 @@
-// What every source of chance must do (docs/spec/ports.md).
+// What every source of randomness must do (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
 import type { Random } from './random.ts'
 
 export function randomConformance(name: string, makeHarness: () => Random): void {
   describe(`random: ${name}`, () => {
-    test('[P6] bytes has the length asked for, also beyond any pool', () => {
+    test('[P6] bytes has the requested length, also beyond any pool', () => {
       const random = makeHarness()
       for (const length of [0, 1, 16, 2_048, 4_097, 100_000])
         expect(random.bytes(length)).toHaveLength(length)

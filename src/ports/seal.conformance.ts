@@ -1,4 +1,4 @@
-// What every seal must do (docs/spec/sensitive.md).
+// What every encryption adapter must do (docs/spec/sensitive.md).
 
 import { describe, expect, test } from 'vitest'
 import { isSealed, joinSealed, splitSealed } from '../core/events/sensitive/index.ts'
@@ -7,9 +7,9 @@ import { type Seal, SealError, type SealPlace } from './seal.ts'
 
 export interface SealHarness {
   readonly seal: Seal
-  /** A seal after the key was changed, to which the earlier one is still known. */
+  /** An adapter after the key was changed, which still knows the earlier one. */
   rotated(): Seal
-  /** A seal to which none of the keys is known. */
+  /** An adapter that knows none of the keys. */
   stranger(): Seal
 }
 
@@ -32,7 +32,7 @@ export function sealConformance(name: string, makeHarness: () => SealHarness): v
   }
 
   describe(`seal: ${name}`, () => {
-    test('[SE6] text and paths come back as they were, and sealed text shows neither', () => {
+    test('[SE6] text and paths come back unchanged, and encrypted text shows neither', () => {
       const { seal } = makeHarness()
       for (const text of [TEXT, '', '"x"', 'x'.repeat(100_000)]) {
         const sealed = seal.seal(PLACE, text, PATHS)
@@ -45,13 +45,13 @@ export function sealConformance(name: string, makeHarness: () => SealHarness): v
       ).not.toContain('ada')
     })
 
-    test('[SE6] the same text is never sealed alike', () => {
+    test('[SE6] the same text is never encrypted alike', () => {
       const { seal } = makeHarness()
       const sealed = Array.from({ length: 100 }, () => seal.seal(PLACE, TEXT, PATHS))
       expect(new Set(sealed).size).toBe(100)
     })
 
-    test('[SE6] it opens at no other place', () => {
+    test('[SE6] it cannot be decrypted at another place', () => {
       const { seal } = makeHarness()
       const sealed = seal.seal(PLACE, TEXT, PATHS)
       const others: readonly SealPlace[] = [
@@ -63,7 +63,7 @@ export function sealConformance(name: string, makeHarness: () => SealHarness): v
       expect(others.map((place) => reasonOf(seal, place, sealed))).toEqual(others.map(() => 'altered'))
     })
 
-    test('[SE6] whatever was altered does not open', () => {
+    test('[SE6] an altered text cannot be decrypted', () => {
       const { seal } = makeHarness()
       const sealed = seal.seal(PLACE, TEXT, PATHS)
       const parts = splitSealed(sealed)
@@ -89,7 +89,7 @@ export function sealConformance(name: string, makeHarness: () => SealHarness): v
       for (const text of broken) expect(reasonOf(seal, PLACE, text)).not.toBe('opened')
     })
 
-    test('[SE7] the key is named: earlier keys open, and who does not have it is told', () => {
+    test('[SE7] the key is named: earlier keys decrypt, and a node without it gets an error', () => {
       const harness = makeHarness()
       const before = harness.seal.seal(PLACE, TEXT, PATHS)
       const rotated = harness.rotated()

@@ -1,11 +1,11 @@
-// Sealing: what is kept of sensitive data is unreadable without a key that is kept elsewhere.
+// Encryption: stored sensitive data is unreadable without a key that is stored elsewhere.
 //
-// It is synchronous, so that it can stand on the way of every commit and claim. A text is bound to the place that it is kept
-// at: copied to another row, tenant or part, it does not open.
+// It is synchronous, because it is part of every commit and claim. A text is bound to the place where it is stored: copied to
+// another row, tenant or part, it cannot be decrypted.
 
 import type { TenantId } from '../core/foundation/ids/index.ts'
 
-/** Where a sealed text is kept. */
+/** Where an encrypted text is stored. */
 export interface SealPlace {
   readonly tenant: TenantId
   /** The id of the event, the key of the ledger's entry, or the kind and key of a record. */
@@ -19,13 +19,13 @@ export interface Opened {
 }
 
 export interface Seal {
-  /** In the form of src/core/events/sensitive: anybody may see which key and which paths, nobody can change them. */
+  /** In the form of src/core/events/sensitive: which key and which paths is readable, but cannot be changed. */
   seal(place: SealPlace, text: string, paths: readonly string[]): string
   /** Throws SealError. */
   open(place: SealPlace, sealed: string): Opened
 }
 
-/** A text does not open; it says why, and nothing of what is in it. */
+/** A text cannot be decrypted; the error says why, and nothing of its content. */
 export class SealError extends Error {
   override readonly name = 'SealError'
   readonly reason: 'unknown-key' | 'altered'

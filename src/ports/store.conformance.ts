@@ -33,7 +33,7 @@ export type {
 } from './store-conformance/kit.conformance.ts'
 
 export interface StoreConformanceOptions {
-  /** How many random sequences are compared with the store in memory; each needs a harness of its own. */
+  /** How many random sequences are compared with the store in memory; each needs its own harness. */
   readonly propertyRuns?: number
 }
 
@@ -73,7 +73,7 @@ export function storeConformance(
       outboxRules(kit)
     })
 
-    test('[ST70] random operations do what they do in memory', async () => {
+    test('[ST70] random operations have the same results as in memory', async () => {
       const chances = fc.array(fc.nat(), { minLength: 400, maxLength: 2_000, size: 'max' })
       const compare = async (numbers: readonly number[]) => {
         const harness = await makeHarness()

@@ -1,4 +1,4 @@
-// What every vault must do, and what one must whose secrets can be set here (docs/spec/ports.md).
+// What every vault must do, and what a vault must do whose secrets can be set here (docs/spec/ports.md).
 
 import { describe, expect, test } from 'vitest'
 import type { SecretRef } from '../core/definitions/documents/index.ts'
@@ -10,7 +10,7 @@ export interface VaultHarness {
   readonly vault: Vault
   /** A reference that has this value. */
   set(value: string): Promise<SecretRef>
-  /** A reference of the same sort that has none. */
+  /** A reference of the same kind without a value. */
   missing(): SecretRef
 }
 
@@ -34,7 +34,7 @@ export function vaultConformance(name: string, makeHarness: () => Promise<VaultH
       expect(await vault.resolve(DEFAULT_TENANT, [prior, next])).toEqual(['prior', 'next'])
     })
 
-    test('[P10] what is not set is left out, never an empty text and never an exception', async () => {
+    test('[P10] an unset value is left out, never an empty text and never an exception', async () => {
       const { vault, set, missing } = await makeHarness()
       const there = await set('there')
       expect(await vault.resolve(DEFAULT_TENANT, [missing(), there])).toEqual(['there'])
@@ -42,7 +42,7 @@ export function vaultConformance(name: string, makeHarness: () => Promise<VaultH
       expect(await vault.resolve(DEFAULT_TENANT, [])).toEqual([])
     })
 
-    test.each(VALUES)('[P11] a value is given back unchanged, byte for byte: %j', async (value) => {
+    test.each(VALUES)('[P11] a value is returned unchanged, byte for byte: %j', async (value) => {
       const { vault, set } = await makeHarness()
       expect((await vault.resolve(DEFAULT_TENANT, [await set(value)]))[0] === value).toBe(true)
     })
@@ -67,7 +67,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
   const values = (vault: SecretVault, tenant = T) => vault.resolve(tenant, [{ ref: 'crm' }])
 
   describe(`vault of secrets: ${name}`, () => {
-    test('[P34] what is set is listed by name, found, named and resolved; its value is in no row', async () => {
+    test('[P34] a secret that is set is listed by name, found, named and resolved; its value is in no row', async () => {
       const { vault } = await makeHarness()
       for (const one of ['b', 'a', 'c.d-e_1']) await vault.set(T, one, `value of ${one}`, SET)
       await vault.set(T, 'waiting', 'value of waiting', PENDING)
@@ -81,7 +81,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(await vault.find(T, 'not-set')).toBeNull()
     })
 
-    test('[P34] lists go on where a page ends', async () => {
+    test('[P34] lists continue where a page ends', async () => {
       const { vault } = await makeHarness()
       for (let index = 0; index < 7; index += 1) await vault.set(T, `s-${index}`, 'x', SET)
       const seen: string[] = []
@@ -95,7 +95,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(seen).toEqual(Array.from({ length: 7 }, (_, index) => `s-${index}`))
     })
 
-    test('[P35] the value in use has its version and its fingerprint, which tells values, names and tenants apart', async () => {
+    test('[P35] the value in use has its version and its fingerprint, which distinguishes values, names and tenants', async () => {
       const { vault } = await makeHarness()
       expect([await vault.current(T, 'crm'), await vault.pending(T, 'crm')]).toEqual([null, null])
       await vault.set(T, 'crm', 'one', SET)
@@ -120,7 +120,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(await vault.current(T, 'crm')).toEqual({ ...crm, version: 3 })
     })
 
-    test('[P35] a pending value waits, has its own, and takes over when it is promoted', async () => {
+    test('[P35] a pending value waits, has its own version, and takes over when it is promoted', async () => {
       const { vault } = await makeHarness()
       await vault.set(T, 'crm', 'prior', SET)
       expect(await vault.set(T, 'crm', 'next', PENDING)).toEqual({ version: 2 })
@@ -136,7 +136,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(await refusal(vault.promote(T, 'unknown', by))).toBe('not_found')
     })
 
-    test('[P35] only a pending value is none yet, and one set outright drops it', async () => {
+    test('[P35] only a pending value does not count as set, and setting one directly drops it', async () => {
       const { vault } = await makeHarness()
       await vault.set(T, 'crm', 'next', PENDING)
       expect([await values(vault), await vault.current(T, 'crm'), (await vault.names(T)).size]).toEqual([
@@ -148,7 +148,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect([await values(vault), await vault.pending(T, 'crm')]).toEqual([['other'], null])
     })
 
-    test('[P36] a change that was made from another version than the one in use changes nothing', async () => {
+    test('[P36] a change made from another version than the one in use changes nothing', async () => {
       const { vault } = await makeHarness()
       const from = (expectedVersion: number | null) => ({ ...SET, expectedVersion })
       expect(await refusal(vault.set(T, 'crm', 'one', from(1)))).toBe('conflict')
@@ -162,7 +162,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect((await vault.pending(T, 'crm'))?.value).toBe('three')
     })
 
-    test('[P36] of any number who promote one value one does, and another value is not promoted in its place', async () => {
+    test('[P36] of any number of nodes that promote one value one succeeds, and another value is not promoted instead', async () => {
       const { vault, another } = await makeHarness()
       await vault.set(T, 'crm', 'one', SET)
       await vault.set(T, 'crm', 'two', PENDING)
@@ -180,7 +180,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(await values(another())).toEqual(['two', 'one'])
     })
 
-    test('[P36] of many who set one at once as many have succeeded as there are versions', async () => {
+    test('[P36] of many concurrent changes as many succeed as there are versions', async () => {
       const { vault, another } = await makeHarness()
       const nodes = Array.from({ length: 8 }, (_, index) => (index === 0 ? vault : another()))
       const tries = await Promise.all(
@@ -197,7 +197,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(done.map(({ index }) => `value ${index}`)).toContain(current?.value)
     })
 
-    test('[P37] a former value is resolved behind the new one for its overlap, five of them at most', async () => {
+    test('[P37] a former value is resolved after the new one for its overlap, five of them at most', async () => {
       const { vault, another, pass } = await makeHarness()
       const rotate = (overlapMs: number) => ({ ...SET, overlapMs })
       await vault.set(T, 'crm', 'one', rotate(60_000))
@@ -242,7 +242,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect(await values(vault)).toEqual(['again'])
     })
 
-    test('[P38] tenants have nothing of each other', async () => {
+    test('[P38] tenants are isolated', async () => {
       const { vault } = await makeHarness()
       await vault.set(ACME, 'crm', 'theirs', SET)
       await vault.set(ACME, 'crm', 'their next', PENDING)
@@ -259,7 +259,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect([await values(vault), await values(vault, ACME)]).toEqual([['ours'], ['theirs']])
     })
 
-    test.each(VALUES)('[P39] what waits and what is former come back unchanged: %j', async (value) => {
+    test.each(VALUES)('[P39] pending and former values come back unchanged: %j', async (value) => {
       const { vault, another } = await makeHarness()
       await vault.set(T, 'crm', value, PENDING)
       expect((await another().pending(T, 'crm'))?.value === value).toBe(true)
@@ -270,7 +270,7 @@ export function secretVaultConformance(name: string, makeHarness: () => Promise<
       expect([next, former === value]).toEqual(['next', true])
     })
 
-    test('[P40] who knows of a later version gets it, whatever was remembered; others within five seconds', async () => {
+    test('[P40] a caller that knows of a later version gets it, whatever was cached; others within five seconds', async () => {
       const { vault, another, pass } = await makeHarness()
       const other = another()
       await vault.set(T, 'crm', 'one', SET)

@@ -1,4 +1,4 @@
-// Secrets by reference: values are resolved when they are needed and kept nowhere else.
+// Secrets by reference: values are resolved when they are needed and stored nowhere else.
 
 import type { SecretRef } from '../core/definitions/documents/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
@@ -14,7 +14,7 @@ export interface SecretRow {
   readonly name: string
   /** null: there is only a pending value. */
   readonly version: number | null
-  /** Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open. */
+  /** Of the value in use: distinguishes values and reveals nothing of them. null: there is none, or it cannot be decrypted. */
   readonly fingerprint: string | null
   readonly hasPending: boolean
   readonly pendingFingerprint: string | null
@@ -24,14 +24,14 @@ export interface SecretRow {
   readonly updatedBy: string
 }
 
-/** One value, for a call that is about to be made: it is kept nowhere. */
+/** One value, for a call that is about to be made: it is not stored. */
 export interface SecretValue {
   readonly version: number
   readonly value: string
   readonly fingerprint: string
 }
 
-/** A vault whose secrets can be set here. Values go in and come out by `resolve`, `current` and `pending` alone. */
+/** A vault whose secrets can be set here. Values are returned by `resolve`, `current` and `pending` alone. */
 export interface SecretVault extends Vault {
   /** By name. */
   list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
@@ -39,8 +39,8 @@ export interface SecretVault extends Vault {
   /** Those that `resolve` would find. */
   names(tenant: TenantId): Promise<ReadonlySet<string>>
   /**
-   * The value in use; null: none is set. As `resolve` it may be remembered for seconds. `atLeast`: an older version than this is known to
-   * be replaced, so what is remembered of one is not taken.
+   * The value in use; null: none is set. Like `resolve` it may be cached for seconds. `atLeast`: an older version than this is
+   * known to be replaced, so a cached older one is not used.
    */
   current(
     tenant: TenantId,
@@ -50,10 +50,11 @@ export interface SecretVault extends Vault {
   /** The value that waits to be promoted, as it is now. */
   pending(tenant: TenantId, name: string): Promise<SecretValue | null>
   /**
-   * A pending value waits beside the one in use; any other takes its place at once, and that of a pending one. `overlapMs`: for so long
-   * the former value is resolved too, behind it, and so are those before while their own time lasts: the five latest. Left out or 0:
-   * the new value is the only one from now on. A pending value changes none of this. `expectedVersion`: the one that must be in use, null
-   * for none; otherwise nothing changes and it throws `conflict`, as it does when somebody else changes it at the same moment.
+   * A pending value waits beside the one in use; any other replaces that at once, and a pending one. `overlapMs`: for this long
+   * the former value is resolved too, after it, and so are earlier ones while their own time lasts: the five latest. Omitted or
+   * 0: the new value is the only one from now on. A pending value changes none of this. `expectedVersion`: the one that must be
+   * in use, null for none; otherwise nothing changes and it throws `conflict`, as it does if another node changes it at the
+   * same moment.
    */
   set(
     tenant: TenantId,
@@ -67,9 +68,9 @@ export interface SecretVault extends Vault {
     },
   ): Promise<{ readonly version: number }>
   /**
-   * The pending value takes the place of the one in use; `overlapMs` as when it is set. Without one it throws `not_found`.
-   * `expectedPendingFingerprint`: of the value that was looked at; when that one does not wait any more nothing changes and it throws
-   * `conflict`, so that of any number who promote it one does.
+   * The pending value replaces the one in use; `overlapMs` as when it is set. Without one it throws `not_found`.
+   * `expectedPendingFingerprint`: of the value that was verified; if that one is no longer pending nothing changes and it
+   * throws `conflict`, so that of any number of callers one succeeds.
    */
   promote(
     tenant: TenantId,
@@ -79,7 +80,7 @@ export interface SecretVault extends Vault {
     options?: { readonly expectedPendingFingerprint?: string },
   ): Promise<{ readonly version: number }>
   remove(tenant: TenantId, name: string, by: string): Promise<void>
-  /** Seals everything with the current master key; what cannot be opened is left as it is and named. */
+  /** Encrypts everything with the current master key; a value that cannot be decrypted is left unchanged and named. */
   rewrap(tenants: readonly TenantId[]): Promise<{
     readonly rewrapped: number
     readonly unreadable: readonly { readonly tenant: TenantId; readonly name: string }[]

@@ -1,4 +1,4 @@
-// What every carrier of wake-ups must do (docs/spec/wakes.md).
+// What every carrier of wake-up signals must do (docs/spec/wakes.md).
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { TenantId } from '../core/foundation/ids/index.ts'
@@ -11,7 +11,7 @@ export interface WakesHarness extends AsyncDisposable {
 
 const TENANT = 'acme' as TenantId
 
-/** Waits for what others bring about. */
+/** Waits for what other nodes bring about. */
 const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
 
 export function wakesConformance(name: string, makeHarness: () => Promise<WakesHarness>): void {
@@ -31,7 +31,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
   }
 
   describe(`wake-ups: ${name}`, () => {
-    test('[WK1] every other node hears what one tells, as it was told', async () => {
+    test('[WK1] every other node gets a signal as it was sent', async () => {
       const { connect } = await open()
       const [one, two, three] = [await connect(), await connect(), await connect()]
       const others = [hear(two), hear(three)]
@@ -51,7 +51,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       }
     })
 
-    test('[WK2] a node does not hear itself', async () => {
+    test('[WK2] a node does not get its own signals', async () => {
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const [own, heard] = [hear(one), hear(two)]
@@ -61,7 +61,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       await until(() => expect(own).toEqual([{ wake: 'outbox' }]))
     })
 
-    test('[WK3] of many alike at once one or more are heard, and one that is told later is heard too', async () => {
+    test('[WK3] of many equal ones at once one or more arrive, and a later one arrives too', async () => {
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const heard = hear(two)
@@ -74,7 +74,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       await until(() => expect(heard.length).toBeGreaterThan(before))
     })
 
-    test('[WK4] a body of the greatest size arrives, whatever its characters', async () => {
+    test('[WK4] a body of the maximum size arrives, whatever its characters', async () => {
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const heard = hear(two)
@@ -84,7 +84,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: quotes }]))
     })
 
-    test('[WK4] of a body that is too large it is told that there is more than can be told', async () => {
+    test('[WK4] a body that is too large is replaced by a hint that there is more', async () => {
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const heard = hear(two)
@@ -92,7 +92,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: null }]))
     })
 
-    test('[WK5] who stopped listening hears nothing more, and the others do', async () => {
+    test('[WK5] a node that stopped listening gets nothing more, and the others do', async () => {
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const gone: Wake[] = []

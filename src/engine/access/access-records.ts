@@ -1,19 +1,19 @@
-// What access keeps in the store: bodies of records, each with a version of its own form.
+// The stored records of access: each body has a version of its form.
 //
-// Keys and sessions lie in their tenant's scope, tenants in that of the first one. Nothing here opens a door: of every
-// secret only the hash is kept.
+// Keys and sessions are stored in their tenant's scope, tenants in that of the first one. No record grants access: only the
+// hash of every secret is stored.
 
 import type { Role } from '../../core/access/callers/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 
-/** Whose right a session or a link carries: the node's own admin key, or a key of the tenant. */
+/** Whose permissions a session or a link carries: the node's own admin key, or a key of the tenant. */
 export type Credential = { readonly kind: 'node' } | { readonly kind: 'key'; readonly id: string }
 
 export interface KeyRecord {
   readonly form: 1
   readonly name: string
   readonly role: Role
-  /** Left out: it was made before there were any. */
+  /** Omitted: it was made before permissions existed. */
   readonly permissions?: readonly string[]
   readonly hash: string
   readonly createdAt: Instant
@@ -31,7 +31,7 @@ export interface GrantRecord {
   readonly credential: Credential
   readonly createdAt: Instant
   readonly expiresAt: Instant
-  /** When what comes of it must end. */
+  /** When sessions that come of it must end. */
   readonly endsAt?: Instant | null
 }
 

@@ -1,4 +1,4 @@
-// Access over a memory store, with time that moves by hand.
+// Access over a memory store, with time that the test advances.
 
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../../adapters/random-system/index.ts'

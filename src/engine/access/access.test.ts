@@ -22,7 +22,7 @@ const UNKNOWN = 'not_authenticated: the key is not known'
 const OVER = 'not_authenticated: the session is over; sign in again'
 
 describe('keys', () => {
-  test('[AC1] [AC3] a key opens its own tenant with its own role, and its text is stored nowhere', async () => {
+  test('[AC1] [AC3] a key gives access to its own tenant with its own role, and its text is stored nowhere', async () => {
     const { access, store, log } = makeAccessWorld()
     const made = await access.keys.make(ACME, OPERATOR, 'admin')
     expect(made.key).toMatch(/^mrk_acme_[0-9a-f]{16}_[\w-]{43}$/)
@@ -53,7 +53,7 @@ describe('keys', () => {
     expect(lists).toEqual([[], ['triage.approve', 'triage.start']])
   })
 
-  test('[HD1] a key that was made before there were permissions has none', async () => {
+  test('[HD1] a key that was made before permissions existed has none', async () => {
     const { access, store } = makeAccessWorld()
     const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
     const row = await store.forTenant(ACME).record('key', id)
@@ -91,7 +91,7 @@ describe('keys', () => {
     ])
   })
 
-  test('[AC3] a revoked key is over here at once, and elsewhere within seconds', async () => {
+  test('[AC3] a revoked key is invalid here at once, and elsewhere within seconds', async () => {
     const { access, makeNode, pass } = makeAccessWorld()
     const other = makeNode()
     const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
@@ -104,7 +104,7 @@ describe('keys', () => {
     expect(await refusal(access.keys.revoke(ACME, id, 'admin'))).toMatch(/^not_found/)
   })
 
-  test('[AC3] nobody revokes or lists another tenant’s keys', async () => {
+  test('[AC3] no tenant revokes or lists another tenant’s keys', async () => {
     const { access } = makeAccessWorld()
     const { id, key } = await access.keys.make(ACME, OPERATOR, 'admin')
     expect(await refusal(access.keys.revoke(DEFAULT_TENANT, id, 'admin'))).toMatch(/^not_found/)
@@ -112,7 +112,7 @@ describe('keys', () => {
     expect((await access.byKey(key)).tenant).toBe('acme')
   })
 
-  test('[AC6] use is noted at most once a minute, and reading the store waits for seconds too', async () => {
+  test('[AC6] use is recorded at most once a minute, and reading the store waits for seconds too', async () => {
     const { access, store, commits, reads, pass } = makeAccessWorld()
     const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
     const noted = () => commits.length - 1
@@ -129,7 +129,7 @@ describe('keys', () => {
     expect(JSON.parse(record?.body ?? '')).toMatchObject({ lastUsedAt: START + MINUTE })
   })
 
-  test('[AC6] a key that is revoked while its use is being noted does not come back', async () => {
+  test('[AC6] a key that is revoked while its use is being recorded does not come back', async () => {
     const { access, store } = makeAccessWorld()
     const { key, id } = await access.keys.make(ACME, OPERATOR, 'admin')
     const { commit } = store
@@ -147,7 +147,7 @@ describe('keys', () => {
     expect(await store.forTenant(ACME).record('key', id)).toBeNull()
   })
 
-  test('[AC6] that a use cannot be noted is in the log and in nobody’s way', async () => {
+  test('[AC6] a use that cannot be recorded is logged and blocks nothing', async () => {
     const { access, store, log } = makeAccessWorld()
     const { key } = await access.keys.make(ACME, OPERATOR, 'admin')
     store.commit = async () => {
@@ -158,7 +158,7 @@ describe('keys', () => {
     expect(log.messages.at(-1)).toMatchObject({ level: 'warn', name: 'access.use-not-noted' })
   })
 
-  test('are listed in the order of making', async () => {
+  test('are listed in order of creation', async () => {
     const { access, pass } = makeAccessWorld()
     for (const name of ['one', 'two', 'three']) {
       await access.keys.make(ACME, { ...OPERATOR, name }, 'admin')
@@ -181,7 +181,7 @@ describe('the node’s own admin', () => {
     })
   })
 
-  test('[AC7] [AC8] has sessions that end with the key, of which nothing is stored to guess by', async () => {
+  test('[AC7] [AC8] has sessions that end with the key, and nothing stored helps to guess it', async () => {
     const { access, makeNode, store } = makeAccessWorld()
     const { token, caller } = await access.signIn({ key: ADMIN_KEY }, 'here')
     expect(caller.isNodeAdmin).toBe(true)
@@ -198,7 +198,7 @@ describe('sessions', () => {
     return { made, ...(await world.access.signIn({ key: made.key }, 'here')) }
   }
 
-  test('[AC8] have the right of their key for twelve hours', async () => {
+  test('[AC8] have the permissions of their key for twelve hours', async () => {
     const world = makeAccessWorld()
     const { token, expiresAt, lifeMs } = await enter(world)
     expect([expiresAt, lifeMs]).toEqual([START + 12 * HOUR, 12 * HOUR])
@@ -231,7 +231,7 @@ describe('sessions', () => {
     )
   })
 
-  test('a session is no key, a key no session, a link neither', async () => {
+  test('a session is not a key, a key not a session, a link neither', async () => {
     const world = makeAccessWorld()
     const { token, made } = await enter(world)
     const link = await world.access.makeNodeLink()
@@ -242,7 +242,7 @@ describe('sessions', () => {
     expect(await refusal(world.access.bySession(link.token.replace(/^mrl/, 'mrs')))).toBe(OVER)
   })
 
-  test('that are over are cleared away by the next one', async () => {
+  test('that are over are deleted by the next one', async () => {
     const world = makeAccessWorld()
     await enter(world)
     world.pass(DAY)
@@ -257,7 +257,7 @@ describe('sessions', () => {
 describe('links', () => {
   const NOT_OPEN = /^not_authenticated: the link does not open anything/
 
-  test('[AC11] sign in once, as whoever made them', async () => {
+  test('[AC11] sign in once, as the caller who made them', async () => {
     const { access, store } = makeAccessWorld()
     const { key } = await access.keys.make(ACME, { ...OPERATOR, role: 'admin' }, 'admin')
     const maker: Caller = await access.byKey(key)
@@ -272,7 +272,7 @@ describe('links', () => {
     expect(await refusal(access.signIn({ link: token }, 'here'))).toMatch(NOT_OPEN)
   })
 
-  test('[AC11] two who open one at the same moment do not both get in', async () => {
+  test('[AC11] two requests that open one at the same moment do not both get in', async () => {
     const { access } = makeAccessWorld()
     const { token } = await access.makeNodeLink()
     const tries = await Promise.allSettled([1, 2, 3].map(() => access.signIn({ link: token }, 'here')))
@@ -293,12 +293,12 @@ describe('links', () => {
   })
 })
 
-test('[AC9] one address may fail ten times, then once every six seconds; others are not disturbed', async () => {
+test('[AC9] one address may fail ten times, then once every six seconds; others are not affected', async () => {
   const { access, pass, log } = makeAccessWorld()
   const fail = () => refusal(access.signIn({ key: 'wrong' }, 'there'))
   for (let index = 0; index < 10; index += 1) expect(await fail()).toBe(UNKNOWN)
   expect(await fail()).toMatch(/^limited: .*in 6 s/)
-  // Also with the right key: else whoever guesses would know when they have it.
+  // Also with the right key: otherwise a guesser would notice a hit.
   expect(await refusal(access.signIn({ key: ADMIN_KEY }, 'there'))).toMatch(/^limited/)
   expect((await access.signIn({ key: ADMIN_KEY }, 'here')).caller.isNodeAdmin).toBe(true)
   pass(6 * SECOND)
@@ -308,7 +308,7 @@ test('[AC9] one address may fail ten times, then once every six seconds; others 
   expect(JSON.stringify(log.messages)).not.toContain('wrong')
 })
 
-test('[AC9] a good key or link gets in where others failed, and a wrong one counts', async () => {
+test('[AC9] a valid key or link gets in where others failed, and a wrong one counts', async () => {
   const { access } = makeAccessWorld()
   const { key } = await access.keys.make(
     DEFAULT_TENANT,
@@ -324,7 +324,7 @@ test('[AC9] a good key or link gets in where others failed, and a wrong one coun
   expect((await access.signIn({ link: token }, 'there')).caller.isNodeAdmin).toBe(true)
 })
 
-test('[AC23] wrong keys of one address are throttled; a good one gets in all the same', async () => {
+test('[AC23] wrong keys of one address are throttled; a valid one gets in all the same', async () => {
   const strong = '6Xn0vT2qkQhJ8wYbR4sLzA-mPd'
   const { makeNode, pass } = makeAccessWorld()
   const access = makeNode(strong)
@@ -345,7 +345,7 @@ test('[AC23] wrong keys of one address are throttled; a good one gets in all the
   expect(await fail('there')).toMatch(/^limited/)
 })
 
-test('[AC23] an admin key that may be guessed is not compared while its address is throttled', async () => {
+test('[AC23] a guessable admin key is not compared while its address is throttled', async () => {
   const { access, pass } = makeAccessWorld()
   for (let index = 0; index < 100; index += 1) {
     expect((await access.byKey(ADMIN_KEY, 'there')).isNodeAdmin).toBe(true)
@@ -368,7 +368,7 @@ test('[AC15] a credential has twenty sessions, and the next ends the oldest', as
   for (const token of tokens.slice(1)) expect((await access.bySession(token)).isNodeAdmin).toBe(true)
 })
 
-test('[AC15] what comes of a session’s link ends with the session', async () => {
+test('[AC15] a session of a session’s link ends with the session', async () => {
   const { access, pass } = makeAccessWorld()
   const first = await access.signIn({ key: ADMIN_KEY }, 'here')
   pass(11 * 3_600 * SECOND)
@@ -376,7 +376,7 @@ test('[AC15] what comes of a session’s link ends with the session', async () =
   expect((await access.signIn({ link: link.token }, 'here')).expiresAt).toBe(first.expiresAt)
 })
 
-test('[AC16] refused keys are told once in a while, with their number', async () => {
+test('[AC16] refused keys are logged once in a while, with their number', async () => {
   const { access, pass, log } = makeAccessWorld()
   const told = () =>
     log.messages.filter(({ name }) => name === 'access.key-refused').map(({ fields }) => fields)
@@ -387,7 +387,7 @@ test('[AC16] refused keys are told once in a while, with their number', async ()
   expect(told()).toEqual([{ count: 1 }, { count: 5 }])
 })
 
-test('[AC16] throttled sign-ins and keys are told once in a while, with their number', async () => {
+test('[AC16] throttled sign-ins and keys are logged once in a while, with their number', async () => {
   const { access, pass, log } = makeAccessWorld()
   const told = (wanted: string) =>
     log.messages.filter(({ name }) => name === wanted).map(({ fields }) => fields)
@@ -411,7 +411,7 @@ test('[AC16] throttled sign-ins and keys are told once in a while, with their nu
 })
 
 describe('tenants', () => {
-  test('[AC10] the first is there from the start, others are made once', async () => {
+  test('[AC10] the first exists from the start, others are created once', async () => {
     const { access } = makeAccessWorld()
     await access.start()
     await access.start()

@@ -1,7 +1,7 @@
-// Who is asking, and what may they do: keys, sessions, links and tenants behind one door.
+// Authenticates callers and decides what they may do: keys, sessions, links and tenants behind one interface.
 //
-// Invariant: whoever is refused learns only that they are. An unknown tenant, an unknown key, a wrong secret, an expired
-// one and a used link have the same answer.
+// Invariant: a refused caller learns only that. An unknown tenant, an unknown key, a wrong secret, an expired one and a used
+// link get the same response.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { parseToken, type Role, type TenantLimits } from '../../core/access/callers/index.ts'
@@ -26,7 +26,7 @@ export interface Caller {
   readonly permissions: readonly string[]
   /** For the log and the audit. */
   readonly actor: string
-  /** The node's own admin key: an admin of the first tenant who may make others. */
+  /** The node's own admin key: an admin of the first tenant who may create others. */
   readonly isNodeAdmin: boolean
   readonly credential: Credential
   /** When the key or the session ends; null: never. */
@@ -49,13 +49,13 @@ export interface Link {
 }
 
 export interface Access {
-  /** Throws `not_authenticated`, or `limited` after too many failures of an address; left out: they are not counted. */
+  /** Throws `not_authenticated`, or `limited` after too many failures of an address; omitted: they are not counted. */
   byKey(text: string, address?: string): Promise<Caller>
   bySession(text: string): Promise<Caller>
   /** Failures are counted by address. */
   signIn(shown: { readonly key: string } | { readonly link: string }, address: string): Promise<SignedIn>
   signOut(caller: Caller): Promise<void>
-  /** Whoever opens it is signed in as the caller; once, within the hour. */
+  /** The user who opens it is signed in as the caller; once, within the hour. */
   makeLink(caller: Caller): Promise<Link>
   /** For the node's own admin: printed at the start. */
   makeNodeLink(): Promise<Link>
@@ -70,7 +70,7 @@ export interface AccessDeps {
   readonly random: Random
   readonly log: Log
   readonly adminKey: string
-  /** How much a tenant may have; left out: the usual. */
+  /** The limits of a tenant; omitted: the defaults. */
   readonly limits?: TenantLimits
 }
 
@@ -145,7 +145,7 @@ export function makeAccess(deps: AccessDeps): Access {
     log.warn('access.sign-in-limited', { count, address }),
   )
 
-  /** Nobody waits for it. */
+  /** In the background: no caller waits for it. */
   const sweep = (tenant: TenantId) => {
     grants.sweep(tenant).catch((error) => {
       log.warn('access.sweep-failed', { tenant, error: messageOf(error) })
@@ -154,8 +154,8 @@ export function makeAccess(deps: AccessDeps): Access {
 
   return {
     async byKey(text, address) {
-      // Nobody guesses a key that chance made: a good one gets in, whatever others at the address did. Where the node's own key is one
-      // that may be guessed, an address with too many failures is refused before the two are compared.
+      // A random key cannot be guessed: a valid one gets in, whatever other callers at the address did. If the node's own key
+      // may be guessable, an address with too many failures is refused before the two are compared.
       const isSafe = isAdminKeyStrong || parseToken('key', text) !== null
       const takeBack =
         address === undefined || isSafe ? null : shownKeys.begin(address, () => noteRefused(address))
@@ -174,13 +174,13 @@ export function makeAccess(deps: AccessDeps): Access {
       const caller = session === null ? null : await callerOf(session.tenant, session.credential)
       if (session === null || caller === null)
         throw new AppError('not_authenticated', 'the session is over; sign in again')
-      // What the session makes ends with it.
+      // A link that the session makes ends with it.
       const endsAt = Math.min(caller.endsAt ?? Number.POSITIVE_INFINITY, session.expiresAt)
       return { ...caller, endsAt, sessionId: session.id }
     },
     async signIn(shown, address) {
       const isKey = 'key' in shown
-      // Nobody guesses 256 random bits: whoever shows a good key or link gets in, whatever others at the address did.
+      // 256 random bits cannot be guessed: a valid key or link gets in, whatever other callers at the address did.
       const isWhole = (isKey ? parseToken('key', shown.key) : parseToken('link', shown.link)) !== null
       const begin = () => attempts.begin(address, () => noteLimited(address))
       const takeBack = isWhole ? () => {} : begin()
@@ -219,7 +219,7 @@ export function makeAccess(deps: AccessDeps): Access {
   }
 }
 
-/** One line for all of some seconds: whoever guesses must not fill the log. It has the address of the last one. */
+/** One line for all of some seconds: a guesser must not fill the log. It has the address of the last one. */
 function makeTally(clock: Clock, tell: (count: number, address: string) => void): (address: string) => void {
   let count = 0
   let toldAt = Number.NEGATIVE_INFINITY

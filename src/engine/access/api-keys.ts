@@ -1,7 +1,7 @@
-// API keys: made once and shown once, found by their id, checked by their hash, ended by deleting them.
+// API keys: created once and shown once, found by their id, checked by their hash, ended by deleting them.
 //
-// A key is read from the store at most every few seconds. Revoking forgets it here at once; other nodes learn of it when
-// what they remember is too old. That a key was used is noted at most once a minute, and nobody waits for it.
+// A key is read from the store at most every few seconds. Revoking removes it from this node's cache at once; other nodes
+// notice when their cached entry expires. The use of a key is recorded at most once a minute, in the background.
 
 import {
   formatToken,
@@ -39,7 +39,7 @@ export interface KeyRow {
 export interface NewKey {
   readonly name: string
   readonly role: Role
-  /** Beside the role; left out: none. */
+  /** Beside the role; omitted: none. */
   readonly permissions?: readonly string[]
   /** null: it never expires. */
   readonly expiresInMs: number | null
@@ -47,12 +47,12 @@ export interface NewKey {
 
 export interface Keys {
   list(tenant: TenantId, page: PageRequest): Promise<Page<KeyRow>>
-  /** The key's text is in the answer and nowhere else. */
+  /** The key's text is in the response and nowhere else. */
   make(tenant: TenantId, key: NewKey, by: string): Promise<KeyRow & { readonly key: string }>
   revoke(tenant: TenantId, id: string, by: string): Promise<void>
-  /** null: unknown, wrong or expired; nobody is told which. */
+  /** null: unknown, wrong or expired; the caller does not learn which. */
   check(token: Token): Promise<KeyRow | null>
-  /** A key that something else stands on, while it is good. */
+  /** A key that a session or link depends on, while it is valid. */
   find(tenant: TenantId, id: string): Promise<KeyRow | null>
 }
 
@@ -63,7 +63,7 @@ const COUNT_PAGE = 200
 interface Kept {
   version: number
   record: KeyRecord
-  /** When this node last tried to note that the key was used. */
+  /** When this node last tried to record that the key was used. */
   notedAt: Instant | null
 }
 
@@ -77,7 +77,7 @@ export function makeKeys(deps: {
   const { store, clock, random, log, limits = TENANT_LIMITS } = deps
   const cache = makeCache<Kept>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
-  /** Asking again for what is not there costs the store nothing. */
+  /** Looking up a missing key again costs the store nothing. */
   const unknown = makeCache<true>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   const load = async (tenant: TenantId, id: string): Promise<Kept | null> => {
@@ -109,7 +109,7 @@ export function makeKeys(deps: {
     kept.notedAt = now
     const { version } = kept
     const record: KeyRecord = { ...kept.record, lastUsedAt: now }
-    // Guarded: a key that is revoked meanwhile must not come back by having been used.
+    // Guarded: a key that is revoked meanwhile must not come back because it was used.
     const noted = store.commit({
       tenant,
       guards: [{ g: 'version', of: 'key', key: id, version }],
@@ -190,7 +190,7 @@ export function makeKeys(deps: {
     },
     async check({ tenant, id, secret }) {
       const kept = await load(tenant, id)
-      // Compared also when there is nothing to compare with: how long it takes says nothing.
+      // Compared also if there is nothing to compare with: the duration must not tell.
       const isRight = matchesHash(secret, kept?.record.hash ?? NOBODY)
       if (kept === null || !isRight || isExpired(kept.record.expiresAt, clock.now())) return null
       noteUse(tenant, id, kept)
@@ -205,7 +205,7 @@ export function makeKeys(deps: {
   }
 }
 
-/** The form of a hash, of a secret that nobody has. */
+/** The form of a hash, of a secret that does not exist. */
 const NOBODY = hashSecret('')
 
 function parse(body: string): KeyRecord {

@@ -1,11 +1,11 @@
-// Who decided something, and why: for the log and for the note of the item.
+// Who decided something, and why: for the log and for the note of the job.
 
 export interface Decided {
   readonly actor?: string
   readonly reason?: string | null
 }
 
-/** Who decides where the engine is used without the API. */
+/** The actor if the engine is used without the API. */
 export const ENGINE_OWNER = 'the engine’s owner'
 
 export function decidedText({ actor = ENGINE_OWNER, reason }: Decided): string {

@@ -61,7 +61,7 @@ function run(begun: Begun) {
 }
 
 describe('idempotency keys', () => {
-  test('[AP5] give the first answer again, for a day', async () => {
+  test('[AP5] return the first response again, for a day', async () => {
     const { node, move } = makeWorld()
     const one = node('a')
     await run(await ask(one)).finish(ANSWER)
@@ -82,7 +82,7 @@ describe('idempotency keys', () => {
     }
   })
 
-  test('[AP6] refuse another request, also while the first runs', async () => {
+  test('[AP6] refuse a different request, also while the first runs', async () => {
     const { node } = makeWorld()
     const one = node('a')
     const first = run(await ask(one))
@@ -94,7 +94,7 @@ describe('idempotency keys', () => {
     })
   })
 
-  test('[AP6] are taken by one of several at once; the others are told to wait', async () => {
+  test('[AP6] are taken by one of several concurrent requests; the others must wait', async () => {
     const { node } = makeWorld()
     const [one, two] = [node('a'), node('b')]
     const all = await Promise.allSettled([ask(one), ask(two), ask(one), ask(two)])
@@ -122,7 +122,7 @@ describe('idempotency keys', () => {
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   })
 
-  test('[AP6] run once, also when the reserve is read before its commit has answered', async () => {
+  test('[AP6] run once, also if the reserve is read before its commit has returned', async () => {
     const { node, store } = makeWorld()
     let answerFirst = () => {}
     let begun = 0
@@ -139,7 +139,7 @@ describe('idempotency keys', () => {
     })
     const first = ask(one)
     while (begun === 0) await Promise.resolve()
-    // Its reserve is durable and to be seen, and its own life does not know so yet.
+    // Its reserve is durable and visible, and its own incarnation does not know that yet.
     await expect(ask(one)).rejects.toMatchObject({ code: 'idempotency_running' })
     expect(begun).toBe(1)
     answerFirst()
@@ -147,7 +147,7 @@ describe('idempotency keys', () => {
     expect(await ask(one)).toEqual({ do: 'replay', answer: ANSWER })
   })
 
-  test('[AP6] are free again when the reserve is refused or breaks', async () => {
+  test('[AP6] are free again if the reserve is refused or throws', async () => {
     const { node, store } = makeWorld()
     const commits: Store['commit'][] = [
       () => Promise.reject(new StoreError('unavailable', 'gone')),
@@ -167,7 +167,7 @@ describe('idempotency keys', () => {
     expect((await ask(one)).do).toBe('run')
   })
 
-  test('[AP7] of a crashed node are free after a while, and a late answer of the first run is not taken', async () => {
+  test('[AP7] of a crashed node are free after a while, and a late response of the first run is not stored', async () => {
     const { node, move } = makeWorld()
     const [crashed, next] = [node('a'), node('b')]
     const lost = run(await ask(crashed))
@@ -181,7 +181,7 @@ describe('idempotency keys', () => {
     expect(await ask(next)).toEqual({ do: 'replay', answer: ANSWER })
   })
 
-  test('[AP7] whose answer could not be kept do not lose the answer, and are free in the same life at once', async () => {
+  test('[AP7] whose response could not be stored do not lose the response, and are free in the same incarnation at once', async () => {
     const { node, store } = makeWorld()
     let isBroken = false
     const one = node('a', {
@@ -196,7 +196,7 @@ describe('idempotency keys', () => {
     expect((await ask(one)).do).toBe('run')
   })
 
-  test('[AP7] keep no answer that is too large, and do not run it twice for that', async () => {
+  test('[AP7] store no response that is too large, and do not run it twice for that', async () => {
     const { node } = makeWorld()
     const one = node('a')
     await run(await ask(one)).finish({ ...ANSWER, text: 'x'.repeat(300_000) })

@@ -1,10 +1,10 @@
-// Idempotency keys of our own API: the first answer to a key is kept for a day and given again.
+// Idempotency keys of our own API: the first response to a key is stored for a day and returned again.
 //
-// A key is reserved before its request runs and gets the answer after it. A request that broke off in between leaves its
-// reserve behind: at once free again in the same life of a node, after a while for another one. It is then run anew, because
-// nobody knows whether the first run got anywhere.
+// A key is reserved before its request runs and gets the response after it. A request that broke off in between leaves its
+// reserve behind: it is free again at once in the same incarnation of a node, after a while for another one. The request then
+// runs again, because the outcome of the first run is unknown.
 //
-// Records are named by the day first, so that old ones are found at the beginning of the list.
+// Record names start with the day, so that old ones are found at the beginning of the list.
 
 import { createHash } from 'node:crypto'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
@@ -22,13 +22,13 @@ export interface KeptAnswer {
 
 export type Begun =
   | { readonly do: 'replay'; readonly answer: KeptAnswer }
-  /** Call `finish` exactly once: with the answer to keep, or null to forget the key. */
+  /** Call `finish` exactly once: with the response to store, or null to delete the key. */
   | { readonly do: 'run'; finish(answer: KeptAnswer | null): Promise<void> }
 
 export interface Idempotency {
-  /** `request` stands for method, path and body. Throws `idempotency_mismatch` and `idempotency_running`. */
+  /** `request` represents method, path and body. Throws `idempotency_mismatch` and `idempotency_running`. */
   begin(tenant: TenantId, caller: string, key: string, request: string): Promise<Begun>
-  /** Removes what is too old, now and every few minutes, page by page. */
+  /** Removes expired keys, now and every few minutes, page by page. */
   start(): void
   stop(): void
 }
@@ -36,9 +36,9 @@ export interface Idempotency {
 interface Body {
   readonly request: string
   readonly at: Instant
-  /** Which life of which node runs it. */
+  /** The node and incarnation that runs it. */
   readonly life: string
-  /** null while it runs; 'large' when it was too large to be kept. */
+  /** null while it runs; 'large' if it was too large to be stored. */
   readonly answer: KeptAnswer | 'large' | null
 }
 
@@ -59,7 +59,7 @@ export function makeIdempotency(deps: {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
-  /** Unlike that of any other life of any node. */
+  /** Unlike that of any other incarnation of any node. */
   readonly life: string
   tenants(): Promise<readonly TenantId[]>
 }): Idempotency {
@@ -101,7 +101,7 @@ export function makeIdempotency(deps: {
       kept === null
         ? { w: 'record.delete', kind: 'idempotency', key: name }
         : put(name, version + 1, { ...body, answer: kept })
-    // What was asked for is done, and its answer is owed, whatever becomes of the key.
+    // The request is done, and the caller must get its response, whatever happens to the key.
     try {
       const result = await store.commit({ tenant, guards: [guard(name, version)], writes: [write] })
       if (!result.ok) log.warn('idempotency.lost', { tenant, error: 'the key was taken up by another run' })
@@ -128,11 +128,11 @@ export function makeIdempotency(deps: {
       if (body.answer !== null) return { do: 'replay', answer: body.answer }
       if (isUnderWay(slot, body)) throw isRunning()
     }
-    // Taken before the store is asked: a reserve can be read by others before its own commit has answered.
+    // Taken before the store is asked: other requests can read a reserve before its own commit has returned.
     if (running.has(slot)) throw isRunning()
     running.add(slot)
     try {
-      // A key that is taken up again keeps its name: the first run, should it still live, loses its place.
+      // A key that is taken over keeps its name: the first run, if it still lives, loses its version guard.
       const at = index === -1 ? 1 : index
       const [name, version] = [names[at] as string, (versions[at] as number) + 1]
       const fresh: Body = { request: digest(request), at: now, life, answer: null }
@@ -160,7 +160,7 @@ export function makeIdempotency(deps: {
     await store.commit({ tenant, guards: [], writes })
     return old.length === CLEAN_PAGE
   }
-  /** A page of each tenant in turn, until nothing old is left: one that is full of them keeps nobody waiting. */
+  /** A page of each tenant in turn, until nothing old is left: a tenant with many does not make others wait. */
   const clean = async () => {
     const oldest = dayOf(clock.now() - DAY_MS)
     let waiting = await deps.tenants()

@@ -1,4 +1,4 @@
-// New ids and secrets, from chance that is passed in.
+// New ids and secrets, from randomness that is passed in.
 
 import { ID_BYTES, SECRET_BYTES } from '../../core/access/callers/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -6,7 +6,7 @@ import type { Random } from '../../ports/random.ts'
 
 const TIME_DIGITS = 11
 
-/** Begins with its time, so that lists, which go by id, are in the order of making. */
+/** Starts with its time, so that lists, which are ordered by id, are in order of creation. */
 export function makeId(now: Instant, random: Random): string {
   const time = Math.max(0, now).toString(16).padStart(TIME_DIGITS, '0').slice(-TIME_DIGITS)
   return (time + toHex(random.bytes(ID_BYTES))).slice(0, ID_BYTES * 2)

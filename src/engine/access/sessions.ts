@@ -1,7 +1,7 @@
 // Sessions of the console and the one-time links that become one.
 //
-// Both carry the right of a key and end with it: a session names its key, and the node's own admin key is bound into the hash,
-// so that another admin key opens no old session and no guess at it can be tested on what is stored.
+// Both carry the permissions of a key and end with it: a session names its key, and the node's own admin key is bound into the
+// hash, so that another admin key opens no old session and no guess at it can be tested on what is stored.
 
 import {
   formatToken,
@@ -23,7 +23,7 @@ import { makeId, makeSecret } from './new-secrets.ts'
 const SESSION_MS = 12 * HOUR
 const LINK_MS = HOUR
 const SESSIONS_REMEMBERED_MAX = 10_000
-/** Ended ones are cleared away a page at a time. */
+/** Ended ones are deleted a page at a time. */
 const SWEEP_MAX = 200
 /** Of one key, at once: the oldest ends for the next. */
 const SESSIONS_MAX = 20
@@ -34,7 +34,7 @@ export interface Grant {
   readonly id: string
   readonly credential: Credential
   readonly expiresAt: Instant
-  /** When what comes of it must end; null: with its key. */
+  /** When sessions that come of it must end; null: with its key. */
   readonly endsAt: Instant | null
 }
 
@@ -51,7 +51,7 @@ export interface Grants {
   end(tenant: TenantId, id: string): Promise<void>
   /** Ends the oldest sessions of a credential that has too many. */
   trim(tenant: TenantId, credential: Credential): Promise<void>
-  /** Clears away what is over; answers how many. */
+  /** Deletes ended ones; returns how many. */
   sweep(tenant: TenantId): Promise<number>
 }
 
@@ -59,7 +59,7 @@ export function makeGrants(deps: {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
-  /** Bound into what the node's own admin is given. */
+  /** Bound into what the node's own admin gets. */
   readonly nodeBound: string
 }): Grants {
   const { store, clock, random } = deps
@@ -74,7 +74,7 @@ export function makeGrants(deps: {
     const row = await store.forTenant(tenant).record('session', rowOf(kind, id))
     if (row === null) return null
     const record = JSON.parse(row.body) as GrantRecord
-    // A link is used once: there is nothing to remember.
+    // A link is used once: there is nothing to cache.
     if (kind === 'session') keep(place, record, clock.monotonic())
     return record
   }

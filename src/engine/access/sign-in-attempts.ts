@@ -1,4 +1,5 @@
-// How often one address may fail to sign in, or show a wrong key. In memory: a restart forgives, and each node counts for itself.
+// How often one address may fail to sign in, or show a wrong key. In memory: a restart resets it, and each node counts for
+// itself.
 
 import { type Bucket, type BucketPolicy, takeToken } from '../../core/access/network/index.ts'
 import { makeCache } from '../../core/foundation/cache/index.ts'
@@ -6,19 +7,19 @@ import { AppError } from '../../core/foundation/errors/index.ts'
 import { HOUR, SECOND } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-/** People sign in. */
+/** Users sign in. */
 export const SIGN_INS: BucketPolicy = { capacity: 10, refillMs: 6 * SECOND }
-/** Programs show keys, and a wrong one many times before a person looks. */
+/** Programs show keys, and a wrong one many times before an operator notices. */
 export const BEARER_KEYS: BucketPolicy = { capacity: 20, refillMs: 3 * SECOND }
 const ADDRESSES_MAX = 10_000
 
 export interface Attempts {
-  /** Throws when there were too many, after `onLimited`. The answer takes the attempt back: it did not fail. */
+  /** Throws if there were too many, after `onLimited`. The result takes the attempt back: it did not fail. */
   begin(address: string, onLimited?: () => void): () => void
 }
 
 export function makeAttempts(clock: Clock, policy: BucketPolicy, what: string): Attempts {
-  // A bucket that nobody asked for in an hour is full again.
+  // A bucket that was not used for an hour is full again.
   const buckets = makeCache<Bucket>({ entriesMax: ADDRESSES_MAX, ageMsMax: HOUR })
   return {
     begin(address, onLimited) {

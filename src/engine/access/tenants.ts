@@ -1,6 +1,6 @@
 // The tenants of the node: records in the scope of the first one, which is where the node's own admin lives.
 //
-// A tenant is usable as soon as its record is there: keys, definitions and secrets of it need nothing else.
+// A tenant is usable as soon as its record exists: its keys, definitions and secrets need nothing else.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
@@ -21,9 +21,9 @@ export interface Tenants {
   list(page: PageRequest): Promise<Page<TenantRow>>
   make(name: string, description: string | null, by: string): Promise<TenantRow>
   has(name: string): Promise<boolean>
-  /** Writes the first one down, if it is not yet. */
+  /** Stores the first one, if it is not stored yet. */
   start(): Promise<void>
-  /** All of them, for what a node does once. */
+  /** All of them, for per-node background work. */
   all(): Promise<readonly TenantId[]>
 }
 

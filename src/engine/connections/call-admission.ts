@@ -1,7 +1,8 @@
-// Who may call on a connection now: what its book, its credential and its buckets say, put together for whoever claims, bears or calls.
+// Which calls a connection admits now: combines its state cache, its credential and its buckets for claims, leases on insert
+// and calls.
 //
-// Invariants: CX6 what may not call is neither claimed nor born leased, and uses up no attempt. DR5 a token that was taken is used by a call
-// or given back.
+// Invariants: CX6 a job that may not call is neither claimed nor leased on insert, and uses no attempt. DR5 a permit that was
+// taken is used by a call or given back.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../commit/index.ts'
@@ -21,7 +22,7 @@ export function makeEntrance(deps: {
   const { time, lookups, book, buckets, credentials } = deps
   const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
 
-  /** Beside the book: what the credential and the buckets say. `max` is 0 exactly if `closed` is there. */
+  /** Beside the state cache: the limits of the credential and the buckets. `max` is 0 exactly if `closed` is set. */
   const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
     const found = lookups.find(tenant, connection)
     if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustDraw: false }
@@ -86,11 +87,11 @@ export function makeEntrance(deps: {
       const gate = book.gate(tenant, connection)
       // It ends as soon as it runs.
       if (gate.is === 'refused') return null
-      // Closed by the circuit, by a person's word, or by a test that is still to come: only a try that is under way is let in again.
+      // Closed by the circuit, by an operator, or by a test that is still to come: only a trial in progress is let in again.
       if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
       const isIn = book.enter(tenant, connection, hold)
       if (!isIn) {
-        // Nobody who claims asks for it: the next one that comes is let in.
+        // No claim asks for the trial: the next job that comes is let in.
         if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
         const why = `the circuit of the connection ${connection} is open`
         return { untilAt: time.now() + SHORT_WAIT_MS, why }
@@ -112,7 +113,7 @@ export function makeEntrance(deps: {
     told(tenant, connection, hold, failureClass) {
       const isUnsent = inside.has(hold)
       leave(hold)
-      // Of what was never sent for a reason of its own the other side knows nothing.
+      // The other side knows nothing of a call that was not sent for a reason of our own.
       if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
       book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
     },

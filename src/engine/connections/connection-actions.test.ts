@@ -1,4 +1,4 @@
-// What else goes through the door: http calls, upserts, agents and steps of workflows; and what is kept of an exchange.
+// Other callers of the outbound client: http calls, upserts, agents and steps of workflows; and what is stored of an exchange.
 import { describe, expect, test } from 'vitest'
 import type {
   ActionDocument,
@@ -74,8 +74,8 @@ const body = (value: unknown): HttpOutcome => ({
   durationMs: 1,
 })
 
-describe('through the same door', () => {
-  test('[DR1] an http call goes behind the address of its connection, with its key, and is a run', async () => {
+describe('through the outbound client', () => {
+  test('[DR1] an http call goes to the address of its connection, with its key, and is a run', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(
       world,
@@ -95,7 +95,7 @@ describe('through the same door', () => {
     expect(node.log.controls.at(-1)).toMatchObject({ targetSystem: 'api.eu.shop.example' })
   })
 
-  test('[DR1] an address of somebody else gets nothing', async () => {
+  test('[DR1] a foreign address gets nothing', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world, on({ ...HTTP, connection: 'shop', url: 'https://evil.example/x' }))
     const eventId = await accept(world, node)
@@ -107,7 +107,7 @@ describe('through the same door', () => {
     })
   })
 
-  test('[DR8] the probe of an http call asks through the door too', async () => {
+  test('[DR8] the probe of an http call goes through the outbound client too', async () => {
     const probe = {
       method: 'GET',
       url: '/orders?ref={{ key }}',
@@ -148,13 +148,13 @@ describe('through the same door', () => {
     })
   })
 
-  test('[DR14] what follows the first exchange of a call has the time of the call', async () => {
+  test('[DR14] later exchanges of a call have the time of the call', async () => {
     const world = makeShop((request) =>
       request.url.includes('/things?') ? null : request.method === 'GET' ? body({}) : CREATED,
     )
     const { node } = await start(world, on({ ...UPSERT, timeoutMs: 20_000 }))
     const eventId = await accept(world, node)
-    // Longer than a call may wait for its beginning.
+    // Longer than a call may wait to begin.
     await world.pass(6_000)
     const look = world.calls.find(({ request }) => request.url.includes('/things?'))
     look?.answer(body([]))
@@ -162,7 +162,7 @@ describe('through the same door', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[DR2] an agent on a connection is let in by its credential', async () => {
+  test('[DR2] an agent on a connection is authorized by its credential', async () => {
     const world = makeShop(() => body({ choices: [{ message: { content: '{"priority":"high"}' } }] }))
     const agent = {
       kind: 'Agent',
@@ -194,7 +194,7 @@ describe('through the same door', () => {
     expect(await runsOf(world)).toMatchObject([{ state: 'completed', operation: 'agent prioritiser' }])
   })
 
-  test('[CX5] a completed run is told where somebody wants it', async () => {
+  test('[CX5] a completed run is emitted if a route wants it', async () => {
     const world = makeShop(() => CREATED)
     const listener: RouteDocument = {
       ...ROUTE,
@@ -222,8 +222,8 @@ describe('through the same door', () => {
   })
 })
 
-describe('what is kept of an exchange', () => {
-  test('[DR3] [DR4] holds no secret, whatever the other side says, and is bounded', async () => {
+describe('the record of an exchange', () => {
+  test('[DR3] [DR4] contains no secret, whatever the other side responds, and is bounded', async () => {
     const basic = Buffer.from(`user:${SECRET}`).toString('base64')
     const said = `no: ${SECRET} ${encodeURIComponent(SECRET)} ${basic} ${'x'.repeat(5_000)}`
     const headers = { 'x-echo': `Bearer ${SECRET}`, 'set-cookie': 'session=1', 'x-plain': 'yes' }
@@ -273,7 +273,7 @@ describe('what is kept of an exchange', () => {
     expect(run!.attempts[0]?.response).toContain('x-plain: yes')
   })
 
-  test('what people ask: providers, connections, tests and runs, and nothing of another tenant', async () => {
+  test('the operator API: providers, connections, tests and runs, and nothing of another tenant', async () => {
     const world = makeShop(() => answered(422))
     const { node } = await start(world, documents())
     const { integrations } = node.engine
@@ -313,7 +313,7 @@ describe('what is kept of an exchange', () => {
 })
 
 describe('steps of workflows', () => {
-  test('[CX6] [DR11] a step on a connection waits at its gate without using up an attempt, and is a run', async () => {
+  test('[CX6] [DR11] a step on a connection waits at its gate without using an attempt, and is a run', async () => {
     const world = makeShop(() => CREATED)
     const workflow: WorkflowDocument = {
       ...CASE,

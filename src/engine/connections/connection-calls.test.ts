@@ -1,4 +1,4 @@
-// What is reserved beside the key of a call on a connection, by what its gate says at that moment.
+// What is reserved beside the key of a call on a connection, by its gate at that moment.
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Call } from '../effects/call.ts'
@@ -40,10 +40,10 @@ test('[DR11] a call that may be made has its run', async () => {
   expect(await besideAt(CLOSED, true)).toMatchObject({ ok: true, writes: [WRITE] })
 })
 
-test('[CX2] a call that is refused has none, and ends', async () => {
+test('[CX2] a refused call has none, and ends', async () => {
   expect(await besideAt(REFUSED)).toMatchObject({ ok: true, writes: [] })
 })
 
-test('[CX1] [CX6] a call whose gate closed since it was let in reserves nothing, and waits', async () => {
+test('[CX1] [CX6] a call whose gate closed since it was admitted reserves nothing, and waits', async () => {
   expect(await besideAt(CLOSED)).toMatchObject({ ok: false, why: CLOSED.why })
 })

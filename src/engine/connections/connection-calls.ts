@@ -1,8 +1,8 @@
-// Calls of routes and steps on a connection: their requests go through its door, what came of them is judged with what its provider says,
-// a refused credential is seen to, and all of it is a run.
+// Calls of routes and steps on a connection: their requests go through the outbound client, their responses are judged by the
+// rules of the provider, a refused credential starts a rotation, and the whole is a run.
 //
-// Invariants: DR6 a call that is refused for its credential had no effect; it waits for the credential's rotation without using up an
-// attempt, or is dead. CX2 what a connection refuses is not sent, and is no run.
+// Invariants: DR6 a call that is refused for its credential had no effect; it waits for the credential's rotation without using
+// an attempt, or is dead. CX2 a call that a connection refuses is not sent, and is no run.
 
 import { locate } from '../../core/connections/connection/index.ts'
 import type { ProviderDocument } from '../../core/definitions/documents/index.ts'
@@ -30,13 +30,13 @@ import type { Runs } from './integration-runs.ts'
 import { notSent } from './outbound-client.ts'
 
 export interface ConnectionCalls {
-  /** Gives a call of a route the door of the connection that its action names, if it names one. */
+  /** Gives a call of a route the client of the connection that its action names, if it names one. */
   through(call: InternalCall): InternalCall
   /** The run around a call that has one. */
   around(call: Call): Call
 }
 
-/** What an answer through the door means by its status. What its body says is read by whoever knows what was called. */
+/** What a response means by its status. Its body is read by the caller, who knows what was called. */
 export type Judge = (answer: DoorAnswer, provider: ProviderDocument | null, policy: CallPolicy) => CallVerdict
 
 export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions: Decisions }): Judge {
@@ -54,8 +54,8 @@ export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions
 interface State {
   answer: DoorAnswer | null
   /**
-   * Of the first exchange of a call: its tokens were taken at the entrance, and whoever takes the item over reckons with a call that began
-   * in time. What follows it, as the update behind an upsert's look, has the time of the call.
+   * For the first exchange of a call: its permits were taken at admission, and a node that takes the job over assumes that the
+   * call began in time. Later exchanges, such as the update after an upsert's look-up, have the time of the call.
    */
   first: { readonly isCounted: true; readonly sendBy: number } | null
   /** Why nothing was to be sent when the key was reserved: then there is no run, and no call follows whatever has changed since. */
@@ -76,12 +76,12 @@ export function makeConnectionCalls(
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): ConnectionCalls {
   const { time, lookups, book, door, credentials, runs, judge } = deps
-  /** What the last exchange of a call said, for what comes after it. */
+  /** The result of the last exchange of a call, for what comes after it. */
   const answers = new WeakMap<Through, State>()
 
   const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
 
-  /** What a provider says of the answers to requests that are no operations of it. */
+  /** The provider's rules for responses to requests that are none of its operations. */
   const refined = (provider: ProviderDocument, answer: DoorAnswer, verdict: CallVerdict): CallVerdict => {
     const { outcome, isLimited } = answer
     if (outcome.kind === 'failed' || provider.refine.length === 0) return verdict
@@ -109,7 +109,7 @@ export function makeConnectionCalls(
   }
 
   /**
-   * Why the call waits; null: it may be made. The entrance lets in what is refused, and by now another document may be deployed, which
+   * Why the call waits; null: it may be made. Admission lets in refused calls, and by now another document may be deployed that
    * waits for its first test.
    */
   const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
@@ -150,7 +150,7 @@ export function makeConnectionCalls(
         }
         state.first = null
         const answer = refusal === null ? await door.send(asked) : notSent('config', refusal, request.method)
-        // Its tokens are for others; and a bucket that it was let into to try may be tried by another.
+        // Its permits are free for others; and if it was the trial of a bucket, another job may be.
         if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
         state.answer = answer
         runs.exchanged(item, { startedAt, answer })
@@ -159,7 +159,7 @@ export function makeConnectionCalls(
           outcome: answer.outcome,
           error: answer.problem?.error ?? null,
           judge: (policy) =>
-            // An operation carries what its provider said of answers when it was pinned, and its own words come first.
+            // An operation carries the provider's rules for responses from when it was pinned, and its own rules come first.
             named.provider !== null || provider === null
               ? judge(answer, null, policy)
               : refined(provider, answer, judge(answer, provider, policy)),
@@ -223,7 +223,7 @@ export function makeConnectionCalls(
         const performed = await perform(sendBy)
         const { verdict } = performed
         const answer = state?.answer ?? null
-        // Nothing was sent: its tokens are for others.
+        // Nothing was sent: its permits are free for others.
         if (answer === null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
         if (answer?.wait !== undefined && verdict.as === 'failed')
           return {
@@ -271,12 +271,12 @@ export function makeConnectionCalls(
 
 type Perform = NonNullable<Call['perform']>
 
-/** At once, the first time: a vendor that goes on refusing must not be asked without end. */
+/** At once, the first time: a vendor that keeps refusing must not be called without end. */
 function againMs(waits: number): number {
   return waits === 0 ? 0 : Math.min(AGAIN_MS_MAX, 100 * 2 ** Math.min(waits, 20))
 }
 
 const AGAIN_MS_MAX = 60_000
-/** Whatever goes through the door is judged there. */
+/** Calls through the outbound client are judged there. */
 const NOT_JUDGED = { as: 'failed', class: 'config', effect: 'none', retryAfterMs: null } as const
 const NOTHING_BESIDE: Beside = { ok: true, guards: [], writes: [] }

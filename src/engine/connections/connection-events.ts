@@ -1,4 +1,5 @@
-// What others are told of a connection: an outage as a failure, with an escalation; the rest as events where somebody wants them.
+// Events and escalations of a connection: an outage is a failure with an escalation; the rest are events, emitted if a route
+// wants them.
 
 import type { ConnectionStep, ConnectionTell } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'

@@ -94,7 +94,7 @@ function makeHealthWorld(
 }
 
 describe('a connection', () => {
-  test('[HE1] is looked at once per window, whatever the number of nodes', async () => {
+  test('[HE1] is probed once per window, whatever the number of nodes', async () => {
     const world = makeHealthWorld(() => answered(200))
     const nodes = [world.node('one'), world.node('second'), world.node('the third')]
     await world.pass(10 * 60_000 - 1)
@@ -142,7 +142,7 @@ describe('a connection', () => {
     expect(world.told.every(({ result }) => result.ok)).toBe(true)
   })
 
-  test('[HE3] what fails is tried twice more within its window', async () => {
+  test('[HE3] a failed probe is tried twice more within its window', async () => {
     const world = makeHealthWorld((_request, count) => (count < 3 ? LOST : answered(200)))
     const worker = world.node('one')
     await world.pass(20_000)
@@ -160,7 +160,7 @@ describe('a connection', () => {
     expect(short.sent).toHaveLength(short.told.length)
   })
 
-  test('[HE3] [HE5] a clear answer is not asked for again, and a refusal is told of', async () => {
+  test('[HE3] [HE5] a clear response is not retried, and a refusal is reported', async () => {
     const world = makeHealthWorld(() => answered(401))
     world.node('one')
     await world.pass(20_000)
@@ -169,14 +169,14 @@ describe('a connection', () => {
     expect(world.refused).toEqual([7])
   })
 
-  test('[HE6] what passes is told of with its secret', async () => {
+  test('[HE6] a probe that passes is reported with its secret', async () => {
     const world = makeHealthWorld(() => answered(200))
     world.node('one')
     await world.pass(20_000)
     expect([world.accepted, world.refused]).toEqual([[7], []])
   })
 
-  test('[HE4] the sixty latest are kept, and a look may be the try of an open circuit', async () => {
+  test('[HE4] the sixty latest are stored, and a probe may be the trial of an open circuit', async () => {
     const world = makeHealthWorld(() => answered(200))
     const worker = world.node('one')
     world.setTry(true)

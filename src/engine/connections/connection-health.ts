@@ -1,8 +1,9 @@
-// The health worker: looks at the other side of each connection once per window, by its provider's probe, and keeps what it saw.
-// It is no work of the queue: a look that is missed is made up for by the next one.
+// The health worker: calls the other side of each connection once per window, by its provider's probe, and stores the result.
+// It is not a job of the queue: the next probe makes up for a missed one.
 //
-// Invariants: HE1 one node looks per window: whoever writes the window down first. HE2 the latest window wins: what comes late from an earlier
-// one changes nothing. HE3 what fails is tried twice more within its window, and not after it. HE4 sixty results are kept.
+// Invariants: HE1 one node probes per window: the first that records the window. HE2 the latest window wins: a late result of
+// an earlier one changes nothing. HE3 a failed probe is tried twice more within its window, and not after it. HE4 sixty results
+// are stored.
 
 import { type ProbeResult, probeOf, provesReachOnly } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument, ProviderDocument } from '../../core/definitions/documents/index.ts'
@@ -20,7 +21,7 @@ import { errorTextInFull, factsOf } from '../effects/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import type { Door, DoorAnswer } from './connection-types.ts'
 
-/** A connection that may be looked at. */
+/** A connection that may be probed. */
 export interface Watched {
   readonly tenant: TenantId
   readonly connection: ConnectionDocument
@@ -43,20 +44,20 @@ export interface HealthDeps extends Pick<EngineDeps, 'store' | 'clock' | 'log'> 
   readonly door: Pick<Door, 'send'>
   /** Those that are tested and not retired. */
   watched(): readonly Watched[]
-  /** Before a look; true: it is the one that tries whether an open circuit may close. */
+  /** Before a probe; true: it is the trial of an open circuit. */
   begin(tenant: TenantId, connection: string): Promise<boolean>
-  /** What the look of a window came to. */
+  /** The result of a window's probe. */
   probed(tenant: TenantId, connection: string, result: ProbeResult, isTry: boolean): void
-  /** The credential was refused: nobody has to fail first. */
+  /** The credential was refused: no job has to fail first. */
   refused(watched: Watched, version: number | null, error: string): void
-  /** It was taken, in a call that began at `since`. */
+  /** It was accepted, in a call that began at `since`. */
   accepted(watched: Watched, version: number | null, since: Instant): void
 }
 
-/** As it is kept under the connection's name. */
+/** As it is stored under the connection's name. */
 interface HealthRecord {
   readonly form: 1
-  /** The latest that somebody looks at. */
+  /** The latest window that a node probes. */
   readonly window: Instant
   readonly by: string
   /** The latest first. */
@@ -75,7 +76,7 @@ const LOOK_MS_MAX = 5 * SECOND
 const AGAIN_MS: readonly number[] = [1 * SECOND, 2 * SECOND]
 const AT_ONCE_MAX = 16
 const ANSWER_BYTES_MAX = 65_536
-/** Another try within the window would say the same. */
+/** Another attempt within the window would have the same result. */
 const DEFINITE: readonly FailureClass[] = ['auth', 'config', 'validation', 'rate_limited']
 
 export function makeHealthWorker(deps: HealthDeps, config: { readonly node: string }): HealthWorker {
@@ -112,7 +113,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return ok
   }
 
-  /** null: another node looks, or looked. */
+  /** null: another node probes, or probed. */
   const claim = async (tenant: TenantId, name: string, window: Instant): Promise<Kept | null> => {
     const kept = known.get(placeOf(tenant, name)) ?? (await read(tenant, name))
     if (kept.record.window >= window) return null
@@ -163,7 +164,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
         deps.accepted(watched, answer.credentialVersion, at)
         return { ...result, error: null }
       }
-      // Nothing is known of the credential, so nothing that waits for it goes on.
+      // It proves nothing about the credential, so jobs that wait for it keep waiting.
       if (provesReachOnly(watched.provider, configOf(watched), httpStatus))
         return { ...result, ok: true, class: null, error: null, isUnverified: true }
       const error = errorTextInFull(outcome)
@@ -203,7 +204,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     if (!result.ok) log.info('connection.probe-failed', { tenant, connection: name, class: result.class })
   }
 
-  /** False: a later window is being looked at already. */
+  /** False: a later window is being probed already. */
   const keep = (tenant: TenantId, name: string, claimed: Kept, result: ProbeResult): Promise<boolean> => {
     let kept = claimed
     const keepOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
@@ -217,7 +218,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return retrying(RACES_MAX, keepOnce, () => false)
   }
 
-  /** Each connection has its own beginning, so that not all are looked at together. */
+  /** Each connection has its own offset, so that not all are probed together. */
   const windowOf = ({ tenant, connection }: Watched, everyMs: number): Instant => {
     const offset = spreadOf(placeOf(tenant, connection.name)) % everyMs
     return Math.floor((time.now() - offset) / everyMs) * everyMs + offset

@@ -1,4 +1,4 @@
-// What people ask of connections, and what they see of them. Credentials are asked of whoever keeps them.
+// The operator API of connections. Requests about credentials are passed on to credentials.
 
 import type { ProbeResult } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
@@ -30,7 +30,7 @@ export function makeConnectionPeople(deps: {
   readonly buckets: Buckets
   readonly book: Book
   readonly tester: Tester
-  /** Who the definitions in force belong to, by kind and name. */
+  /** The owners of the deployed definitions, by kind and name. */
   owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
 }): ConnectionPeople {
   const { store, log, time, registry, lookups, buckets, book, tester } = deps
@@ -160,7 +160,7 @@ function resultsOf(body: string): readonly ProbeResult[] {
   return [...(results ?? [])].sort((a, b) => b.window - a.window)
 }
 
-/** The connection's own record is written when its state changes, so a test in it may be older than the last look by the clock. */
+/** The connection's own record is written when its state changes, so its test may be older than the last scheduled probe. */
 function latestOf(look: ProbeResult | null, test: ProbeResult | null): ProbeResult | null {
   if (look === null || test === null) return look ?? test
   return look.at >= test.at ? look : test

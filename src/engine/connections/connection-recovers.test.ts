@@ -1,10 +1,11 @@
-// The whole story, with the engine's own credentials: an account stops taking its secret, the secret is rotated, and the work goes on.
+// End to end with the engine's own credentials: an account stops accepting its secret, the secret is rotated, and the jobs
+// continue.
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { accept, answered, CREATED, makeWorld, PAID, workOf } from '../engine.fixture.ts'
 import { documents, WELL } from './connections.fixture.ts'
 
-test('[DR6] [CX6] a refused secret is rotated, verified and promoted; what waited goes on by itself, as one story', async () => {
+test('[DR6] [CX6] a refused secret is rotated, verified and promoted; waiting jobs continue by themselves, in one timeline', async () => {
   let good = 'sk-the-first-one'
   const world = makeWorld((request) => {
     if (request.headers.authorization !== `Bearer ${good}`) return answered(401)

@@ -1,8 +1,8 @@
-// What became of connections: counted in this node's memory, written down when it changes, followed by the others. The machine is the
-// core's (`stepConnection`).
+// The state of connections: counted in this node's memory, written when it changes, followed by the other nodes. The state
+// machine is the core's (`stepConnection`).
 //
-// Invariants: CX4 one try at a time over all nodes: whoever writes it down first makes it. CX5 a change, its escalation and what is told of
-// it are one commit.
+// Invariants: CX4 one trial at a time over all nodes: the node that records it first makes it. CX5 a change, its escalation and
+// its event are one commit.
 
 import {
   type ConnectionEvent,
@@ -37,35 +37,37 @@ import type { ConnectionRefusal } from '../flow-control/index.ts'
 
 export type BookGate =
   | { readonly is: 'open' }
-  /** Its circuit may be tried: somebody has to write that down first (`mayTry`). */
+  /** Its circuit may be tried: a node must record that first (`mayTry`). */
   | { readonly is: 'tryable' }
-  /** The try is this node's, and nobody makes it yet. */
+  /** The trial belongs to this node, and no job makes it yet. */
   | { readonly is: 'mine' }
   | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
   | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
 
 export interface Book {
   gate(tenant: TenantId, name: string): BookGate
-  /** By the document in force. */
+  /** By the deployed document. */
   state(tenant: TenantId, name: string): ConnectionState
-  /** Writes a try down; false: another was first, or it is not its time. `by`: who makes it; left out: the next that enters. */
+  /**
+   * Records a trial; false: another node was first, or it is not due. `by`: who makes it; omitted: the next job that enters.
+   */
   mayTry(tenant: TenantId, name: string, by?: string): Promise<boolean>
-  /** Lets a hold of an item in: through a circuit that is not closed only the one that tries. */
+  /** Admits a lease of a job: through a circuit that is not closed only the trial. */
   enter(tenant: TenantId, name: string, hold: string): boolean
   isTry(tenant: TenantId, name: string, hold: string): boolean
-  /** It is over; without a word of how it went, another may try. */
+  /** It is over; if no result was reported, another may try. */
   finished(hold: string): void
   told(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
-  /** For what somebody waits: it is tried again over what another node wrote. Throws `conflict` where that has no end. */
+  /** For changes that a caller waits for: repeated if another node wrote first. Throws `conflict` if that has no end. */
   change(
     tenant: TenantId,
     name: string,
     event: ConnectionEvent,
     writes?: readonly Write[],
   ): Promise<ConnectionState>
-  /** What this node's own test of the document came to; null: it went well. */
+  /** The result of this node's own test of the document; null: it passed. */
   tried(tenant: TenantId, name: string, failureClass: FailureClass | null): void
-  /** Without anybody waiting. */
+  /** In the background: no caller waits. */
   note(tenant: TenantId, name: string, event: ConnectionEvent): void
   learn(tenant: TenantId): Promise<void>
 }
@@ -76,13 +78,13 @@ interface Known {
   state: ConnectionState
   /** Of its record; 0: there is none. */
   version: number
-  /** Until when this node may try one. */
+  /** Until when this node may make a trial. */
   mineUntil: Instant | null
-  /** The hold that is tried now. */
+  /** The lease that makes the trial now. */
   tried: string | null
-  /** What this node's test of a document came to. */
+  /** The result of this node's test of a document. */
   failed: { readonly hash: string; readonly class: FailureClass } | null
-  /** Writes go one after the other. */
+  /** Writes are serialized. */
   writing: Promise<void>
   wroteAt: number
 }
@@ -94,7 +96,7 @@ export interface BookTold {
 
 const RECORDS_PAGE = 200
 const OPEN: BookGate = { is: 'open' }
-/** Failures of a test that pass by themselves: work waits for the next one. */
+/** Failures of a test that may pass by themselves: jobs wait for the next one. */
 const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
 
 export function makeBook(
@@ -102,7 +104,7 @@ export function makeBook(
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly time: StoreTime
     readonly commits: Pick<Commits, 'stubbornly'>
-    /** What is told of a step, in the commit that keeps it. */
+    /** The events of a step, in the commit that stores it. */
     tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
@@ -157,7 +159,7 @@ export function makeBook(
     known.mineUntil = null
     known.tried = null
     const read = JSON.parse(record.body) as ConnectionState
-    // What a closed circuit counts is this node's own.
+    // The counts of a closed circuit are this node's own.
     const isCounting = read.circuit.state === 'closed' && known.state.circuit.state === 'closed'
     const before = known.state
     put(known, isCounting ? { ...read, circuit: before.circuit } : read)
@@ -169,7 +171,7 @@ export function makeBook(
     take(known, await commits.stubbornly(() => store.forTenant(tenant).record('connection', name)))
   }
 
-  /** Answers whether it is as this node says. */
+  /** Returns whether the stored state is as this node says. */
   const write = async (known: Known, step: ConnectionStep, extra: readonly Write[]): Promise<boolean> => {
     const { tenant, name, version } = known
     const document = registry.connection(tenant, name)?.document
@@ -215,7 +217,7 @@ export function makeBook(
     return written
   }
 
-  /** null: nothing of that name is in force. */
+  /** null: nothing of that name is deployed. */
   const step = (known: Known, event: ConnectionEvent): ConnectionStep | null => {
     const found = registry.connection(known.tenant, known.name)
     if (found === null) return null
@@ -369,7 +371,7 @@ export function makeBook(
       } while (cursor !== null)
       const kept = new Map(found.map((record) => [record.key, record]))
       for (const known of all.values()) {
-        // What this node wrote meanwhile was not yet there to be read.
+        // The read may have missed what this node wrote meanwhile.
         if (known.tenant !== tenant || known.wroteAt > mark) continue
         if (!kept.has(known.name)) take(known, null)
       }
@@ -381,7 +383,7 @@ export function makeBook(
   }
 }
 
-/** Something that was held back may go on. */
+/** Jobs that were held back may continue. */
 function isOpener(before: ConnectionState, after: ConnectionState): boolean {
   return (
     (before.circuit.state !== 'closed' && after.circuit.state === 'closed') ||

@@ -1,5 +1,5 @@
-// Tests of connections: one call of the provider's probe, kept as a run, told to the book. A person asks for one; and a node tests what was
-// never tested, by itself and with growing pauses, so that whoever applies a connection need do nothing more.
+// Tests of connections: one call of the provider's probe, stored as a run, reported to the state cache. An operator requests
+// one; and a node tests by itself, with growing pauses, what was never tested, so that applying a connection is enough.
 
 import { type ProbeResult, provesReachOnly } from '../../core/connections/connection/index.ts'
 import { compilePath } from '../../core/effects/action/index.ts'
@@ -27,9 +27,9 @@ export interface Probed {
 }
 
 export interface Tester {
-  /** Looks, and tells the book. Throws `not_found`. */
+  /** Tests it, and updates the state cache. Throws `not_found`. */
   test(tenant: TenantId, connection: string): Promise<Probed>
-  /** Definitions of the tenant may have changed: what was never tested is. */
+  /** Definitions of the tenant may have changed: untested connections are tested. */
   wake(tenant: TenantId): void
   start(): void
   stop(): void

@@ -1,7 +1,8 @@
-// What the parts of connections ask of each other, and what people ask of them.
+// The interfaces between the parts of connections, and those for operators.
 //
-// Every call to somebody else's system on a connection goes through the door: it knows the account, the secret, the limits, the health,
-// and what each kind of failure means. Who holds an item asserts its tenant before anything here is asked.
+// Every call to an external system on a connection goes through the outbound client: it knows the account, the secret, the
+// limits, the health, and what each kind of failure means. The owner of a job asserts its tenant before anything here is
+// called.
 
 import type {
   CircuitOverride,
@@ -23,7 +24,7 @@ import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
 import type { Gate } from '../flow-control/index.ts'
 
-// --- The door
+// --- The outbound client
 
 export interface DoorRequest {
   readonly tenant: TenantId
@@ -31,54 +32,58 @@ export interface DoorRequest {
   /** Which of its addresses; null: the base. */
   readonly endpoint: string | null
   readonly method: string
-  /** A path behind that address, with its query; or a whole address of the same origin. */
+  /** A path relative to that address, with its query; or a whole address of the same origin. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
   readonly timeoutMs: number
   readonly maxResponseBytes: number
-  /** Buckets that it takes a token of; empty: `default`. */
+  /** Buckets that it takes a permit from; empty: `default`. */
   readonly buckets: readonly string[]
   readonly traceparent: string
   /** `pending`: with the value that is being verified. */
   readonly secret?: 'pending'
-  /** Whose call it is, where a bucket lets one try. Left out: nobody's. */
+  /** Whose call it is, if it is a bucket's trial. Omitted: no one's. */
   readonly by?: string
-  /** By the monotonic clock: what cannot be sent by then is not. Left out: there is no hurry. */
+  /** By the monotonic clock: it is not sent after this. Omitted: no deadline. */
   readonly sendBy?: number
-  /** Its tokens were taken when it was let in: they are spent when it is sent, and otherwise given back. */
+  /** Its permits were taken at admission: they are spent when it is sent, and otherwise given back. */
   readonly isCounted?: true
   readonly onChunk?: (text: string) => void
-  /** What the request carries of secrets beside the credential: it must be seen nowhere. */
+  /** The secrets in the request beside the credential: they must never be shown. */
   readonly hidden?: readonly string[]
 }
 
 export interface DoorAnswer {
-  /** Its texts hold no secret of the exchange. */
+  /** Its texts contain no secret of the exchange. */
   readonly outcome: HttpOutcome
-  /** In place of what the outcome says: nothing was sent, for this reason. */
+  /** Replaces the outcome: nothing was sent, for this reason. */
   readonly problem: { readonly class: FailureClass; readonly error: string } | null
-  /** Nothing was sent, for the credential has to be seen to first. */
+  /** Nothing was sent: the credential must be fixed first. */
   readonly wait?: Waiting
-  /** It was refused for too many calls, by its status or by what its headers say. */
+  /** It was refused for too many calls, by its status or its headers. */
   readonly isLimited: boolean
   readonly retryAfterMs: number | null
   readonly credentialVersion: number | null
-  /** Redacted and cut, for the run. */
+  /** Redacted and truncated, for the run. */
   readonly requestHead: string
   readonly responseHead: string | null
 }
 
 export interface Door {
-  /** `buckets`: those that the call takes a token of; left out: `default`. */
+  /** `buckets`: those that the call takes a permit from; omitted: `default`. */
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
-  /** One exchange. Does not look at the gate; takes its tokens from the buckets and tells them what the answer says of limits. */
+  /**
+   * One exchange. Does not check the gate; takes its permits from the buckets and reports the limits in the response to them.
+   */
   send(request: DoorRequest): Promise<DoorAnswer>
-  /** What a call came to, for the circuit. `isTry`: it was let through to see whether the other side is back. */
+  /** The result of a call, for the circuit. `isTry`: it was let through to see whether the other side is back. */
   told(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
-  /** The try of an open circuit; false: its time has not come, or somebody else makes it. Who may try tells how it went. */
+  /**
+   * The trial of an open circuit; false: it is not due, or another node makes it. The caller that may try reports the result.
+   */
   mayTry(tenant: TenantId, connection: string): Promise<boolean>
-  /** What a probe saw, for health and circuit. */
+  /** The result of a probe, for health and circuit. */
   probed(tenant: TenantId, connection: string, result: ProbeResult, isTry: boolean): void
 }
 
@@ -87,13 +92,13 @@ export interface Door {
 export type Authorized =
   | {
       readonly ok: true
-      /** Of the secret; of the token, where one is derived from it. null: nothing is sent. */
+      /** Of the secret; of the token, if one is derived from it. null: nothing is sent. */
       readonly version: number | null
       /** By lower-case name. */
       readonly headers: Readonly<Record<string, string>>
-      /** Put behind the query. */
+      /** Appended to the query. */
       readonly query: Readonly<Record<string, string>>
-      /** What must be seen nowhere: replaced in everything that is kept of the exchange. */
+      /** Must never be shown: replaced in everything that is stored of the exchange. */
       readonly secrets: readonly string[]
     }
   | {
@@ -101,9 +106,9 @@ export type Authorized =
       readonly class: FailureClass
       readonly code: string
       readonly error: string
-      /** Of the secret that no token was given out for. */
+      /** Of the secret for which no token was issued. */
       readonly version?: number
-      /** A rotation sees to it: work waits for its end without using up an attempt. */
+      /** A rotation is in progress: jobs wait for its end without using an attempt. */
       readonly wait?: Waiting
     }
 
@@ -119,37 +124,37 @@ export interface ToAuthorize {
   /** Rendered; for signatures over the request. */
   readonly request: { readonly method: string; readonly url: string; readonly body: string | null }
   readonly config: Readonly<Record<string, unknown>>
-  /** The connection's base address, where tokens are given out behind it; left out: the provider's. */
+  /** The connection's base address, if tokens are issued relative to it; omitted: the provider's. */
   readonly base?: string
   readonly secret: 'current' | 'pending'
 }
 
-/** What becomes of work whose call was refused with a credential. */
+/** What happens to a job whose call was refused with a credential. */
 export type AfterRefusal =
-  /** Another version is in use by now, or a new token: it is tried again at once. */
+  /** Another version or a new token is in use by now: it is retried at once. */
   | { readonly is: 'again' }
-  /** A rotation is on its way: it waits for its end without using up an attempt. */
+  /** A rotation is in progress: it waits for its end without using an attempt. */
   | { readonly is: 'wait'; readonly delayMs: number; readonly why: string }
   | { readonly is: 'dead'; readonly why: string }
 
 export interface Credentials {
   authorize(request: ToAuthorize): Promise<Authorized>
-  /** `version`: the one that was refused. Begins a rotation where the credential can have one. */
+  /** `version`: the one that was refused. Starts a rotation if the credential can have one. */
   refused(
     tenant: TenantId,
     credential: string,
     about: { readonly version: number | null; readonly correlationId: string; readonly error: string },
   ): Promise<AfterRefusal>
   /**
-   * The vendor took it after all, in a call that began at `since`: whoever waited because it was refused goes on. A rotation that is under way
-   * goes on, too.
+   * The vendor accepted it after all, in a call that began at `since`: jobs that waited because it was refused continue. A
+   * rotation in progress continues too.
    */
   accepted(tenant: TenantId, credential: string, version: number | null, since: Instant): Promise<void>
-  /** null: calls may use it. Asked in memory. */
+  /** null: calls may use it. Answered from memory. */
   gate(tenant: TenantId, credential: string): Extract<Gate, { is: 'closed' }> | null
 }
 
-// --- What people ask
+// --- The operator API
 
 export interface ProviderView {
   readonly document: ProviderDocument
@@ -162,7 +167,7 @@ export interface ConnectionView {
   readonly document: ConnectionDocument
   readonly managedBy: ManagedBy
   readonly state: ConnectionState
-  /** The latest look at the other side, by the clock or by a test; null: none so far. */
+  /** The latest probe of the other side, scheduled or by a test; null: none so far. */
   readonly lastProbe: ProbeResult | null
   readonly buckets: readonly {
     readonly name: string
@@ -184,7 +189,7 @@ export interface CredentialView {
   readonly state: CredentialState
   /** Connections that name it. */
   readonly connections: readonly string[]
-  /** null: by no policy. */
+  /** null: no policy. */
   readonly nextRotationAt: Instant | null
 }
 
@@ -201,14 +206,14 @@ export interface ConnectionTest {
 
 export interface Integrations {
   providers(tenant: TenantId): readonly ProviderView[]
-  /** Throws `not_found`, as all that name one do. */
+  /** Throws `not_found`, as all methods that name one do. */
   provider(tenant: TenantId, name: string): ProviderView
   connections(tenant: TenantId): Promise<readonly ConnectionView[]>
   connection(tenant: TenantId, name: string): Promise<ConnectionDetail>
-  /** One call of the provider's probe, now, whatever the circuit says. A passed one makes it active. */
+  /** One call of the provider's probe, now, whatever the state of the circuit. A passed one makes it active. */
   test(tenant: TenantId, name: string, asked: Asked): Promise<ConnectionTest>
   retire(tenant: TenantId, name: string, asked: Asked): Promise<ConnectionView>
-  /** null: as the circuit itself says. */
+  /** null: by the circuit itself. */
   override(
     tenant: TenantId,
     name: string,
@@ -217,21 +222,21 @@ export interface Integrations {
   ): Promise<ConnectionView>
   credentials(tenant: TenantId): Promise<readonly CredentialView[]>
   credential(tenant: TenantId, name: string): Promise<CredentialView>
-  /** Begins one, unless one is under way. `rotationId` is the work item. */
+  /** Starts one, unless one is in progress. `rotationId` is the job. */
   rotate(
     tenant: TenantId,
     name: string,
     reason: RotationReason,
     asked: Asked,
   ): Promise<{ readonly rotationId: string | null; readonly isNew: boolean; readonly view: CredentialView }>
-  /** Where a person goes to allow us in, for credentials of the authorization code. */
+  /** The address where a user grants access, for credentials of the authorization code. */
   authorizeUrl(
     tenant: TenantId,
     name: string,
     callback: string,
     asked: Asked,
   ): Promise<{ readonly url: string; readonly expiresAt: Instant }>
-  /** What the vendor's redirect brought. Throws `oauth_state_invalid`, `oauth_refused`. */
+  /** What the vendor's redirect contains. Throws `oauth_state_invalid`, `oauth_refused`. */
   authorized(query: {
     readonly state: string
     readonly code: string | null

@@ -1,4 +1,4 @@
-// A provider, a connection and a credential for tests, and credentials that the test moves by hand.
+// A provider, a connection and a credential for tests, and credentials that the test controls.
 
 import type {
   ConnectionDocument,
@@ -127,14 +127,14 @@ export function documents(
 ): readonly DefinitionDocument[] {
   const own = { ...OPERATION, ...known.operation }
   const provider = { ...PROVIDER, ...known.provider }
-  // As definitions pin it: with what its provider says of every answer.
+  // As definitions pin it: with the provider's rules for responses.
   const operation = operationOf({ ...provider, operations: { [own.name]: own } }, own.name) ?? own
   const route: RouteDocument = {
     ...ON_CONNECTION,
     do: { ...ACTION, operation, ...known.action },
     ...known.route,
   }
-  // What does not compile would stop the node: a mistake of the test.
+  // A document that does not compile would stop the node: a mistake of the test.
   compileRoute(route)
   return [SOURCE, provider, { ...CONNECTION, ...known.connection }, CREDENTIAL, route]
 }
@@ -145,7 +145,7 @@ export interface HandCredentials extends Credentials {
   version: number
   secret: string
   closed: Extract<Gate, { is: 'closed' }> | null
-  /** What is said when one is refused. */
+  /** The result when one is refused. */
   next: AfterRefusal
   readonly refusals: { readonly version: number | null; readonly error: string }[]
 }
@@ -178,7 +178,7 @@ export function makeHandCredentials(): HandCredentials {
 
 export const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
 
-/** Probes go well; everything else is answered as said. */
+/** Probes pass; everything else gets the given response. */
 export function makeShop(
   answer: (request: HttpRequest, call: number) => HttpOutcome | null,
 ): World & { readonly sent: readonly HttpRequest[] } {

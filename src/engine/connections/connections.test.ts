@@ -1,4 +1,4 @@
-// Calls of routes on a connection, with a memory store and calls that the test answers.
+// Calls of routes on a connection, with a memory store and responses by the test.
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import {
@@ -63,7 +63,7 @@ describe('an operation', () => {
     expect(world.sent).toHaveLength(1)
   })
 
-  test('[DR11] one that fails is tried again as the same run', async () => {
+  test('[DR11] one that fails is retried as the same run', async () => {
     const world = makeShop((_request, call) => (call === 1 ? answered(503) : CREATED))
     const { node } = await start(world)
     await accept(world, node)
@@ -99,7 +99,7 @@ describe('an operation', () => {
     })
   })
 
-  test('[DR7] an input that does not fit is sent to nobody', async () => {
+  test('[DR7] an input that does not fit is not sent', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world, { action: { with: { order: 7 } } })
     const eventId = await accept(world, node)
@@ -112,7 +112,7 @@ describe('an operation', () => {
     expect(await runsOf(world)).toEqual([])
   })
 
-  test('[DR8] a doubt is looked up, and not called again', async () => {
+  test('[DR8] an unknown outcome is looked up, and not called again', async () => {
     const lookup = {
       method: 'GET',
       path: '/orders',
@@ -139,7 +139,7 @@ describe('an operation', () => {
     expect(await runsOf(world)).toMatchObject([{ state: 'completed', externalRef: 'v9' }])
   })
 
-  test('[DR8] what a provider says of an answer counts beside its status', async () => {
+  test('[DR8] the provider’s rules for a response count beside its status', async () => {
     const body = '{"ok":false,"error":"ratelimited"}'
     const world = makeShop((_request, call) =>
       call === 1 ? { kind: 'response', status: 200, headers: {}, body, durationMs: 1 } : CREATED,
@@ -152,7 +152,7 @@ describe('an operation', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 2 })
   })
 
-  test('[VN26] what an operation says of an answer is not weighed against what its provider says', async () => {
+  test('[VN26] an operation’s rules for a response take precedence over its provider’s', async () => {
     const world = makeShop(() => ({
       kind: 'response',
       status: 502,
@@ -171,7 +171,7 @@ describe('an operation', () => {
     expect(world.sent).toHaveLength(1)
   })
 
-  test('[VN26] an http call on a connection is judged by what the provider says', async () => {
+  test('[VN26] an http call on a connection is judged by the provider’s rules', async () => {
     const body = '{"ok":false}'
     const world = makeShop(() => ({ kind: 'response', status: 200, headers: {}, body, durationMs: 1 }))
     const { node } = await start(world, {
@@ -186,7 +186,7 @@ describe('an operation', () => {
 describe('the gate', () => {
   const failing = { route: { retry: { profile: null, attempts: 9, delaysMs: Array(8).fill(1_000) } } }
 
-  test('[CX6] [CX8] opens its circuit after five failures; work waits without an attempt, one is tried, and the rest goes on', async () => {
+  test('[CX6] [CX8] opens its circuit after five failures; jobs wait without an attempt, one is tried, and the rest continues', async () => {
     let isWell = false
     const world = makeShop(() => (isWell ? CREATED : answered(503)))
     const { node } = await start(world, failing)
@@ -215,9 +215,9 @@ describe('the gate', () => {
     expect(await state()).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
   })
 
-  test('[CX4] two nodes make one try, and both hear how it went', async () => {
+  test('[CX4] two nodes make one trial, and both learn its result', async () => {
     const world = makeShop(() => answered(503))
-    // The other node reads every few seconds: until then nothing of it is due.
+    // The other node reads every few seconds: until then none of its jobs is due.
     const slow = { route: { retry: { profile: null, attempts: 9, delaysMs: Array(8).fill(10_000) } } }
     const { node, credentials } = await start(world, slow)
     const second = await world.node({ name: 'two', documents: documents(slow), credentials })
@@ -233,7 +233,7 @@ describe('the gate', () => {
     expect(state.circuit).toMatchObject({ state: 'open', opened: 2 })
   })
 
-  test('[CX5] an outage is escalated and told in the commit that keeps it, once', async () => {
+  test('[CX5] an outage is escalated and emitted in the commit that stores it, once', async () => {
     const world = makeShop(() => answered(503))
     const { node } = await start(world, failing)
     await accept(world, node)
@@ -259,7 +259,7 @@ describe('the gate', () => {
     ])
   })
 
-  test('[CX3] a person opens it and closes it, with a reason and an end', async () => {
+  test('[CX3] an operator opens it and closes it, with a reason and an end', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world)
     const { integrations } = node.engine
@@ -280,7 +280,7 @@ describe('the gate', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[CX2] what a retired connection is asked for is dead, sent to nobody and no run', async () => {
+  test('[CX2] a call on a retired connection is dead, not sent and no run', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world)
     const retired = node.engine.integrations.retire(DEFAULT_TENANT, 'shop', { by: 'ops', reason: 'over' })
@@ -308,7 +308,7 @@ describe('the gate', () => {
     })
   })
 
-  test('[CX1] [CX2] [CX7] one whose test fails for good is refused; one whose test cannot be made yet keeps its work waiting', async () => {
+  test('[CX1] [CX2] [CX7] one whose test fails for good is refused; one whose test cannot be made yet keeps its jobs waiting', async () => {
     let status = 401
     const world = makeWorld((request) => (request.url.endsWith('/me') ? answered(status) : CREATED))
     const credentials = makeHandCredentials()
@@ -330,7 +330,7 @@ describe('the gate', () => {
     expect(await workOf(world, waiting)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[CX1] a changed document is tested anew; [CX7] without a probe it passes when its credential can be had', async () => {
+  test('[CX1] a changed document is tested again; [CX7] without a probe it passes if its credential is available', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world, { provider: { probe: null } })
     const view = async () => (await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).state
@@ -350,7 +350,7 @@ describe('the gate', () => {
   test('[CX30] an http connection whose address answers 404 is active, and its credential not verified', async () => {
     let status = 404
     const world = makeWorld((request) => (request.method === 'GET' ? answered(status) : CREATED))
-    // As the connector's own: it asks for the address itself where no path is named.
+    // Like the connector's own: it calls the address itself if no path is named.
     const probe = { method: 'GET', path: '/', query: {}, headers: {}, timeoutMs: 5_000 }
     const parts = {
       provider: { name: 'http', baseUrl: 'https://shop.example', probe },
@@ -371,7 +371,7 @@ describe('the gate', () => {
     }
   })
 
-  test('[HE7] its last look is the latest one, by the clock or by a test', async () => {
+  test('[HE7] its last probe is the latest one, scheduled or by a test', async () => {
     const world = makeShop(() => CREATED)
     const { node } = await start(world, { connection: { probe: { everyMs: 60_000, timeoutMs: 5_000 } } })
     const view = async () => {
@@ -383,7 +383,7 @@ describe('the gate', () => {
     await world.pass(13 * 60_000)
     const later = await view()
     expect(later.lastProbe).toEqual(later.health[0])
-    // The connection's record says what the first test saw: it is not written for every look.
+    // The connection's record has the result of the first test: it is not written for every probe.
     expect(later.lastProbe?.at).toBeGreaterThan((later.state.lastTest?.at ?? 0) + 11 * 60_000)
     const testing = node.engine.integrations.test(DEFAULT_TENANT, 'shop', { by: 'anna', reason: null })
     await world.pass(1_000)
@@ -405,7 +405,7 @@ describe('the gate', () => {
   })
 })
 
-test('[DR14] the time that a reserve allows runs while its answer is under way, and while the credential is got', async () => {
+test('[DR14] the time that a reserve allows runs while its response is pending, and while the credential is resolved', async () => {
   const world = makeShop(() => CREATED)
   const credentials = makeHandCredentials()
   const pauses: (() => void)[] = []
@@ -436,7 +436,7 @@ test('[DR14] the time that a reserve allows runs while its answer is under way, 
 })
 
 describe('a refused credential', () => {
-  test('[DR6] a secret that gets no token waits for its rotation too: no attempt is used up, and the circuit stays closed', async () => {
+  test('[DR6] a secret that gets no token waits for its rotation too: no attempt is used, and the circuit stays closed', async () => {
     const world = makeShop(() => CREATED)
     const { node, credentials } = await start(world)
     const { authorize } = credentials
@@ -460,7 +460,7 @@ describe('a refused credential', () => {
       expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[DR6] the call waits for its rotation without using up an attempt, and is the same run', async () => {
+  test('[DR6] the call waits for its rotation without using an attempt, and is the same run', async () => {
     const world = makeShop((request) =>
       request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
     )
@@ -479,7 +479,7 @@ describe('a refused credential', () => {
     expect(run?.attempts.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
   })
 
-  test('[DR6] where another is in use already it is tried again at once; where none can be had it is dead', async () => {
+  test('[DR6] if another is in use already it is retried at once; if none is available it is dead', async () => {
     const world = makeShop((_request, call) => (call === 2 ? CREATED : answered(401)))
     const { node, credentials } = await start(world)
     credentials.next = { is: 'again' }
@@ -497,7 +497,7 @@ describe('a refused credential', () => {
 })
 
 describe('limits', () => {
-  test('[RB2] [CX6] a 429 closes the bucket until the time that was asked for; one is tried, then the others', async () => {
+  test('[RB2] [CX6] a 429 closes the bucket until the requested time; one is tried, then the others', async () => {
     const world = makeShop((_request, call) =>
       call === 1 ? answered(429, { 'retry-after': '20' }) : CREATED,
     )
@@ -531,7 +531,7 @@ describe('limits', () => {
     expect(view).toMatchObject([{ name: 'default', perMinute: 60, burst: 2 }])
   })
 
-  test('[DR5] [RB2] a try that was not sent lets the next one try, and its token is given back', async () => {
+  test('[DR5] [RB2] a trial that was not sent lets the next one try, and its permit is given back', async () => {
     const world = makeShop((_request, call) =>
       call === 1 ? answered(429, { 'retry-after': '10' }) : CREATED,
     )
@@ -563,7 +563,7 @@ describe('limits', () => {
     expect(world.sent).toHaveLength(2)
   })
 
-  test('[RB1] [RB3] what the other side says is left is believed until its window ends', async () => {
+  test('[RB1] [RB3] the remaining quota that the other side reports counts until its window ends', async () => {
     const world = makeShop((_request, call) =>
       call === 1
         ? ({
@@ -581,14 +581,14 @@ describe('limits', () => {
     expect(world.sent).toHaveLength(4)
   })
 
-  test('[RB2] [RB4] a 403 with nothing left is a limit and no refused credential, and the host is told', async () => {
+  test('[RB2] [RB4] a 403 with nothing left is a limit and no refused credential, and the host is notified', async () => {
     const spent = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' }
     const world = makeShop((_request, call) => (call === 1 ? answered(403, spent) : CREATED))
     const { node, credentials } = await start(world)
     const eventId = await accept(world, node)
     expect(credentials.refusals).toEqual([])
     expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', class: 'rate_limited', attempts: 0 })
-    // Its own quota is spent: other credentials may have some left, so that the host itself stays open.
+    // Its own quota is spent: other credentials may have some left, so the host itself stays open.
     const closed = node.log.messages.filter(({ name }) => name === 'bucket.closed')
     expect(closed.filter(({ fields }) => fields?.host === 'api.eu.shop.example')).toEqual([])
     await world.pass(80_000)
@@ -596,8 +596,8 @@ describe('limits', () => {
   })
 })
 
-describe('what is not the other side’s fault', () => {
-  test('[CX9] what one route asks for in vain does not hold back the others', async () => {
+describe('failures that are not the other side’s fault', () => {
+  test('[CX9] failing requests of one route do not hold back the others', async () => {
     const world = makeShop((request) => ((request.body ?? '').includes('gone') ? answered(404) : CREATED))
     const { node } = await start(world)
     for (let index = 0; index < 12; index += 1)
@@ -610,7 +610,7 @@ describe('what is not the other side’s fault', () => {
     expect(state).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
   })
 
-  test('[CX8] [DR6] refusals that a rotation sees to do not open the circuit', async () => {
+  test('[CX8] [DR6] refusals that a rotation handles do not open the circuit', async () => {
     let isRotated = false
     const world = makeShop(() => (isRotated ? CREATED : answered(401)))
     const { node, credentials } = await start(world)
@@ -626,7 +626,7 @@ describe('what is not the other side’s fault', () => {
     for (const id of ids) expect(await workOf(world, id)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[DR11] an item that waits for another’s key has no run of its own', async () => {
+  test('[DR11] a job that waits for another’s key has no run of its own', async () => {
     const world = makeShop(() => null)
     const { node } = await start(world)
     await accept(world, node)
@@ -638,7 +638,7 @@ describe('what is not the other side’s fault', () => {
     expect(await runsOf(world)).toMatchObject([{ state: 'completed', attemptCount: 1 }])
   })
 
-  test('[DR11] a run whose node died is gone on with by whoever takes its item over', async () => {
+  test('[DR11] a run whose node crashed is continued by the node that takes over its job', async () => {
     const world = makeShop(() => null)
     const { node, credentials } = await start(world, { operation: { idempotency: 'idempotent' } })
     const eventId = await accept(world, node)

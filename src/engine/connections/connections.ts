@@ -1,4 +1,4 @@
-// Connections, put together: the door and what stands around it. src/engine/engine.ts wires it to the queue.
+// Composes connections: the outbound client and the parts around it. src/engine/engine.ts wires it to the queue.
 
 import type { ConnectionStatus } from '../../core/connections/connection/index.ts'
 import type { ManagedBy } from '../../core/definitions/documents/index.ts'
@@ -33,13 +33,13 @@ export interface Connections {
   readonly people: ConnectionPeople
   /** As this node knows it. */
   status(tenant: TenantId, connection: string): ConnectionStatus
-  /** Learns what is written down of a tenant, and tests what was never tested. */
+  /** Reads the stored state of a tenant, and tests what was never tested. */
   learn(tenant: TenantId): Promise<void>
   start(): Promise<void>
   stop(): void
 }
 
-/** Who tries a circuit that is no work. */
+/** Who makes the trial of a circuit if it is not a job. */
 const PROBE = 'probe'
 
 export function makeConnections(
@@ -49,9 +49,9 @@ export function makeConnections(
     readonly ids: Ids
     readonly time: StoreTime
     readonly decisions: Decisions
-    /** Tokens of all nodes; null: this one is alone. */
+    /** Permits of all nodes; null: this is the only one. */
     readonly draws: Draws | null
-    /** Asked when it is needed: it calls through the door itself. */
+    /** Resolved when it is needed: it calls through the outbound client itself. */
     credentials(): Credentials
     plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'settling'>

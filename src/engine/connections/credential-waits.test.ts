@@ -12,7 +12,7 @@ async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeo
   return { node, credentials }
 }
 
-test('[R27] work that was refused waits for a person who is away for longer than its time', async () => {
+test('[R27] a refused job waits for a user who is away for longer than its time', async () => {
   const world = makeShop((_request, call) => (call === 1 ? answered(401) : CREATED))
   const { node, credentials } = await start(world, { route: { maxWaitMs: 1 * HOUR } })
   const eventId = await accept(world, node)
@@ -26,7 +26,7 @@ test('[R27] work that was refused waits for a person who is away for longer than
   expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
 })
 
-test('[R27] whoever refuses without end is not asked without end', async () => {
+test('[R27] a vendor that refuses without end is not called without end', async () => {
   const world = makeShop(() => answered(401))
   const { node, credentials } = await start(world, { route: { maxWaitMs: 1 * HOUR } })
   credentials.next = { is: 'wait', delayMs: 600_000, why: 'it is being rotated' }
@@ -36,7 +36,7 @@ test('[R27] whoever refuses without end is not asked without end', async () => {
   expect(world.sent.length).toBeLessThan(40)
 })
 
-test('[R28] a repeat that is refused waits as well, and the doubt stays until it is answered', async () => {
+test('[R28] a repeat that is refused waits as well, and the outcome stays unknown until it is answered', async () => {
   const outcomes = [LOST, answered(401)]
   const world = makeShop((_request, call) => outcomes[call - 1] ?? CREATED)
   const { node, credentials } = await start(world, {

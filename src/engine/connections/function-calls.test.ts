@@ -47,7 +47,7 @@ const found = (body: string): HttpOutcome => ({
 })
 
 describe('a function on a connection', () => {
-  test('[DR9] calls within an effect with its key, gets what the operation gives, and each call is a run', async () => {
+  test('[DR9] calls within an effect with its key, gets the operation’s result, and each call is a run', async () => {
     const world = makeShop((request) => (request.method === 'GET' ? found('{"total":3}') : CREATED))
     const results: unknown[] = []
     const { node } = await start(world, async (_input, ctx) => {
@@ -80,7 +80,7 @@ describe('a function on a connection', () => {
     expect(new Set(runs.map(({ id }) => id)).size).toBe(2)
   })
 
-  test('[DR9] what may not be repeated is refused outside of an effect, and with a key that is none', async () => {
+  test('[DR9] an operation that may not be repeated is refused outside of an effect, and with a wrong key', async () => {
     const world = makeShop(() => CREATED)
     const errors: string[] = []
     const { node } = await start(world, async (_input, ctx) => {
@@ -106,7 +106,7 @@ describe('a function on a connection', () => {
     })
   })
 
-  test('[DR10] a failure that had no effect is tried again, one that is final is dead, a doubt is a doubt', async () => {
+  test('[DR10] a failure without an effect is retried, a final one is dead, an unknown outcome stays unknown', async () => {
     const outcomes = [answered(503), CREATED]
     const world = makeShop((_request, call) => outcomes[call - 1] ?? CREATED)
     const { node } = await start(world, booking)
@@ -136,7 +136,7 @@ describe('a function on a connection', () => {
     expect(await doubtful.reads.ledger('BOOK:o1#post')).toMatchObject({ state: 'unknown' })
   })
 
-  test('[CX6] a closed gate puts the whole item back without using up an attempt', async () => {
+  test('[CX6] a closed gate puts the whole job back without using an attempt', async () => {
     const world = makeShop(() => CREATED)
     const { node, credentials } = await start(world, booking)
     credentials.closed = { is: 'closed', untilAt: null, why: 'it is being rotated' }
@@ -152,7 +152,7 @@ describe('a function on a connection', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[DR6] a refused credential is tried anew at once, or waited for', async () => {
+  test('[DR6] a refused credential is retried at once, or waited for', async () => {
     const world = makeShop((request) =>
       request.headers.authorization === `Bearer ${SECRET}` ? answered(401) : CREATED,
     )
@@ -167,7 +167,7 @@ describe('a function on a connection', () => {
     expect(world.sent).toHaveLength(2)
   })
 
-  test('[CX2] a second try is not made on a connection that was retired meanwhile', async () => {
+  test('[CX2] a second attempt is not made on a connection that was retired meanwhile', async () => {
     const world = makeShop(() => answered(401))
     const { node, credentials } = await start(world, booking)
     credentials.refused = async () => {
@@ -197,7 +197,7 @@ describe('a function on a connection', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
-  test('[DR5] a call that ends before it was sent, however it ends, gives its token back', async () => {
+  test('[DR5] a call that ends before it was sent, however it ends, gives its permit back', async () => {
     const world = makeShop(() => CREATED)
     const reading: StaticFunction = (_input, ctx) => ctx.connection!('shop').call('read', { order: 'o1' })
     const buckets = { default: { perMinute: 1, burst: 1 } }
@@ -217,7 +217,7 @@ describe('a function on a connection', () => {
 })
 
 describe('an effect of several calls', () => {
-  /** A mistake, and one that is easily made. */
+  /** A mistake, and an easy one to make. */
   const twice = (options: object = {}): StaticFunction => {
     return (_input, ctx) =>
       ctx.effect(
@@ -237,7 +237,7 @@ describe('an effect of several calls', () => {
     ['limited', answered(429, { 'retry-after': '10' })],
     ['not now', answered(503)],
     ['wrong', answered(422)],
-  ])('[FE24] one of them done, another %s: in doubt, and not doubled', async (_what, outcome) => {
+  ])('[FE24] one of them done, another %s: outcome unknown, and not doubled', async (_what, outcome) => {
     const world = makeShop((_request, call) => (call === 2 ? outcome : CREATED))
     const { node, credentials } = await start(world, twice())
     credentials.next = { is: 'wait', delayMs: 1_000, why: 'it is being rotated' }
@@ -271,7 +271,7 @@ describe('an effect of several calls', () => {
     }
   })
 
-  test('[FE24] one that is lost, and let pass, is no less in doubt', async () => {
+  test('[FE24] a lost call whose error the function ignores still leaves the outcome unknown', async () => {
     const world = makeShop((_request, call) => (call === 1 ? LOST : answered(503)))
     const { node } = await start(world, (_input, ctx) =>
       ctx.effect('post', async (key) => {
@@ -286,7 +286,7 @@ describe('an effect of several calls', () => {
     expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown' })
   })
 
-  test('[FE24] one that is under way while another fails is in doubt', async () => {
+  test('[FE24] one that is in progress while another fails leaves the outcome unknown', async () => {
     const world = makeShop((_request, call) => (call === 1 ? null : answered(503)))
     const { node } = await start(world, (_input, ctx) =>
       ctx.effect('post', (key) =>
@@ -325,8 +325,8 @@ describe('an effect of several calls', () => {
   })
 })
 
-describe('a credential that takes its time', () => {
-  /** Until it is let go, each time. */
+describe('a slow credential', () => {
+  /** Until the test releases it, each time. */
   async function startSlow(world: ReturnType<typeof makeShop>, book: StaticFunction) {
     const { node, credentials } = await start(world, book)
     const { authorize } = credentials

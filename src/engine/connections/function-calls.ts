@@ -1,9 +1,9 @@
-// `ctx.connection(name).call(…)`: operations of a provider, called by a function. Within `ctx.effect` the call goes with the effect's key and
-// the effect's ledger entry is its own; outside of one only what may be repeated is called. Each call is a run.
+// `ctx.connection(name).call(…)`: operations of a provider, called by a function. Within `ctx.effect` the call uses the
+// effect's key and ledger entry; outside of one, only operations that may be repeated are called. Each call is a run.
 //
-// Invariants: DR9 an operation that may not be repeated is called within an effect, or not at all. DR10 what a call came to is thrown as what
-// happens next: retryable or terminal where nothing happened, a doubt where something may have. CX6 what waits puts the whole item back
-// without using up an attempt.
+// Invariants: DR9 an operation that may not be repeated is called within an effect, or not at all. DR10 the result of a call is
+// thrown as what happens next: retryable or terminal if nothing happened, an unknown outcome if something may have. CX6 a call
+// that waits puts the whole job back without using an attempt.
 
 import type { OperationDocument } from '../../core/definitions/documents/index.ts'
 import {
@@ -40,9 +40,9 @@ import type { Credentials, Door, DoorAnswer } from './connection-types.ts'
 import { madeAttempt, type Runs } from './integration-runs.ts'
 import { checkInput, givenBy } from './provider-operations.ts'
 
-/** A second try at once, with the credential that is in use by then. */
+/** A second attempt at once, with the credential that is in use by then. */
 const TRIES_MAX = 2
-/** Until a rate that does not say how long is asked again. */
+/** The wait until a limit without a stated duration is tried again. */
 const LIMITED_MS = 30_000
 
 export function makeFunctionConnections(
@@ -73,9 +73,9 @@ export function makeFunctionConnections(
     return known
   }
 
-  /** The whole item waits; it throws what the function has to let pass. */
+  /** The whole job waits; throws an error that the function must not catch. */
   const holdBack = (run: FunctionRun, effect: OpenEffect | null, delayMs: number, why: string): never => {
-    // A part of the effect is there, and a repeat would double it: its own abilities decide.
+    // A part of the effect happened, and a repeat would double it: the effect's own abilities decide.
     if (effect !== null && effect.acts > 0 && !effect.abilities.idempotent) throw new Error(why)
     const { work } = run.call.item
     const isLate = time.now() + delayMs >= work.expiresAt
@@ -214,7 +214,7 @@ export function makeFunctionConnections(
       const preparing = entrance.prepare(tenant, where)
       if (preparing !== null) await preparing
       const row = await beginRun(run, account, name, callName, key)
-      // The entrance lets in what is refused, so that a route's call ends when it runs. Nothing else would end this one.
+      // Admission lets in refused calls, so that a route's call ends when it runs. Nothing else would end this one.
       throwIfRefused(tenant, connection)
       const closed = entrance.enter(tenant, where, hold)
       if (closed !== null) {
@@ -231,7 +231,7 @@ export function makeFunctionConnections(
         target: request.target,
         headers: request.headers,
         body: request.body,
-        // Asked when it goes out: its credential may take its time, and by then the function's may be over.
+        // Checked when it is sent: its credential may take a while, and by then the function's time may be over.
         get timeoutMs() {
           return Math.min(operation.document.timeoutMs, leftMs(run))
         },
@@ -272,7 +272,7 @@ export function makeFunctionConnections(
         : answer.wait === undefined
           ? null
           : ({ is: 'wait', ...answer.wait } as const)
-      // What a rotation sees to says nothing of the other side.
+      // A failure that a rotation handles says nothing about the other side.
       if (next === null || next.is === 'dead')
         entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
       else entrance.used(hold)
@@ -317,7 +317,7 @@ export function makeFunctionConnections(
     verdict: Extract<CallVerdict, { as: 'failed' }>,
     why: string,
   ): never => {
-    // Within an effect its own abilities decide what a doubt means.
+    // Within an effect its own abilities decide what an unknown outcome means.
     if (verdict.effect === 'maybe' && effect !== null) throw new Error(why)
     switch (verdict.class) {
       case 'rate_limited':
@@ -337,7 +337,7 @@ export function makeFunctionConnections(
         const held = (own: string) => {
           hold = own
         }
-        // Whatever it ends by, nothing of it stays within.
+        // However it ends, no permit stays taken.
         const made = call(
           run,
           String(connection),
@@ -346,7 +346,7 @@ export function makeFunctionConnections(
           options.key,
           held,
         ).finally(() => entrance.finished(hold))
-        // The engine knows what became of it, also where the function does not wait for it.
+        // The engine knows its result, also if the function does not await it.
         made.catch((error) => run.callFailed(error))
         return made
       },
@@ -354,7 +354,7 @@ export function makeFunctionConnections(
   }
 }
 
-/** The effect of this run that was given this key, and is at it. */
+/** The effect of this run that has this key, and is in progress. */
 function effectOf(run: FunctionRun, key: string): OpenEffect | null {
   for (const effect of run.effects?.values() ?? []) {
     const sent = keyForHeader(keyOfGeneration(effect.key, run.call.item.work.generation))
@@ -363,12 +363,15 @@ function effectOf(run: FunctionRun, key: string): OpenEffect | null {
   return null
 }
 
-/** Nobody waits for it any more, and what was in doubt is settled by what else is known: a call that went out now would be nobody's. */
+/**
+ * No one awaits it any more, and the effect is settled by what else is known: a call that is sent now would belong to no
+ * effect.
+ */
 function isTooLate(run: FunctionRun, effect: OpenEffect | null): boolean {
   return run.refusal() !== null || (effect !== null && effect.phase !== 'called')
 }
 
-/** Known by its mark, as the errors of src/sdk are. */
+/** Recognized by its mark, like the errors of src/sdk. */
 function consequence(message: string, how: 'terminal' | 'again', afterMs: number | null): Error {
   return Object.assign(new Error(message), { [Symbol.for('millrace.consequence')]: { how, afterMs } })
 }

@@ -25,31 +25,31 @@ import type { Item } from '../leases/index.ts'
 import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
 import type { DoorAnswer } from './connection-types.ts'
 
-/** What a run is of. */
+/** What a run is about. */
 export interface RunSubject {
   readonly connection: string
   readonly provider: string
   readonly operation: string
 }
 
-/** One exchange of an attempt, as it is kept. */
+/** One exchange of an attempt, as it is stored. */
 export interface Exchanged {
   readonly startedAt: Instant
   readonly answer: DoorAnswer
 }
 
 export interface Runs {
-  /** The run begins, or begins anew: its row for the commit of the reserve. */
+  /** The run begins, or begins again: its row for the commit of the reserve. */
   begin(item: Item, key: string, subject: RunSubject): Promise<Write>
-  /** The reserve is there: what is called now is the run's. */
+  /** The reserve is committed: calls from now on belong to the run. */
   begun(item: Item): void
-  /** The item is out of our hands. */
+  /** The lease of the job ended. */
   forget(hold: string): void
-  /** The latest exchange of the attempt that runs. */
+  /** The latest exchange of the running attempt. */
   exchanged(item: Item, exchanged: Exchanged): void
-  /** The run that the item's letter died with, if there was one. */
+  /** The run of the job's dead letter, if there was one. */
   replayedBy(item: Item, idOf: (work: WorkId) => RunId): Promise<RunId | null>
-  /** A run that is over before its item is: it is written down with the item's next step. */
+  /** A run that ends before its job does: it is written with the job's next step. */
   beside(item: Item, id: RunId, row: NewRun): void
   /** Whether the job has runs: its action calls a connection, or its function did. */
   takesPart(held: Held, route: Route | null): boolean
@@ -58,9 +58,9 @@ export interface Runs {
 }
 
 interface Open {
-  /** Of the item's own call; null: it makes none. */
+  /** Of the job's own call; null: it makes none. */
   run: NewRun | null
-  /** The reserve is there, and the run with it. */
+  /** The reserve is committed, and the run with it. */
   isBegun: boolean
   last: Exchanged | null
   /** Of the calls of its function. */
@@ -91,7 +91,7 @@ export function makeRuns(deps: {
 
   const readRun = (tenant: TenantId, id: RunId) => commits.stubbornly(() => store.forTenant(tenant).run(id))
 
-  /** What an earlier hold of the item left. */
+  /** What an earlier lease of the job left. */
   const leftOf = async ({ work }: Held): Promise<NewRun | null> => {
     const isNew = work.attempts === 0 && work.waits === 0 && work.key === null && !work.alone
     return isNew ? null : readRun(work.tenant, runIdOf(work.id))
@@ -99,13 +99,13 @@ export function makeRuns(deps: {
 
   const runOf = async (held: Held, known: Open | undefined): Promise<NewRun | null> => {
     if (known === undefined || known.run === null) return leftOf(held)
-    // A reserve that was refused wrote nothing; one that came too late did.
+    // A refused reserve wrote nothing; one that came too late did.
     return known.isBegun ? known.run : readRun(held.work.tenant, known.run.id)
   }
 
   const replayedBy: Runs['replayedBy'] = async ({ work, letter }, idOf) => {
     if (letter == null) return null
-    // While it is replayed the letter names the replay; its failure is known by the item that died first.
+    // While it is replayed the dead letter names the replay; its failure is identified by the job that died first.
     const first =
       letter.failureId === null ? letter.workId : (`wrk_${letter.failureId.slice('fail_'.length)}` as WorkId)
     const dead = letter.workId === work.id ? first : letter.workId
@@ -125,7 +125,7 @@ export function makeRuns(deps: {
     return rows.map((row) => ({ w: 'run.put', row }))
   }
 
-  /** null: nobody wants it, or it is about an event that tells of this system. */
+  /** null: no route wants it, or the run is about an event of this system itself. */
   const tellCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
     const { tenant } = held.work
     if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
@@ -161,7 +161,7 @@ export function makeRuns(deps: {
       writes: plan === null ? writes : [...writes, ...plan.writes],
       ...(plan === null ? {} : { plans: [plan] }),
       ended(settlement) {
-        // Refused by a guard of its own it is decided again, by what is known of the same calls.
+        // If one of its own guards refuses it, it is decided again, by what is known of the same calls.
         if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
       },
     }
@@ -212,7 +212,7 @@ function holdOf({ work }: Pick<Held, 'work'>): string {
   return `${work.id} ${work.epoch}`
 }
 
-/** Without what the store adds. */
+/** Without the fields that the store adds. */
 function newRunOf(run: NewRun): NewRun {
   const {
     tenant: _tenant,
@@ -227,7 +227,7 @@ function newRunOf(run: NewRun): NewRun {
   return row
 }
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export function madeAttempt(
   { startedAt, answer }: Exchanged,
   failure: { readonly class: FailureClass; readonly error: string } | null,
@@ -245,7 +245,7 @@ export function madeAttempt(
   }
 }
 
-/** By what becomes of its item; null: nothing is to be said of it. */
+/** By the decision about its job; null: it does not change. */
 function runAfter(
   { event, work }: Held,
   before: NewRun,
@@ -273,7 +273,7 @@ function runAfter(
     case 'parked':
     case 'cancelled': {
       if (last === null && run.state !== 'running') return null
-      // Nobody saw how it ended.
+      // No node saw how it ended.
       const attempt =
         last === null ? { ...UNSEEN, ...failure, startedAt: work.dueAt } : madeAttempt(last, failure)
       return stepRun(run, { type: 'failed', attempt }, scrub)
@@ -291,7 +291,7 @@ const UNSEEN = {
   response: null,
 }
 
-/** A call that failed is dead with the item of its function. */
+/** A failed call is dead with the job of its function. */
 function otherAfter(row: NewRun, { to }: Decision): NewRun {
   return to === 'dead' && row.state === 'failed' ? { ...row, state: 'dead-lettered' } : row
 }

@@ -1,8 +1,8 @@
-// The door: one exchange with somebody else's system on a connection. It knows the address, the credential and the limits; nobody else
-// puts them together.
+// The outbound client: one exchange with an external system on a connection. It alone combines the address, the credential and
+// the limits.
 //
-// Invariants: DR1 a credential goes to the connection's own addresses and nowhere else. DR2 a secret is resolved for one exchange and kept
-// nowhere. DR3 what is given on holds none of it. DR5 everything that is sent was counted by its buckets.
+// Invariants: DR1 a credential goes to the connection's own addresses and nowhere else. DR2 a secret is resolved for one
+// exchange and not stored. DR3 the result contains nothing of it. DR5 everything that is sent was counted by its buckets.
 
 import { locate } from '../../core/connections/connection/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
@@ -17,7 +17,7 @@ import type { Authorized, Credentials, DoorAnswer, DoorRequest } from './connect
 
 export interface Exchange {
   send(request: DoorRequest): Promise<DoorAnswer>
-  /** Whether the credential can be had, where nothing can be called to see it. */
+  /** Whether the credential is available, if there is no call to verify it. */
   authorize(request: Pick<DoorRequest, 'tenant' | 'connection'>): Promise<Authorized>
 }
 
@@ -31,7 +31,7 @@ export function makeExchange(
   config: Pick<EngineConfig, 'version'>,
 ): Exchange {
   const { clock, http, lookups, buckets, entrance, credentials } = deps
-  /** Of the very list that a credential gives again: what hides it is dear to make, and the same for every call. */
+  /** Keyed by the very list that a credential returns again: a redactor is expensive to make, and the same for every call. */
   const redacts = new WeakMap<readonly string[], Redact>()
 
   const redactOf = (secrets: readonly string[]): Redact => {
@@ -96,7 +96,7 @@ export function makeExchange(
         tenant,
         method,
         url,
-        // What lets one in is the connection's to say.
+        // Authorization is the connection's to set.
         headers: { ...own, ...allowed.headers },
         body: request.body,
         timeoutMs: request.timeoutMs,

@@ -1,7 +1,8 @@
-// An operation of a provider as one call under the ledger: its input is checked before anything is sent, its request is rendered with the
-// connection's configuration, and a doubt is looked up where the provider can be asked.
+// An operation of a provider as one call under the ledger: its input is checked before anything is sent, its request is
+// rendered with the connection's configuration, and an unknown outcome is looked up if the provider can be asked.
 //
-// Invariants: DR7 an input that does not fit the operation is sent to nobody. DR8 a doubt is settled by what the provider says outright.
+// Invariants: DR7 an input that does not fit the operation is not sent. DR8 an unknown outcome is settled only by a clear
+// response of the provider.
 
 import { type CompiledSchema, compileSchema } from '../../core/definitions/catalog/index.ts'
 import type { OperationDocument } from '../../core/definitions/documents/index.ts'
@@ -21,13 +22,13 @@ import type { Lookups } from '../definitions/index.ts'
 import { type Call, type Doubt, errorText, type InternalCall, type Performed } from '../effects/index.ts'
 
 export interface Operations {
-  /** `call` goes through a door. Throws ExpressionError where the input lacks something or does not fit. */
+  /** `call` goes through an outbound client. Throws ExpressionError if the input lacks something or does not fit. */
   callOf(call: InternalCall, action: OperationAction): Call
 }
 
 const inputs = new WeakMap<OperationDocument, CompiledSchema | null>()
 
-/** Throws ExpressionError; says where, never what. */
+/** Throws ExpressionError; the message names the place, never the value. */
 export function checkInput(operation: OperationDocument, input: JsonValue): void {
   let schema = inputs.get(operation)
   if (schema === undefined) {
@@ -94,7 +95,7 @@ export function makeOperations(
       const found = lookups.find(item.work.tenant, action.connection)
       const config = found.ok ? found.account.addresses.config : null
       const seen = { input, config, key: keyOfGeneration(key, item.work.generation), vars: vars as never }
-      // Without the connection nothing is rendered that would be sent: the door says what is missing.
+      // Without the connection the rendered request is not sent: the outbound client reports what is missing.
       const rendered = found.ok ? requestOf(action.render(seen)) : NOTHING_TO_SEND
       const request = internal.through?.locate(rendered) ?? rendered
       const call: Call = { ...internal, action: { ...action, probe: null }, request }
@@ -107,7 +108,7 @@ export function makeOperations(
   }
 }
 
-/** What an operation gives. A formula that fails does not undo what was done: the answer stands in its place. */
+/** The result of an operation. A formula that fails does not undo what was done: the response takes its place. */
 export function givenBy(
   operation: Pick<OperationAction, 'resultOf' | 'refOf'>,
   response: Parameters<OperationAction['resultOf']>[0],

@@ -1,4 +1,5 @@
-// What a name of a connection stands for now: its document, its provider, its addresses. Looked up when a call is made, never pinned.
+// Resolves the name of a connection now: its document, its provider, its addresses. Looked up when a call is made, never
+// pinned.
 
 import { type Addresses, resolveAddresses } from '../../core/connections/connection/index.ts'
 import type {

@@ -1,4 +1,4 @@
-// Which connection an action goes by, where it names one, and what its runs are called.
+// Which connection an action uses, if it names one, and the name of its runs.
 
 import type { ActionDocument } from '../../core/definitions/documents/index.ts'
 
@@ -6,7 +6,7 @@ export interface Named {
   readonly connection: string
   /** null: any. */
   readonly provider: string | null
-  /** What a run is called. */
+  /** The name of a run. */
   readonly operation: string
   readonly endpoint: string | null
   /** Empty: `default`. */
@@ -16,7 +16,7 @@ export interface Named {
 const NAME_LENGTH_MAX = 200
 const named = new WeakMap<ActionDocument, Named | null>()
 
-/** null: it calls nobody, or by itself. */
+/** null: it makes no call, or calls by itself. */
 export function connectionOf(action: ActionDocument): Named | null {
   const known = named.get(action)
   if (known !== undefined) return known

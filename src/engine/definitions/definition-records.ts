@@ -1,9 +1,8 @@
-// How definitions lie in the store: documents and what was written by the document's hash, the bundle in force as
-// `current`, every version of it as `v/00000012`, what a list shows of that one as `h/00000012`, and people's words beside
-// it as `Route/name`.
+// How definitions are stored: documents and their written texts by the document's hash, the deployed bundle as `current`, every
+// version of it as `v/00000012`, the summary of each for lists as `h/00000012`, and operators' overrides as `Route/name`.
 //
-// `pulse` counts every change of a tenant's definitions, whichever it was: one small row tells a node whether it is
-// behind, and guards who changes them against whoever was first.
+// `pulse` counts every change of a tenant's definitions, whichever it was: one small row shows a node whether it is behind, and
+// guards against concurrent changes.
 
 import {
   type Authored,
@@ -22,13 +21,13 @@ import type { TenantReads, Write } from '../../ports/store.ts'
 import { isUnreadable } from '../commit/index.ts'
 
 export interface BundleEntry extends Entry {
-  /** The bundle's version that brought this hash; when, and by whom. */
+  /** The bundle's version that introduced this hash; when, and by whom. */
   readonly version: number
   readonly at: Instant
   readonly by: string
 }
 
-/** What a list of versions shows of one, kept apart: a bundle may name a thousand documents. */
+/** The summary of a version in a list, stored separately: a bundle may name a thousand documents. */
 export interface BundleHead {
   readonly hash: string
   readonly appliedAt: Instant
@@ -40,13 +39,13 @@ export interface BundleHead {
 
 export interface BundleRecord extends BundleHead {
   readonly documents: readonly BundleEntry[]
-  /** Kind and name of what the folder had when it was last applied, whichever node has it. */
+  /** Kind and name of the folder's definitions when it was last applied, whichever node has the folder. */
   readonly folder: readonly string[]
-  /** Of those, what a rollback changed since: the folder puts its own in force again. */
+  /** Of those, what a rollback changed since: the folder deploys its own again. */
   readonly rolledBack: readonly string[]
 }
 
-/** A person's word beside the document. */
+/** An operator's override beside the document. */
 export interface Control {
   readonly status: DefinitionStatus
   readonly at: Instant
@@ -54,7 +53,7 @@ export interface Control {
   readonly reason: string | null
 }
 
-/** What the store says of a tenant's definitions. */
+/** The stored definitions of a tenant. */
 export interface Kept {
   readonly pulse: number
   /** 0: nothing was ever applied. */
@@ -75,7 +74,7 @@ const NOTHING: BundleRecord = {
 }
 const CONTROLS_PER_PAGE = 500
 
-/** Versions are kept for rolling back; the oldest go. */
+/** Versions are kept for rolling back; the oldest are deleted. */
 const VERSIONS_KEPT = 1_000
 
 function versionKey(version: number, part: 'v' | 'h' = 'v'): string {
@@ -86,10 +85,10 @@ export async function readPulse(reads: TenantReads): Promise<number> {
   return (await reads.record('bundle', 'pulse'))?.version ?? 0
 }
 
-/** What another node changes between two reads would be mixed with what was: whoever sees the pulse move reads again. */
+/** A change by another node between two reads would mix old and new: if the change counter moved, it is read again. */
 const READ_TRIES = 5
 
-/** When it never rests, the pulse stays behind what was read: it is looked at again at the next occasion. */
+/** If it never rests, the known change counter stays behind what was read: it is checked again at the next occasion. */
 export async function readKept(reads: TenantReads): Promise<Kept> {
   let kept = await readOnce(reads, await readPulse(reads))
   for (let tries = 1; tries < READ_TRIES; tries += 1) {
@@ -122,7 +121,7 @@ export async function readVersion(reads: TenantReads, version: number): Promise<
   return record === null ? null : parseBundle(record.body)
 }
 
-/** Versions of an older form have no head of their own. */
+/** Versions of an older form have no summary of their own. */
 export async function readHead(reads: TenantReads, version: number): Promise<BundleHead | null> {
   const record = await reads.record('bundle', versionKey(version, 'h'))
   if (record !== null) return parseJson(record.body) as unknown as BundleHead
@@ -135,7 +134,7 @@ function headOf({ hash, appliedAt, by, reason, changes }: BundleRecord): BundleH
 }
 
 /**
- * An older form listed hashes alone, without owners: the folder, which was the only one, brings them again. Another did not
+ * An older form listed hashes alone, without owners: the folder, which was the only one, applies them again. Another did not
  * say what the folder has: then all that belongs to it is there.
  */
 function parseBundle(body: string): BundleRecord {
@@ -145,7 +144,7 @@ function parseBundle(body: string): BundleRecord {
   return { ...record, folder: record.folder ?? folder(), rolledBack: record.rolledBack ?? [] }
 }
 
-/** null also where it does not open: it is shown, and nothing depends on it. */
+/** null also if it cannot be decrypted: it is only shown, and nothing depends on it. */
 export async function readAuthored(reads: TenantReads, hash: string): Promise<Authored | null> {
   const record = await reads.record('authored', hash).catch((error: unknown) => {
     if (isUnreadable(error)) return null
@@ -156,13 +155,13 @@ export async function readAuthored(reads: TenantReads, hash: string): Promise<Au
 
 export interface StoredDocument {
   readonly document: DefinitionDocument
-  /** Its language is one that this version does not know: it may say more than is understood of it. */
+  /** This version does not know its language: it may say more than this version understands. */
   readonly isNewer: boolean
   /** Its language has no `hmac`: a text in it that looks like a call is none. */
   readonly isBeforeHmac: boolean
 }
 
-/** As `readDocument`, but what does not open is answered with why. */
+/** Like `readDocument`, but returns why a document cannot be decrypted. */
 export function tryDocument(
   reads: TenantReads,
   hash: string,
@@ -201,7 +200,7 @@ export function putPulse(version: number): Write {
   return { w: 'record.put', kind: 'bundle', key: 'pulse', version, body: '{}' }
 }
 
-/** The version in force, without making another: for what it says beside its documents. */
+/** Replaces the deployed version without creating another: for its fields beside the documents. */
 export function putCurrent(version: number, record: BundleRecord): Write {
   const body = stringifyJson(record as unknown as JsonValue)
   return { w: 'record.put', kind: 'bundle', key: 'current', version, body }

@@ -1,4 +1,4 @@
-// What can be asked about the definitions of a tenant, and what is answered.
+// The interface to the definitions of a tenant, with its results.
 
 import type {
   Authored,
@@ -27,9 +27,9 @@ export interface ApplyRequest extends Said {
   readonly definitions: readonly NewDefinition[]
   readonly managedBy: ManagedBy
   readonly prune: boolean
-  /** The version that the applier saw; another one in force is a conflict. */
+  /** The version that the caller saw; a different deployed one is a conflict. */
   readonly base?: number
-  /** No node has a folder any more: what belongs to it is gone from there. */
+  /** No node has a folder any more: its definitions are gone from there. */
   readonly isWithoutFolder?: boolean
 }
 
@@ -37,19 +37,19 @@ export interface Applied {
   readonly version: number
   readonly hash: string
   readonly changes: readonly Change[]
-  /** What the folder put back that a rollback had changed. */
+  /** What the folder restored after a rollback had changed it. */
   readonly putBack: readonly string[]
   /** Instances that stay on older versions of their workflows. */
   readonly warnings: readonly VersionWarning[]
 }
 
 interface RolledBack extends Applied {
-  /** What the folder defines otherwise, and puts back when it is next applied. */
+  /** What the folder defines differently, and restores when it is next applied. */
   readonly untilFolder: readonly { readonly id: string; readonly path: string | null }[]
 }
 
 export interface PlannedChange extends Change {
-  /** null: there is nothing. */
+  /** null: there is none. */
   readonly before: NewDefinition | null
   readonly after: NewDefinition | null
 }
@@ -77,12 +77,12 @@ export interface DefinitionsChange {
   readonly tenant: TenantId
   readonly version: number
   readonly hash: string
-  /** Bundles that the routes in force name. */
+  /** Bundles that the deployed routes name. */
   readonly codeHashes: readonly string[]
 }
 
 export interface Definitions {
-  /** Throws AppError: `conflict` when somebody else was first, `managed_by_folder`. */
+  /** Throws AppError: `conflict` if another request was first, `managed_by_folder`. */
   apply(tenant: TenantId, request: ApplyRequest): Promise<Applied>
   /** What `apply` would do; writes nothing. */
   plan(
@@ -93,7 +93,7 @@ export interface Definitions {
     readonly changes: readonly PlannedChange[]
     readonly warnings: readonly VersionWarning[]
   }>
-  /** The definitions of an earlier version as a new one. */
+  /** Deploys the definitions of an earlier version as a new one. */
   rollback(tenant: TenantId, request: Said & { readonly to: number }): Promise<RolledBack>
   /** Newest first. */
   versions(
@@ -101,7 +101,7 @@ export interface Definitions {
     page: { readonly cursor: string | null; readonly limit: number },
   ): Promise<Page<VersionItem>>
   list(tenant: TenantId): Promise<readonly DefinitionItem[]>
-  /** The version that brought this very document; null: it is no longer known, or its definition is gone. */
+  /** The version that introduced this document; null: it is no longer known, or its definition was removed. */
   versionOf(tenant: TenantId, kind: DefinitionKind, name: string, hash: string): Promise<number | null>
   one(
     tenant: TenantId,
@@ -119,24 +119,24 @@ export interface Definitions {
     verb: ControlVerb,
     said: Said,
   ): Promise<DefinitionItem>
-  /** The folder's definitions that are in force and no longer in the folder, whichever node has it. */
+  /** The folder's definitions that are deployed and no longer in the folder, whichever node has it. */
   goneFromFolder(tenant: TenantId): readonly Entry[]
-  /** Who each definition in force belongs to, by kind and name. */
+  /** The owner of each deployed definition, by kind and name. */
   owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
-  /** Puts in force what the store has of every tenant. */
+  /** Deploys the stored definitions of every tenant. */
   load(): Promise<void>
-  /** Looks whether another node changed something; cheap when not. */
+  /** Checks whether another node changed something; cheap if not. */
   refresh(tenant: TenantId): Promise<void>
-  /** Calls back when definitions came into force here, or what people said about them. */
+  /** Calls back when definitions, or operators' overrides of them, are deployed here. */
   onChange(listener: (change: DefinitionsChange) => void): () => void
 }
 
-/** Who keeps what happened to subscriptions: asked before and after definitions put some in force. */
+/** The state of subscriptions: called before and after definitions deploy some. */
 export interface DefinedSubscriptions {
-  /** Guards for the commit that brings these names. Throws `name_taken` where the API has made one. */
+  /** Guards for the commit that brings these names. Throws `name_taken` if the API has created one. */
   claim(tenant: TenantId, names: readonly string[]): Promise<readonly Guard[]>
-  /** They are about to be in force, all of the tenant's definitions. */
+  /** They are about to be deployed, all of the tenant's definitions. */
   prepare(tenant: TenantId, documents: readonly SubscriptionDocument[]): Promise<void>
-  /** They are in force now, and no others of the definitions. */
+  /** They are deployed now, and no others of the definitions. */
   put(tenant: TenantId, documents: readonly SubscriptionDocument[]): void
 }

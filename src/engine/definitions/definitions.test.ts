@@ -36,7 +36,7 @@ const api = (
   ...more,
 })
 
-/** Lets time stand while something settles. */
+/** Keeps the time still while a promise settles. */
 async function settle<Value>(world: World, promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {})
   await world.pass()
@@ -50,7 +50,7 @@ async function start(answer?: (request: HttpRequest) => typeof CREATED) {
   return { world, node, definitions }
 }
 
-/** The definitions of a node that has no folder and follows nobody by itself. */
+/** The definitions of a node that has no folder and does not follow others by itself. */
 async function bare(
   world: World,
   store = world.store,
@@ -73,7 +73,7 @@ const states = async (world: World, ids: readonly Parameters<typeof workOf>[1][]
   Promise.all(ids.map(async (id) => (await workOf(world, id)).state))
 
 describe('applying', () => {
-  test('[AC18] documents that take long to compile are compiled one by one, and the rest of the node goes on between them', async () => {
+  test('[AC18] documents that take long to compile are compiled one by one, and the node does other work between them', async () => {
     const world = makeWorld(() => CREATED)
     const documents = Array.from({ length: 8 }, (_, index) => ({ ...OWN, name: `own_${index}` }))
     const breaksOf = async (stepMs: number) => {
@@ -99,12 +99,12 @@ describe('applying', () => {
       expect(await definitions.list(DEFAULT_TENANT)).toHaveLength(documents.length)
       return breaks
     }
-    // Between any two of them: before the commit, and again where they are put in force.
+    // Between any two of them: before the commit, and again when they are deployed.
     expect(await breaksOf(25)).toBeGreaterThanOrEqual(documents.length)
     expect(await breaksOf(0)).toBe(0)
   })
 
-  test('[DV1] [DV2] [DV3] versions grow by what changes, and by nothing else', async () => {
+  test('[DV1] [DV2] [DV3] versions grow with changes, and with nothing else', async () => {
     const { world, definitions } = await start()
     const first = await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { reason: 'try it' })))
     expect(first).toMatchObject({ version: 2, changes: [{ kind: 'Route', name: 'mail', change: 'create' }] })
@@ -148,7 +148,7 @@ describe('applying', () => {
     expect(whole.nextCursor).toBeNull()
     expect(asked.filter((key) => key.startsWith('v/'))).toEqual([])
     expect(asked).toHaveLength(62)
-    // Versions from before heads were kept are shown all the same.
+    // Versions from before summaries were stored are shown all the same.
     const keys = Array.from({ length: 30 }, (_, at) => `h/${String(at + 1).padStart(8, '0')}`)
     const forget = keys.map((key) => ({ w: 'record.delete', kind: 'bundle', key }) as const)
     await settle(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: forget }))
@@ -175,7 +175,7 @@ describe('applying', () => {
     })
   })
 
-  test('[DV1] a base that is not in force is refused', async () => {
+  test('[DV1] a base that is not deployed is refused', async () => {
     const { world, definitions } = await start()
     await expect(
       settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { base: 7 }))),
@@ -186,7 +186,7 @@ describe('applying', () => {
     expect((await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN], { base: 1 })))).version).toBe(2)
   })
 
-  test('[DV4] the API is refused what the folder has, and nothing is changed', async () => {
+  test('[DV4] the API cannot change what the folder has, and nothing is changed', async () => {
     const { world, definitions } = await start()
     const request = api([OWN, { ...ROUTE, maxWaitMs: 5_000 }])
     await expect(settle(world, definitions.apply(DEFAULT_TENANT, request))).rejects.toMatchObject({
@@ -199,7 +199,7 @@ describe('applying', () => {
     ])
   })
 
-  test('[DV5] [DV6] what the folder lost stays until it is pruned; the demo goes by itself', async () => {
+  test('[DV5] [DV6] what the folder lost stays until it is pruned; the demo is removed by itself', async () => {
     const { world, node, definitions } = await start()
     const demo = api([{ ...ROUTE, name: 'demo' }], { managedBy: 'demo' })
     await settle(world, definitions.apply(DEFAULT_TENANT, demo))
@@ -238,7 +238,7 @@ describe('applying', () => {
       'book remove',
       'other unchanged',
     ])
-    // What comes back is the folder's again.
+    // A definition that returns is the folder's again.
     await settle(world, definitions.apply(DEFAULT_TENANT, api([SOURCE, ROUTE], { managedBy: 'folder' })))
     await expect(settle(world, two.apply(DEFAULT_TENANT, changed))).rejects.toMatchObject({
       code: 'managed_by_folder',
@@ -281,7 +281,7 @@ describe('applying', () => {
     ).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('[DV28] a rollback says what the folder will put back, and the folder says that it did', async () => {
+  test('[DV28] a rollback says what the folder will restore, and the folder says that it did', async () => {
     const { world, definitions } = await start()
     const folder = (documents: readonly (typeof ROUTE | typeof SOURCE)[]) =>
       settle(world, definitions.apply(DEFAULT_TENANT, api(documents, { managedBy: 'folder' })))
@@ -311,7 +311,7 @@ describe('applying', () => {
     })
     expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book'])
 
-    // Nor does this node take hold of work that it could not run.
+    // Nor does this node claim jobs that it could not run.
     await settle(world, definitions.apply(DEFAULT_TENANT, api([{ ...OWN, do: lost }])))
     const eventId = await accept(world, node)
     await world.pass(10_000)
@@ -322,7 +322,7 @@ describe('applying', () => {
     ])
   })
 
-  test('[DV8] what was written is kept, and a comment alone is no version', async () => {
+  test('[DV8] the written text is stored, and a comment alone is no version', async () => {
     const { world, definitions } = await start()
     const written = (text: string) =>
       api([], { definitions: [{ document: OWN, authored: { path: 'a/mail.yaml', text } }] })
@@ -334,7 +334,7 @@ describe('applying', () => {
     })
   })
 
-  test('[DV9] work that began stays on its version', async () => {
+  test('[DV9] jobs that began stay on their version', async () => {
     const { world, node, definitions } = await start()
     await settle(world, control(definitions, 'pause'))
     const eventId = await accept(world, node)
@@ -346,7 +346,7 @@ describe('applying', () => {
     expect(world.calls.map(({ request }) => request.url)).toEqual(['https://vendor.example/orders/o1'])
   })
 
-  test('[DV10] tenants do not see each other, and a restart finds both', async () => {
+  test('[DV10] tenants are isolated, and a restart finds both', async () => {
     const { world, node, definitions } = await start()
     await settle(world, definitions.apply(OTHER, api([OWN])))
     expect((await definitions.list(DEFAULT_TENANT)).map(({ name }) => name)).toEqual(['shop', 'book'])
@@ -375,7 +375,7 @@ describe('applying', () => {
   })
 })
 
-test('[DV23] what another node applies between two reads is not mixed with what was', async () => {
+test('[DV23] what another node applies between two reads is not mixed with the old', async () => {
   const { world, definitions } = await start()
   await settle(world, control(definitions, 'pause'))
   const paused = { ...ROUTE, status: 'paused' } as const
@@ -385,7 +385,7 @@ test('[DV23] what another node applies between two reads is not mixed with what 
     forTenant(tenant: TenantId) {
       const reads = world.store.forTenant(tenant)
       const records: typeof reads.records = async (query) => {
-        // The word of a person ends here, because the document says so itself from now on.
+        // The operator's override ends here, because the document declares the status itself from now on.
         const request = api([SOURCE, paused], { managedBy: 'folder' })
         if (!isAsked) {
           isAsked = true
@@ -407,7 +407,7 @@ function control(definitions: Definitions, verb: 'pause' | 'resume' | 'disable',
 }
 
 describe('pausing', () => {
-  test('[DV12] [DV13] a paused route keeps its work over a restart, and runs it when resumed', async () => {
+  test('[DV12] [DV13] a paused route keeps its jobs over a restart, and runs them when resumed', async () => {
     const { world, node, definitions } = await start()
     const before = (await definitions.list(DEFAULT_TENANT)).find(({ name }) => name === 'book')
     const paused = await settle(world, control(definitions, 'pause'))
@@ -432,14 +432,14 @@ describe('pausing', () => {
     ).toHaveLength(1)
   })
 
-  test('[DV13] work of a route that was away and comes back paused is kept', async () => {
+  test('[DV13] jobs of a route that was removed and comes back paused are kept', async () => {
     const world = makeWorld(() => answered(503))
     const slow = { ...ROUTE, retry: { profile: null, attempts: 2, delaysMs: [20_000] } }
     const node = await world.node({ documents: [SOURCE, slow] })
     await world.pass(29_000)
     const eventId = await accept(world, node)
     await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE]))
-    // Here its work is found as that of a consumer that is no longer defined.
+    // Here its jobs are found as those of a consumer that is no longer defined.
     await world.pass(5_000)
     await settle(world, node.engine.apply(DEFAULT_TENANT, [SOURCE, { ...slow, status: 'paused' }]))
     await world.pass(23_000)
@@ -447,9 +447,9 @@ describe('pausing', () => {
     expect((await workOf(world, eventId)).state).toBe('ready')
   })
 
-  test('[DV21] work of a route that is new and paused is kept by a node that has not heard of it', async () => {
+  test('[DV21] jobs of a route that is new and paused are kept by a node that does not know it yet', async () => {
     const world = makeWorld(() => CREATED)
-    // Where the node looks for work of nobody's between two looks at the definitions.
+    // The node looks for jobs without a consumer between two checks of the definitions.
     const config = { pollMs: 8_000 }
     await world.node({ name: 'two', documents: [SOURCE], config })
     const one = await world.node({ name: 'one', documents: [SOURCE] })
@@ -461,7 +461,7 @@ describe('pausing', () => {
     expect((await workOf(world, eventId)).state).toBe('ready')
   })
 
-  test('[DV14] a disabled route keeps what is queued and skips what arrives', async () => {
+  test('[DV14] a disabled route keeps queued jobs and skips new events', async () => {
     const { world, node, definitions } = await start()
     await settle(world, control(definitions, 'pause'))
     const queued = await accept(world, node)
@@ -474,7 +474,7 @@ describe('pausing', () => {
     expect(await states(world, [queued, arriving])).toEqual(['done', 'skipped'])
   })
 
-  test('[DV14] a disabled source refuses, and takes in again', async () => {
+  test('[DV14] a disabled source refuses, and accepts again', async () => {
     const { world, node, definitions } = await start()
     const say = (verb: 'disable' | 'resume') =>
       settle(world, definitions.control(DEFAULT_TENANT, 'Source', 'shop', verb, { by: 'mona', reason: null }))
@@ -484,7 +484,7 @@ describe('pausing', () => {
     expect(await settle(world, node.send(PAID))).toMatchObject({ duplicate: false })
   })
 
-  test('[DV15] a word ends with its definition, and when the document says something new', async () => {
+  test('[DV15] an override ends with its definition, and when the document declares a new status', async () => {
     const { world, definitions } = await start()
     await settle(world, definitions.apply(DEFAULT_TENANT, api([OWN])))
     await settle(world, control(definitions, 'pause', 'mail'))
@@ -506,7 +506,7 @@ describe('pausing', () => {
     expect(await status()).toBe('active')
   })
 
-  test('[DV16] what cannot be paused is refused, and what is not there is not found', async () => {
+  test('[DV16] what cannot be paused is refused, and a missing definition is not found', async () => {
     const { world, definitions } = await start()
     const said = { by: 'mona', reason: null }
     const profile = { kind: 'Profile', name: 'slow', description: null, retry: ROUTE.retry } as const
@@ -550,7 +550,7 @@ test('[DV17] a plan shows what was and what would be, and changes nothing', asyn
   expect((await definitions.versions(DEFAULT_TENANT, { cursor: null, limit: 9 })).items).toHaveLength(2)
 })
 
-test('whoever listens hears of what comes into force', async () => {
+test('listeners are called when definitions are deployed', async () => {
   const { world, definitions } = await start()
   const heard: string[] = []
   const stop = definitions.onChange(({ tenant, version }) => heard.push(`${tenant} ${version}`))

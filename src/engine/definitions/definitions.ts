@@ -1,8 +1,8 @@
-// The definitions of each tenant: applied, compared, rolled back, paused; kept in the store, put in force in this node.
+// The definitions of each tenant: applied, compared, rolled back, paused; stored, and deployed in this node.
 //
-// Invariants: DV1 versions only grow, and two appliers never both win the same one. DV3 what is applied as it is already
-// makes no version. Documents are stored before the bundle that names them. One change at a time per node: what is in
-// force here is never older than what this node was told last.
+// Invariants: DV1 versions only grow, and of two concurrent requests only one gets the same one. DV3 applying what is already
+// deployed makes no version. Documents are stored before the bundle that names them. One change at a time per node: what is
+// deployed here is never older than what this node learned last.
 
 import { holdToLimit, TENANT_LIMITS, type TenantLimits } from '../../core/access/callers/index.ts'
 import {
@@ -63,15 +63,15 @@ import { mustCompile, type Registry } from './registry.ts'
 import { authoredWrites, type NewDefinition, readMany, saveRecords } from './stored-documents.ts'
 import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
-/** What is in force in this node. */
+/** What is deployed in this node. */
 interface Force {
   readonly pulse: number
   readonly version: number
   readonly hash: string
   readonly items: ReadonlyMap<string, DefinitionItem>
-  /** Kind and name of what the folder has. */
+  /** Kind and name of the folder's definitions. */
   readonly folder: ReadonlySet<string>
-  /** Some of them call `hmac`, and its key is missing or does not open. */
+  /** Some of them call `hmac`, and its key is missing or cannot be decrypted. */
   readonly lacksKey: boolean
 }
 
@@ -83,7 +83,7 @@ const EMPTY: Force = {
   folder: new Set(),
   lacksKey: false,
 }
-/** What is to be in force. */
+/** What is to be deployed. */
 interface Next {
   readonly entries: readonly Entry[]
   readonly changes: readonly Change[]
@@ -92,7 +92,7 @@ interface Next {
   readonly warnings: readonly VersionWarning[]
 }
 
-/** How long documents are compiled before what else the node has to do gets its turn. */
+/** How long documents are compiled before the node does other work. */
 const COMPILE_MS_MAX = 20
 const HISTORY_MAX = 50
 
@@ -101,15 +101,15 @@ export function makeDefinitions(deps: {
   readonly registry: Registry
   readonly code: Pick<Code, 'prepare'>
   readonly log: Log
-  /** Left out: nobody keeps anything of subscriptions beside their documents. */
+  /** Omitted: no state of subscriptions is stored beside their documents. */
   readonly subscriptions?: DefinedSubscriptions
   readonly clock: Pick<Clock, 'monotonic' | 'defer'>
-  /** How much a tenant may have; left out: the usual. */
+  /** The limits of a tenant; omitted: the defaults. */
   readonly limits?: TenantLimits
-  /** This node changed what is in force, and it is durable: for other nodes. */
+  /** This node changed what is deployed, and it is durable: for other nodes. */
   enacted?(tenant: TenantId): void
   now(): Instant
-  /** Work of consumers may be due that was not claimed before. */
+  /** Jobs of consumers may be due that were not claimed before. */
   wake(): void
 }): Definitions {
   const { store, registry, log, limits = TENANT_LIMITS } = deps
@@ -117,13 +117,13 @@ export function makeDefinitions(deps: {
   const listeners = new Set<(change: DefinitionsChange) => void>()
   /** Hashes of documents that say more than this version understands. */
   const newer = new Set<string>()
-  /** Why documents do not open here, by tenant and hash. */
+  /** Why documents cannot be decrypted here, by tenant and hash. */
   const unreadable = new Map<string, string>()
-  /** Whether it was told already that a document cannot be used. */
+  /** Whether it was logged already that a document cannot be used. */
   const told = new Set<string>()
   let turn: Promise<unknown> = Promise.resolve()
 
-  /** One after the other: a look at the store must not undo what was applied meanwhile. */
+  /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
     const mine = turn.then(work)
     turn = mine.catch(() => {})
@@ -155,7 +155,10 @@ export function makeDefinitions(deps: {
     return known
   }
 
-  /** Hashes of the documents that hold a text like a call of `hmac` and are older than it: they need no key. Empty where the key is there. */
+  /**
+   * Hashes of the documents that contain a text like a call of `hmac` and are older than it: they need no key. Empty if the key
+   * exists.
+   */
   const hashesBeforeHmac = async (
     tenant: TenantId,
     entries: readonly BundleEntry[],
@@ -181,7 +184,7 @@ export function makeDefinitions(deps: {
       kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
     )
     await deps.subscriptions?.prepare(tenant, subscriptions)
-    // What needs the key of `hmac` and does not get it is unusable, and its jobs wait.
+    // A definition that needs the key of `hmac` and does not get it is unusable, and its jobs wait.
     const beforeHmac = await hashesBeforeHmac(tenant, kept.bundle.documents, documents)
     const needsKey = kept.bundle.documents.some(
       ({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash),
@@ -241,7 +244,8 @@ export function makeDefinitions(deps: {
   const refresh = async (tenant: TenantId): Promise<Force> => {
     const pulse = await readPulse(store.forTenant(tenant))
     const known = forces.get(tenant)
-    // A key that was missing or did not open may do so by now: another node encrypts it again with the current master key.
+    // A key that was missing or could not be decrypted may be usable by now: another node encrypts it again with the current
+    // master key.
     const hasKeyAgain = known?.lacksKey === true && (await registry.hmacKeys.load(tenant)) !== null
     if (known !== undefined && known.pulse === pulse && !hasKeyAgain) return known
     if (known === undefined && pulse === 0) return EMPTY
@@ -253,7 +257,7 @@ export function makeDefinitions(deps: {
     { g: 'version', of: 'bundle', key: 'current', version },
   ]
 
-  /** Makes the entries the next version and puts them in force. */
+  /** Stores the entries as the next version and deploys them. */
   const enact = async (
     tenant: TenantId,
     kept: Kept,
@@ -310,7 +314,7 @@ export function makeDefinitions(deps: {
     return { version, hash: bundle.hash, changes, putBack, warnings }
   }
 
-  /** Keeps what the folder has now, where nothing else changes: no version of its own, but every node must know. */
+  /** Stores what the folder has now, if nothing else changes: no version of its own, but every node must know. */
   const enactFolder = async (
     tenant: TenantId,
     kept: Kept,
@@ -329,10 +333,10 @@ export function makeDefinitions(deps: {
     await putInForce(tenant, next, known)
   }
 
-  /** Lets what else the node has to do go on between two documents, when they take long. */
+  /** Lets the node do other work between two documents, if they take long. */
   const makeBreaks = () => {
     let since = deps.clock.monotonic()
-    /** null: it is not time for one. */
+    /** null: no pause is due. */
     return (): Promise<void> | null => {
       if (deps.clock.monotonic() - since < COMPILE_MS_MAX) return null
       return new Promise((resolve) =>
@@ -344,21 +348,21 @@ export function makeDefinitions(deps: {
     }
   }
 
-  /** What is compiled is known from then on: the registry, which takes all of them at once, has nothing left to compile. */
+  /** Compiled documents are cached: the registry, which takes all of them at once, has nothing left to compile. */
   const compileAhead = async (documents: Iterable<DefinitionDocument>) => {
     const takeBreak = makeBreaks()
     for (const document of documents) {
       try {
         mustCompile(document)
       } catch {
-        // The registry finds the same, and tells it.
+        // The registry finds the same, and reports it.
       }
       const due = takeBreak()
       if (due !== null) await due
     }
   }
 
-  /** Compiled before it is committed: what every load would stumble over must not come in force. */
+  /** Compiled before it is committed: a document that fails every load must not be deployed. */
   const refuseUnusable = async (documents: Iterable<DefinitionDocument>) => {
     const takeBreak = makeBreaks()
     for (const document of documents) {
@@ -435,7 +439,7 @@ export function makeDefinitions(deps: {
     await ensureKey(tenant, changed)
     await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
-    // What does not open is stored again.
+    // A document that cannot be decrypted is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
     const isHealed = [...given.keys()].some(isLost)
     const stored = new Set(kept.bundle.documents.flatMap(({ hash }) => (isLost(hash) ? [] : [hash])))
@@ -455,7 +459,7 @@ export function makeDefinitions(deps: {
     return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], warnings }
   }
 
-  /** Old code may be gone, or need what this machine has no longer: better known before than by every item. */
+  /** Old code may be gone, or need something that this machine no longer has: better refused now than by every job. */
   const refuseLostCode = async (
     tenant: TenantId,
     entries: readonly BundleEntry[],
@@ -524,7 +528,7 @@ export function makeDefinitions(deps: {
     return forces.get(tenant)?.items.get(id) ?? null
   }
 
-  /** From version to version in which the definition changed, as far as they are kept. */
+  /** The versions in which the definition changed, as far as they are kept. */
   const historyOf = async (reads: TenantReads, item: DefinitionItem): Promise<readonly HistoryItem[]> => {
     const id = definitionId(item)
     const history: HistoryItem[] = []
@@ -594,7 +598,7 @@ export function makeDefinitions(deps: {
           (one) => documents.get(hashes.get(definitionId(one)) ?? ''),
           { refuses: true },
         )
-        // What the folder has does not change with what is in force.
+        // What the folder has does not depend on what is deployed.
         const { folder } = kept.bundle
         const inFolder = new Set(folder)
         const overridden = idsChanged(changes).filter((id) => inFolder.has(id))
@@ -614,7 +618,7 @@ export function makeDefinitions(deps: {
         cursor === null ? ((await reads.record('bundle', 'current'))?.version ?? 0) : Number(cursor)
       if (!Number.isSafeInteger(newest) || newest < 0) throw new AppError('invalid_cursor')
       const items: VersionItem[] = []
-      // Numbers follow each other without a gap, so that a page needs no index.
+      // Numbers have no gaps, so that a page needs no index.
       const asked = Array.from({ length: Math.min(limit, newest) }, (_, index) => newest - index)
       for (const [version, head] of await readMany(asked, (one) => readHead(reads, one))) {
         if (head === null) return { items, nextCursor: null }
@@ -641,7 +645,7 @@ export function makeDefinitions(deps: {
       }
     },
     control: (tenant, kind, name, verb, said) =>
-      // A change of something else is no reason to refuse: only the last word about this one counts.
+      // A change of another definition is no reason to refuse: only the latest override of this one counts.
       retrying(
         RACES_MAX,
         async (retry) => {
@@ -685,7 +689,7 @@ function idsChanged(changes: readonly Change[]): readonly string[] {
 
 const overtaken = () => new AppError('conflict', 'other definitions were applied meanwhile')
 
-/** Kind and name of what the folder has, once this is applied. */
+/** Kind and name of the folder's definitions, once this is applied. */
 function folderAfter(kept: Kept, request: ApplyRequest): readonly string[] {
   if (request.managedBy === 'folder') {
     return request.definitions.map(({ document }) => definitionId(document)).sort()
@@ -693,7 +697,7 @@ function folderAfter(kept: Kept, request: ApplyRequest): readonly string[] {
   return request.isWithoutFolder === true ? [] : kept.bundle.folder
 }
 
-/** A person's word ends with its definition, and when the document itself says something new. */
+/** An operator's override ends with its definition, and when the document itself declares a new status. */
 function controlsAfter(
   kept: Kept,
   entries: readonly BundleEntry[],

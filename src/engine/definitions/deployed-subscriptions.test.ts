@@ -26,7 +26,7 @@ test('[DY1] the candidates of a tenant without subscriptions are the very list o
   ])
 })
 
-test('[DY2] those that do not fit are not looked at, and what was found is found again', () => {
+test('[DY2] those that do not match are not examined, and a result is cached', () => {
   const all = makeSubscriptionsInForce()
   let looks = 0
   const watched = Array.from({ length: 300 }, (_, n) => {
@@ -47,7 +47,7 @@ test('[DY2] those that do not fit are not looked at, and what was found is found
   expect(all.candidates(DEFAULT_TENANT, 'shop.paid')).toBe(found)
 })
 
-test('[DY2] a change is seen by the next event, whatever it is', () => {
+test('[DY2] the next event sees a change, whatever it is', () => {
   const all = makeSubscriptionsInForce()
   const find = () =>
     all.candidates(DEFAULT_TENANT, 'shop.paid').map(({ consumer, status }) => [consumer, status])

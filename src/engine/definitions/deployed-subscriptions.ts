@@ -1,8 +1,8 @@
-// The subscriptions in force, per tenant, as the registry knows them: of a folder and of the API alike. They are matched by a trie
-// of their own, because they change far more often than definitions, and there may be thousands.
+// The deployed subscriptions, per tenant, for the registry: of a folder and of the API alike. They are matched by their own
+// trie, because they change far more often than definitions, and there may be thousands.
 //
-// Invariants: DY1 a tenant without subscriptions pays one look-up per event. DY2 what does not match costs an event nothing, however
-// many there are. A change of status builds nothing anew.
+// Invariants: DY1 a tenant without subscriptions pays one look-up per event. DY2 subscriptions that do not match cost an event
+// nothing, however many there are. A change of status rebuilds nothing.
 
 import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -15,12 +15,12 @@ import {
 } from '../../core/webhooks/subscription/index.ts'
 
 export interface SubscriptionsInForce {
-  /** Those of a tenant's definitions, all of them: what is not among them is no longer in force. */
+  /** Those of a tenant's definitions, all of them: others are no longer deployed. */
   putDefined(tenant: TenantId, subscriptions: readonly Subscription[]): void
-  /** Those of its API, beside what is there. */
+  /** Those of its API, beside the existing ones. */
   put(tenant: TenantId, subscriptions: readonly Subscription[]): void
   drop(tenant: TenantId, name: string): void
-  /** What somebody said beside the document, now and whenever one of this name comes; null: what the document says. */
+  /** A status that overrides the document, now and whenever one of this name is deployed; null: the document's. */
   setStatus(tenant: TenantId, name: string, status: SubscriptionStatus | null): void
   statusOf(tenant: TenantId, name: string): SubscriptionStatus | null
   find(tenant: string, name: string): Subscription | null
@@ -33,9 +33,9 @@ export interface SubscriptionsInForce {
   version(): number
 }
 
-/** What stays in the trie while what it stands for changes its status. */
+/** Stays in the trie while the status of its subscription changes. */
 interface Cell {
-  /** null: it is not in force. */
+  /** null: it is not deployed. */
   current: Subscription | null
   isDefined: boolean
 }
@@ -43,7 +43,7 @@ interface Cell {
 interface Tenant {
   readonly cells: Map<string, Cell>
   readonly said: Map<string, SubscriptionStatus>
-  /** null: to be built when it is next asked for. */
+  /** null: to be built at the next look-up. */
   trie: Trie<Cell> | null
   readonly found: Map<string, readonly Route[]>
 }
@@ -86,7 +86,7 @@ export function makeSubscriptionsInForce(): SubscriptionsInForce {
   const dropOne = (tenant: Tenant, name: string) => {
     const cell = tenant.cells.get(name)
     if (cell === undefined) return
-    // It stays in the trie until that is built anew, and is nobody there.
+    // It stays in the trie until that is rebuilt, without a subscription.
     cell.current = null
     tenant.cells.delete(name)
     changed(tenant)
@@ -156,7 +156,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[]): boo
   return a !== undefined && a.length === b.length && a.every((one, index) => one === b[index])
 }
 
-/** null: it is of no subscription. */
+/** null: it is not a subscription's. */
 export function subscriptionOf(consumer: string): string | null {
   return consumer.startsWith(SUBSCRIPTION_PREFIX) ? consumer.slice(SUBSCRIPTION_PREFIX.length) : null
 }

@@ -1,14 +1,14 @@
-// Keeps a node up with what others apply, pause and resume: one small read per tenant every few seconds.
+// Follows what other nodes apply, pause and resume: one small read per tenant every few seconds.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from './definition-types.ts'
 
-/** How often a node asks whether another one changed the definitions. */
+/** How often a node checks whether another one changed the definitions. */
 const FOLLOW_MS = 5_000
 
-/** Follows what other nodes apply; answers how to stop. */
+/** Follows what other nodes apply; returns how to stop. */
 export function followDefinitions(deps: {
   readonly definitions: Pick<Definitions, 'refresh'>
   readonly store: Store

@@ -1,7 +1,7 @@
-// The definitions in force, per tenant, compiled, and the older ones that work still stands on.
+// The deployed definitions, per tenant, compiled, and the older ones that jobs are pinned to.
 //
-// It is the engine's memory of what src/engine/definitions keeps in the store: looked up for every event, changed only
-// when somebody applies, pauses or resumes.
+// It is the engine's cache of what src/engine/definitions stores: looked up for every event, changed only when definitions are
+// applied, paused or resumed.
 
 import type {
   ConnectionDocument,
@@ -49,7 +49,7 @@ import type { Store } from '../../ports/store.ts'
 import { type HmacKeys, makeHmacKeys } from '../secrets/index.ts'
 import { makeSubscriptionsInForce, subscriptionOf } from './deployed-subscriptions.ts'
 
-/** A document that others name. */
+/** A document that others refer to by name. */
 export interface InForce<Document> {
   readonly document: Document
   readonly hash: string
@@ -60,7 +60,7 @@ interface Bundle {
   readonly routes: ReadonlyMap<string, Route>
   /** By consumer. */
   readonly workflows: ReadonlyMap<string, Workflow>
-  /** Whose items wait for a lock: several workflows may share one. */
+  /** Whose jobs wait for a lock: several workflows may share one. */
   readonly locks: ReadonlySet<string>
   readonly providers: ReadonlyMap<string, InForce<ProviderDocument>>
   readonly connections: ReadonlyMap<string, InForce<ConnectionDocument>>
@@ -68,53 +68,53 @@ interface Bundle {
   candidates(subject: string): readonly Route[]
 }
 
-/** A document that this node cannot compile: made by another version, or by a mistake of ours. */
+/** A document that this node cannot compile: made by another version, or by a bug of ours. */
 export interface Unusable {
   readonly document: Pick<DefinitionDocument, 'kind' | 'name'>
   readonly error: string
 }
 
 export interface Registry {
-  /** The keys of `hmac`. Who deploys what may call it loads the tenant's key first. */
+  /** The keys of `hmac`. A caller that deploys definitions that may call it loads the tenant's key first. */
   readonly hmacKeys: HmacKeys
   /**
-   * Throws `secret_unreadable` where it calls `hmac`, and the key was not loaded. `language`: the one that it was stored with; a document
-   * that is older than `hmac` needs no key.
+   * Throws `secret_unreadable` if it calls `hmac`, and the key was not loaded. `language`: the one that it was stored with; a
+   * document that is older than `hmac` needs no key.
    */
   compileSubscription(tenant: TenantId, document: SubscriptionDocument, language: number): Subscription
   /**
-   * Puts documents in force that are stored already; what is not among them is no longer in force. What cannot be compiled is not in
-   * force either, and is answered: it must not keep the rest, or other tenants, from being so.
+   * Deploys documents that are stored already; others are no longer deployed. A document that cannot be compiled is not
+   * deployed, and is returned: it must not keep the rest, or other tenants, from being deployed.
    */
   put(
     tenant: TenantId,
     documents: readonly {
       readonly document: DefinitionDocument
       readonly hash: string
-      /** A version wrote it whose language this one does not know: what it would leave out may be what counts. */
+      /** Written by a version whose language this one does not know: what this one would ignore may matter. */
       readonly isNewer?: boolean
       /** Its language has no `hmac`: a text in it that looks like a call is none. */
       readonly isBeforeHmac?: boolean
     }[],
-    /** By kind and name: what somebody said beside the documents. */
+    /** By kind and name: operators' overrides beside the documents. */
     overrides: ReadonlyMap<string, DefinitionStatus>,
-    /** In force as well, and nobody here can read what they say. */
+    /** Deployed as well, but they cannot be read here. */
     unreadable?: readonly Unusable[],
   ): readonly Unusable[]
-  /** Puts subscriptions of the API in force, beside what is there, with the status that each has. */
+  /** Deploys subscriptions of the API, beside the existing ones, with the status that each has. */
   putSubscriptions(tenant: TenantId, subscriptions: readonly Subscription[]): void
   putSubscription(tenant: TenantId, subscription: Subscription): void
   dropSubscription(tenant: TenantId, name: string): void
-  /** Of one that the API has, and this version cannot use: nobody here can say what it wants. */
+  /** Of one that the API has, and this version cannot use: this node cannot say which events it wants. */
   setSubscriptionUsable(tenant: TenantId, name: string, isUsable: boolean): void
   /**
-   * What a subscription's status is beside its document, now and whenever one of this name is put in force; null: what the
-   * document says.
+   * The status of a subscription that overrides its document, now and whenever one of this name is deployed; null: the
+   * document's.
    */
   setSubscriptionStatus(tenant: TenantId, name: string, status: SubscriptionStatus | null): void
   /** As it was set. */
   statusOf(tenant: TenantId, name: string): SubscriptionStatus | null
-  /** The one in force, of a folder or of the API. */
+  /** The deployed one, of a folder or of the API. */
   subscription(tenant: TenantId, name: string): Subscription | null
   /** In no order. */
   subscriptions(tenant: TenantId): readonly Subscription[]
@@ -130,45 +130,45 @@ export interface Registry {
    * conditions are not yet tested.
    */
   candidates(tenant: TenantId, subject: string): readonly Route[]
-  /** The one in force, that of a subscription too. */
+  /** The deployed one, that of a subscription too. */
   route(tenant: TenantId, consumer: string): Route | null
   routes(tenant: TenantId): readonly Route[]
-  /** The one in force, with the status that it has by now. */
+  /** The deployed one, with its current status. */
   workflow(tenant: TenantId, name: string): Workflow | null
   workflows(tenant: TenantId): readonly Workflow[]
-  /** The very version, in force or not. */
+  /** This very version, deployed or not. */
   pinned(tenant: TenantId, hash: string): Promise<Route | null>
   /** The same of a workflow. */
   pinnedWorkflow(tenant: TenantId, hash: string): Promise<Workflow | null>
-  /** The same, as far as it is at hand. */
+  /** The same, if it is cached. */
   knownWorkflow(tenant: TenantId, hash: string): Workflow | null
-  /** What an item does: its route, or the part of its workflow; null: nothing that a definition says, or it is gone. */
+  /** What a job runs: its route, or the part of its workflow; null: no definition says it, or it was removed. */
   routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'consumer' | 'definition' | 'step'>): Promise<Route | null>
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
   /** Those of routes that work in cycles. */
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
-  /** Whether `consumers` tells of it. */
+  /** Whether `consumers` contains it. */
   knows(tenant: TenantId, consumer: string): boolean
   /** Whether it is defined by a document that this version cannot use: a newer one can. */
   isUnusable(tenant: TenantId, consumer: string): boolean
   /** Whether any of its documents is such. */
   hasUnusable(tenant: TenantId): boolean
   /**
-   * Whether one of them is more than a source, so that this node cannot say who wants an event: it takes none in, and
-   * leaves the work of the tenant to others.
+   * Whether one of them is more than a source, so that this node cannot say which consumers want an event: it accepts none, and
+   * leaves the jobs of the tenant to others.
    */
   isBeyondUs(tenant: TenantId): boolean
-  /** Whether anybody may want an event of this subject, those among them that this version cannot use. */
+  /** Whether any consumer may want an event of this subject, including those that this version cannot use. */
   isWanted(tenant: TenantId, subject: string): boolean
-  /** Whether it is defined and its work waits: it is paused or disabled. */
+  /** Whether it is defined and its jobs wait: it is paused or disabled. */
   isHeld(tenant: TenantId, consumer: string): boolean
-  /** A source's very version, in force or not, as far as it is stored. */
+  /** This very version of a source, deployed or not, if it is stored. */
   sourceDocument(tenant: TenantId, hash: string): Promise<SourceDocument | null>
-  /** Names of headers that its documents read, those of its subscriptions among them. */
+  /** Names of headers that its documents read, including those of its subscriptions. */
   headersRead(tenant: string): ReadonlySet<string>
-  /** One that comes with Millrace, or the tenant's own. */
+  /** A built-in one, or the tenant's own. */
   provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
-  /** By name; those that come with Millrace among them. */
+  /** By name; including the built-in ones. */
   providers(tenant: TenantId): readonly InForce<ProviderDocument>[]
   isBuiltIn(provider: string): boolean
   connection(tenant: TenantId, name: string): InForce<ConnectionDocument> | null
@@ -182,8 +182,8 @@ function unionOf(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
 }
 
 /**
- * What is compiled of a document depends on the document alone, and documents never change: one that is checked, applied and
- * applied again is compiled once.
+ * A compiled document depends on the document alone, and documents never change: one that is checked, applied and applied again
+ * is compiled once.
  */
 function once<Document extends object, Compiled>(
   compile: (document: Document) => Compiled,
@@ -198,7 +198,7 @@ function once<Document extends object, Compiled>(
   }
 }
 
-/** The same where a key takes part: then it depends on the tenant, too, and is compiled for each. */
+/** The same if a key takes part: then it depends on the tenant, too, and is compiled for each. */
 function onceUnlessKeyed<Document extends object, Compiled>(
   compile: (document: Document, keyed: Keyed) => Compiled,
 ): (document: Document, keyed?: Keyed) => Compiled {
@@ -232,13 +232,13 @@ const ACTIVE = { status: 'active' } as const
 
 export function makeRegistry(deps: {
   readonly store: Store
-  /** That come with Millrace: their names are taken. */
+  /** The built-in ones: their names are taken. */
   readonly providers?: readonly ProviderDocument[]
-  /** Left out: this process makes no keys of `hmac`. */
+  /** Omitted: this process makes no keys of `hmac`. */
   readonly random?: Random
 }): Registry {
   const hmacKeys = makeHmacKeys(deps)
-  /** What a document is compiled with. Throws `secret_unreadable`: no job may go on without the key, or with another. */
+  /** What a document is compiled with. Throws `secret_unreadable`: no job may run without the key, or with another. */
   const keyedFor = (tenant: TenantId, document: DefinitionDocument, isBeforeHmac = false): Keyed => {
     if (isBeforeHmac || !usesHmac(document)) return {}
     const hmac = hmacKeys.known(tenant)
@@ -261,21 +261,21 @@ export function makeRegistry(deps: {
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
   const beyondUs = new Set<TenantId>()
-  /** The same, of subscriptions that the API has. */
+  /** The same, of subscriptions of the API. */
   const unusableHooks = new Map<TenantId, Set<string>>()
   const isBeyondUs = (tenant: TenantId) => beyondUs.has(tenant) || unusableHooks.has(tenant)
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
-  /** Of what the bundles define. */
+  /** Of the bundles' definitions. */
   let defined: ReturnType<Registry['consumers']> = []
-  /** Of these and of subscriptions, as they were at a version of those. */
+  /** Of these and of subscriptions, at a version of those. */
   let consumers: { readonly at: number; readonly all: ReturnType<Registry['consumers']> } | null = null
   let others = { at: 0, count: 0 }
   let drained: ReturnType<Registry['drained']> = []
 
   const headersOfBundles = new Map<string, ReadonlySet<string>>()
-  /** These and those of subscriptions, as they were at a version of those. */
+  /** These and those of subscriptions, at a version of those. */
   const headers = new Map<string, { readonly at: number; readonly names: ReadonlySet<string> }>()
   const headersRead = (tenant: string): ReadonlySet<string> => {
     const at = subscriptions.version()
@@ -413,7 +413,7 @@ export function makeRegistry(deps: {
       others = { at: -1, count: 0 }
       defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, credentials }]) => {
         const tenant = name as TenantId
-        // What is disabled keeps what is queued, as what is paused does; it differs in what arrives.
+        // A disabled one keeps queued jobs, like a paused one; they differ in new events.
         return [
           ...[...routes.values(), ...nets.values()].map(({ consumer, status }) => ({
             tenant,
@@ -518,7 +518,7 @@ function byName(a: InForce<{ readonly name: string }>, b: InForce<{ readonly nam
   return a.document.name < b.document.name ? -1 : 1
 }
 
-/** Compiles what is to be put in force, and throws what every load of it would throw. */
+/** Compiles a document that is to be deployed, and throws what every load of it would throw. */
 export function mustCompile(document: DefinitionDocument): void {
   switch (document.kind) {
     case 'Source':
@@ -546,12 +546,12 @@ export function mustCompile(document: DefinitionDocument): void {
   }
 }
 
-/** Work that is pinned to it waits for a node that knows all of it. */
+/** Jobs that are pinned to it wait for a node that knows all of it. */
 function refuseNewer({ version }: { readonly version: number }): void {
   if (version > LANGUAGE) throw new AppError('source_unusable', NEWER_LANGUAGE)
 }
 
-/** As its work names it. */
+/** As its jobs name it. */
 function consumerOf({ kind, name }: Unusable['document']): string {
   return `${kind.toLowerCase()}:${name}`
 }
@@ -624,12 +624,12 @@ function compileBundle(
   }
 }
 
-/** What takes events in or does something about them; the others are used by these. */
+/** Definitions that accept events or act on them; the others are used by these. */
 function isRun(document: DefinitionDocument): document is SourceDocument | RouteDocument | WorkflowDocument {
   return document.kind === 'Source' || document.kind === 'Route' || document.kind === 'Workflow'
 }
 
-/** What is said of a workflow holds for what it listens to and for its steps. */
+/** The status of a workflow holds for its triggers and for its steps. */
 function withStatus(workflow: Workflow, status: DefinitionStatus): Workflow {
   if (workflow.status === status) return workflow
   const said = (route: Route): Route => ({ ...route, status })

@@ -1,4 +1,4 @@
-// Many records at once, in pieces that a store takes easily: a folder may hold a thousand definitions.
+// Many records at once, in batches that a store handles easily: a folder may contain a thousand definitions.
 
 import {
   type Authored,
@@ -11,7 +11,7 @@ import { putAuthored, readAuthored } from './definition-records.ts'
 
 export interface NewDefinition {
   readonly document: DefinitionDocument
-  /** null: nobody wrote it as a text. */
+  /** null: it was not written as a text. */
   readonly authored: Authored | null
 }
 
@@ -31,7 +31,10 @@ export async function readMany<Key, Value>(
   return found
 }
 
-/** Nothing refers to these yet: they need not come at once. A definition and its text, of one key, do: they are sealed together. */
+/**
+ * Nothing refers to these yet: they need not be written at once. A definition and its text, of one key, must: they are
+ * encrypted together.
+ */
 export async function saveRecords(store: Store, tenant: TenantId, writes: readonly Write[]): Promise<void> {
   let part: Write[] = []
   let bytes = 0
@@ -53,7 +56,7 @@ export async function saveRecords(store: Store, tenant: TenantId, writes: readon
   await flush()
 }
 
-/** Texts that differ only in what the hash does not see are kept too, without a version of their own. */
+/** Texts that differ only in what the hash ignores are stored too, without a version of their own. */
 export async function authoredWrites(
   reads: TenantReads,
   definitions: readonly NewDefinition[],

@@ -70,7 +70,7 @@ const sent = (node: Node) =>
   })
 
 describe('beside a newer version', () => {
-  test('[ND22] a node claims nothing of what it cannot compile, buries none of it, and has senders come again', async () => {
+  test('[ND22] a node claims no job that it cannot compile, dead-letters none, and asks senders to retry', async () => {
     const world = makeHookWorld()
     const paused: DefinitionDocument = { ...SOURCE, status: 'paused' }
     const first = await world.node({ name: 'a', documents: [], config: SHARED })
@@ -89,7 +89,7 @@ describe('beside a newer version', () => {
     expect(await world.refusal(sent(second))).toBe('source_unusable')
   })
 
-  test('[ND22] a node that cannot use a route takes no event of its tenant in, and others lose none', async () => {
+  test('[ND22] a node that cannot use a route accepts no event of its tenant, and others lose none', async () => {
     const world = makeHookWorld()
     const daily: DefinitionDocument = {
       ...SOURCE,
@@ -118,7 +118,7 @@ describe('beside a newer version', () => {
     expect(second.log.messages.filter(({ name }) => name === 'schedule.failed')).toEqual([])
   })
 
-  test('[ND24] a document of a newer language is not used, though it compiles, nor is work that is pinned to it', async () => {
+  test('[ND24] a document of a newer language is not used, although it compiles, nor are jobs pinned to it run', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
@@ -136,7 +136,7 @@ describe('beside a newer version', () => {
     ])
   })
 
-  test('[ND24] one that does not open keeps no other from being in force, and works again once it is applied again', async () => {
+  test('[ND24] one that cannot be decrypted keeps no other from being deployed, and works again once it is applied again', async () => {
     const world = makeHookWorld()
     const headers = { authorization: 'Bearer abc123' }
     const secretive = { ...ROUTE, do: { ...ROUTE.do, headers } } as DefinitionDocument
@@ -164,7 +164,7 @@ describe('beside a newer version', () => {
         expect.objectContaining({ name: 'subscription.unusable', subscription: 'crm' }),
       ]),
     )
-    // What the route wants is not known here: no event may pass it by.
+    // What the route wants is not known here: no event may miss it.
     expect(await world.refusal(sent(second))).toBe('source_unusable')
     expect(await world.refusal(second.engine.subscriptions.find(DEFAULT_TENANT, 'crm'))).toBe(
       'unknown_subscription',
@@ -178,7 +178,7 @@ describe('beside a newer version', () => {
     expect(third.log.messages.filter(({ name }) => name === 'definitions.unusable')).toEqual([])
   })
 
-  test('[ND22] such a node publishes nothing for its tenant, and says so of each event', async () => {
+  test('[ND22] such a node publishes nothing for its tenant, and says so for each event', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [], config: SHARED })
     await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, ROUTE)))
@@ -191,14 +191,14 @@ describe('beside a newer version', () => {
       { ok: false, error: { code: 'source_unusable' } },
       { ok: false, error: { code: 'source_unusable' } },
     ])
-    // Of other tenants everything is taken.
+    // Events of other tenants are all accepted.
     expect(await world.got(second.engine.publish(DEFAULT_TENANT, [PUBLISHED]))).toMatchObject([{ ok: true }])
     expect((await world.got(world.store.forTenant(OTHER).events({ cursor: null, limit: 10 }))).items).toEqual(
       [],
     )
   })
 
-  test('[ND22] a message of the bus stays there until a node can say who wants it', async () => {
+  test('[ND22] a message of the bus stays there until a node can say which consumers want it', async () => {
     const { world, node, send, events } = makeBusWorld()
     // Without a list, only the tenant `default` reads streams.
     const READS = { ...SHARED, natsStreams: [{ tenant: OTHER, stream: 'ORDERS' }] }
@@ -223,10 +223,10 @@ describe('beside a newer version', () => {
     expect(world.calls.map((call) => call.node)).toEqual(['c'])
   })
 
-  test('[ND25] a node that is alone keeps the events of such a tenant, and a version that knows who wants them matches them', async () => {
+  test('[ND25] a single node stores the events of such a tenant, and a version that knows the consumers matches them', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [] })
-    // One that asks more of its source than the others: what is dispatched, unwanted or unlike its schema.
+    // One with more rules for its source than the others: events that are dispatched, unmatched or violate its schema.
     const strict: DefinitionDocument = { ...SOURCE, name: 'strict', unmatched: 'deadLetter' }
     await world.got(first.engine.definitions.apply(OTHER, api(SOURCE, strict, ROUTE)))
     first.crash()
@@ -260,7 +260,7 @@ describe('beside a newer version', () => {
     expect(world.calls).toHaveLength(3)
   })
 
-  test('[ND24] a subscription that the API took in a newer language is guarded as definitions are, until it is known or gone', async () => {
+  test('[ND24] a subscription that the API accepted in a newer language is guarded like definitions, until it is known or removed', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [SOURCE], config: SHARED })
     await world.create(first)
@@ -287,7 +287,7 @@ describe('beside a newer version', () => {
     expect(world.calls.map((call) => call.node)).toEqual(['c'])
   })
 
-  test('[ND22] what work under way makes is stored, and matched by a node that can', async () => {
+  test('[ND22] events of running jobs are stored, and matched by a node that can', async () => {
     const world = makeHookWorld()
     const hand = makeHand<void>()
     const options = {
@@ -331,7 +331,7 @@ describe('beside a newer version', () => {
     expect(await all()).toEqual(['route:announce done', 'route:booked done', 'source:route:announce done'])
   })
 
-  test('[ND23] work of a kind that it does not know is put back, told once, and never buried', async () => {
+  test('[ND23] a job of an unknown kind is put back, logged once, and never dead-lettered', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [SOURCE, { ...ROUTE, status: 'paused' }] })
     const { eventId } = await world.got(first.send(PAID))
@@ -388,7 +388,7 @@ describe('documents that cannot be compiled', () => {
     ])
   })
 
-  test('[DV30] a node starts beside them: the rest is in force, and what their tenant has waits', async () => {
+  test('[DV30] a node starts beside them: the rest is deployed, and the jobs of their tenant wait', async () => {
     const world = makeHookWorld()
     const documents = [SOURCE, { ...HOOK, name: 'well' }]
     const first = await world.node({ name: 'a', documents })

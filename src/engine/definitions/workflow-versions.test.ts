@@ -10,7 +10,7 @@ function documentOf(parts: Partial<WorkflowDocument>): WorkflowDocument {
   return { kind: 'Workflow', name: 'triage', version: '1.2.0', ...parts } as WorkflowDocument
 }
 
-/** What is said when so many live on each version. */
+/** The result when so many instances live on each version. */
 async function judge(
   live: Readonly<Record<string, number>>,
   document: WorkflowDocument | undefined,
@@ -31,7 +31,7 @@ const migrations = [
 ] as const satisfies WorkflowDocument['migrations']
 
 describe('instances on older versions', () => {
-  test('[MG2] are told of where the new one neither supports nor migrates theirs', async () => {
+  test('[MG2] are reported if the new one neither supports nor migrates theirs', async () => {
     const warnings = await judge(
       { '0.9.0': 2, '1.0.0': 1, '1.1.0': 4, '1.2.0': 7 },
       documentOf({ compatibility }),
@@ -49,14 +49,14 @@ describe('instances on older versions', () => {
     expect(await judge({}, documentOf({}))).toEqual([])
   })
 
-  test('[MG2] a migration to another version than the new one brings nobody there', async () => {
+  test('[MG2] a migration to another version than the new one does not count', async () => {
     const elsewhere = [{ ...migrations[0], to: '1.1.0' }]
     expect(await judge({ '1.0.0': 1 }, documentOf({ migrations: elsewhere }))).toMatchObject([
       { rule: 'MG2' },
     ])
   })
 
-  test('[MG2] counts that stop somewhere are told so', async () => {
+  test('[MG2] counts that reach their limit are reported as such', async () => {
     const [warning] = await judge({ '1.0.0': OVERVIEW_COUNT_MAX }, documentOf({}))
     expect(warning?.message).toContain(`at least ${OVERVIEW_COUNT_MAX} instances`)
   })
@@ -74,7 +74,7 @@ describe('instances on older versions', () => {
     expect(await judge({ '1.1.0': 2 }, document)).toEqual([])
   })
 
-  test('[MG4] are told of where they are supported or migrated, if the workflow asks for it', async () => {
+  test('[MG4] are reported if they are supported or migrated, if the workflow asks for it', async () => {
     const document = documentOf({
       compatibility: { ...compatibility, deprecationWarnings: true },
       migrations,
@@ -86,7 +86,7 @@ describe('instances on older versions', () => {
     ])
   })
 
-  test('[MG8] are told of where their workflow goes', async () => {
+  test('[MG8] are reported if their workflow is removed', async () => {
     const change = { ...UPDATE, change: 'remove' } as const
     expect(await judge({ '1.0.0': 3 }, undefined, { change })).toMatchObject([
       { rule: 'MG8', message: expect.stringContaining('3 instances live on version 1.0.0') },

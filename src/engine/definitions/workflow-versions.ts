@@ -1,7 +1,7 @@
-// What new definitions mean for instances that live on older versions of their workflows: they stay where they are. Whoever applies is
-// told of those that the new version neither supports nor migrates; a workflow that says `strict` refuses to leave any behind.
+// What new definitions mean for instances on older versions of their workflows: they stay where they are. Applying warns about
+// those that the new version neither supports nor migrates; a workflow that says `strict` refuses to leave any behind.
 //
-// Invariants: MG2 nobody leaves instances behind without being told. MG3 under `strict` nothing is applied that would.
+// Invariants: MG2 no instance is left behind without a warning. MG3 under `strict` nothing is applied that would.
 
 import type { Change, DefinitionDocument, WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -20,7 +20,7 @@ interface LiveVersion {
 
 type Reads = Pick<TenantReads, 'instanceCounts'>
 
-/** `documentOf`: what a change brings; undefined: nothing. Throws `versions_unsupported`. */
+/** `documentOf`: the document of a change; undefined: none. Throws `versions_unsupported`. */
 export async function judgeVersions(
   reads: Reads,
   changes: readonly Change[],
@@ -50,7 +50,7 @@ export async function judgeVersions(
   return warnings
 }
 
-/** Two definitions may call themselves by one version: what counts is the name that people see. */
+/** Two definitions may have the same version name: what counts is the name that users see. */
 async function liveVersions(reads: Reads, workflow: string): Promise<readonly LiveVersion[]> {
   const counts = new Map<string, number>()
   for (const { version, count } of (await reads.instanceCounts(workflow)).definitions)

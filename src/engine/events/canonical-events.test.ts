@@ -1,4 +1,4 @@
-// What canonical events say is what their catalog shows: routes are written by the example.
+// Canonical events contain what their catalog shows: users write routes by the example.
 import { expect, test } from 'vitest'
 import { CANONICAL_EVENTS, type CanonicalSubject } from '../../core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
@@ -37,8 +37,8 @@ test('[FL8] each canonical event has the fields that its catalog shows', async (
   await acknowledged
   const told = await dataBySubject(world)
   expect([...told.keys()].sort()).toEqual(
-    // Those of subscriptions are told by src/engine/webhooks/deliveries and src/engine/webhooks/subscriptions, those of connections, their runs and
-    // their credentials by src/engine/connections and src/engine/connections/credentials.
+    // Those of subscriptions are emitted by src/engine/webhooks/deliveries and src/engine/webhooks/subscriptions, those of
+    // connections, their runs and their credentials by src/engine/connections and src/engine/connections/credentials.
     Object.keys(CANONICAL_EVENTS)
       .filter((subject) => /^integration\.(?!connection|credential|run)/.test(subject))
       .sort(),

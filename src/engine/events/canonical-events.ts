@@ -1,4 +1,4 @@
-// Events that tell what this system itself did: planned and matched like any event, and kept in the commit of what they tell.
+// Events about what this system itself did: planned and matched like any event, and stored in the commit of the change.
 
 import {
   CANONICAL_HEADER,
@@ -12,7 +12,7 @@ import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import { nextHeader } from './emitted-events.ts'
 
-/** What it follows from; the whole of it is known by its correlation id. */
+/** The event it follows from; the correlation id connects the whole. */
 export type CanonicalParent = Pick<
   NewEvent,
   'id' | 'objectType' | 'objectId' | 'correlationId' | 'traceId' | 'headers'
@@ -21,22 +21,22 @@ export type CanonicalParent = Pick<
 export interface CanonicalDraft {
   readonly tenant: TenantId
   readonly subject: CanonicalSubject | `workflow.${string}`
-  /** Nothing that is sensitive: it is kept and sent as it is. */
+  /** Nothing sensitive: it is stored and sent unchanged. */
   readonly data: { readonly [name: string]: JsonValue }
-  /** Names the very transition. */
+  /** Identifies the transition. */
   readonly key: string
   /** null: it follows from no event; then `object` says what it is about. */
   readonly parent: CanonicalParent | null
   readonly object?: { readonly type: string; readonly id: string }
-  /** Of a story that it belongs to without an event as its parent. */
+  /** Of a timeline that it belongs to without an event as its parent. */
   readonly correlationId?: string
-  /** Left out: nothing can bring it again. */
+  /** Omitted: it cannot be emitted again. */
   readonly dedupForMs?: number
 }
 
 /**
- * Takes slots for what it matches: the plan and its `writes` belong to the unit of work that commits them. Who may call it for
- * work asks `isCanonical` of the work's event first.
+ * Takes slots for the jobs that it matches: the plan and its `writes` belong to the unit of work that commits them. A caller
+ * that acts for a job checks `isCanonical` of the job's event first.
  */
 export function canonicalEvent(
   deps: { readonly ids: Ids; readonly plan: PlanEvent },
@@ -62,7 +62,7 @@ export function canonicalEvent(
     raw: null,
     sensitive: [],
   }
-  // It is made once, with the transition.
+  // It is created once, with the transition.
   return deps.plan(draft, data, header, dedupForMs)
 }
 
@@ -76,7 +76,7 @@ function headerOf(parent: CanonicalParent | null): JsonValue {
   try {
     return parseJson(parent.headers)
   } catch {
-    // Of an event that cannot be read here, nobody knows how far it came.
+    // Of an event that cannot be read here, the number of hops is unknown.
     return {}
   }
 }

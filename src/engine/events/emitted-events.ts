@@ -1,6 +1,5 @@
-// Events that actions emit and sources dispatch: checked, and planned like any event that comes in, so that they are kept,
-// matched and counted alike. They are written with the end of the item that made them or with the event that caused them, or
-// not at all.
+// Events that actions emit and sources dispatch: checked, and planned like any incoming event, so that they are stored, matched
+// and counted alike. They are written with the end of the job that made them or with the event that caused them, or not at all.
 
 import { CANONICAL_HEADER } from '../../core/events/canonical/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -16,17 +15,17 @@ import { sensitiveOfCaused } from '../secrets/index.ts'
 export interface Emitted {
   readonly subject: string
   readonly data: JsonValue
-  /** The data as it will be kept. */
+  /** The data as it will be stored. */
   readonly text: string
 }
 
-/** An event that causes itself, directly or around a circle, is stopped after this many steps. */
+/** An event that causes itself, directly or in a cycle, is stopped after this many steps. */
 const HOPS_MAX = 32
 const HOPS_HEADER = 'millrace-hops'
-/** An emitted event is known by its key for as long as a replay may bring it again. */
+/** An emitted event is deduplicated by its key for as long as a replay may emit it again. */
 const EMIT_DEDUP_MS = 30 * DAY
 
-/** What keeps an item from emitting under this subject, or null. */
+/** What keeps a job from emitting under this subject, or null. */
 export function findEmitFault(
   item: Item,
   subject: string,
@@ -47,7 +46,7 @@ export function makeEmitted(subject: string, data: JsonValue): Emitted {
   return { subject, data, text: stringifyJson(data) }
 }
 
-/** Takes slots for what it matches; they must be settled. */
+/** Takes slots for the jobs that it matches; they must be released. */
 export function planEmitted(
   deps: { readonly ids: Ids; readonly plan: PlanEvent },
   item: Item,
@@ -60,7 +59,10 @@ export function planEmitted(
   return deps.plan({ ...draft, source: work.consumer, dedupKey }, data, header, EMIT_DEDUP_MS)
 }
 
-/** The key of what is made of an event: the same however often it is matched, and in whatever order its rules are written. */
+/**
+ * The dedup key of a dispatched event: the same however often its parent is matched, and in whatever order its rules are
+ * written.
+ */
 export function dispatchKey(parent: Pick<NewEvent, 'id'>, name: string): string {
   return `${parent.id}:${name}`
 }
@@ -91,7 +93,7 @@ export function draftDispatched(
   }
 }
 
-/** One step further; what follows from a canonical event says so. */
+/** One hop further; an event that follows from a canonical event is marked as such. */
 export function nextHeader(header: JsonValue): Readonly<Record<string, string>> {
   const hops = { [HOPS_HEADER]: String(hopsOf(header) + 1) }
   return isRecord(header) && Object.hasOwn(header, CANONICAL_HEADER)

@@ -20,7 +20,7 @@ function makeTail() {
   }
 }
 
-test('[FD1] an event, its work, its retry and its end are told in the order of their commits', async () => {
+test('[FD1] an event, its job, its retry and its end are reported in the order of their commits', async () => {
   const world = makeWorld()
   const node = await world.node()
   const tail = makeTail()
@@ -53,7 +53,7 @@ test('[FD1] an event, its work, its retry and its end are told in the order of t
   ])
 })
 
-test('[FD2] a subscription is told with the status that it has, and when it is gone', () => {
+test('[FD2] a subscription is reported with its status, and when it is removed', () => {
   const feed = makeFeed()
   const tail = makeTail()
   feed.watch(tail.watcher)
@@ -80,7 +80,7 @@ test('[FD2] a subscription is told with the status that it has, and when it is g
   ])
 })
 
-test('[FD1] nothing is told of a commit that was not applied', async () => {
+test('[FD1] a commit that was not applied is not reported', async () => {
   const world = makeWorld()
   const node = await world.node({
     faults: {
@@ -97,7 +97,7 @@ test('[FD1] nothing is told of a commit that was not applied', async () => {
   expect(tail.lost()).toBe(0)
 })
 
-test('[FD2] a duplicate changes nothing, and whoever stopped watching is told nothing', async () => {
+test('[FD2] a duplicate changes nothing, and a stopped watcher gets nothing', async () => {
   const world = makeWorld()
   const node = await world.node()
   const [tail, gone] = [makeTail(), makeTail()]
@@ -114,7 +114,7 @@ test('[FD2] a duplicate changes nothing, and whoever stopped watching is told no
   expect(gone.changes.length).toBe(told)
 })
 
-test('[FD2] a commit whose answer is lost is told as a gap', async () => {
+test('[FD2] a commit whose response is lost is reported as a gap', async () => {
   const world = makeWorld()
   let failures = 1
   const node = await world.node({
@@ -137,7 +137,7 @@ test('[FD2] a commit whose answer is lost is told as a gap', async () => {
   expect(tail.lost()).toBeGreaterThan(0)
 })
 
-test('[FD2] definitions and dead letters are told too', async () => {
+test('[FD2] definitions and dead letters are reported too', async () => {
   const world = makeWorld()
   const node = await world.node({ documents: [] })
   const tail = makeTail()
@@ -181,7 +181,7 @@ test('[FD4] what a node does is counted: accepted, done, by consumer and by sour
   expect(shown[0]).toBeLessThan(625)
 })
 
-test('[FD2] a replay of many is told at each step, its marker is not', () => {
+test('[FD2] a bulk replay is reported at each step, its marker is not', () => {
   const feed = makeFeed()
   const tail = makeTail()
   feed.watch(tail.watcher)

@@ -1,7 +1,7 @@
-// What this node's commits change, told to whoever watches: a tail for people, not a queue. Nothing is kept, and while
-// nobody watches a commit costs one check.
+// The changes of this node's commits, for watchers: a live tail, not a queue. Nothing is stored, and without watchers a commit
+// costs one check.
 //
-// Invariant: FD1 a change is told only after its commit is durable.
+// Invariant: FD1 a change is reported only after its commit is durable.
 
 import type { DeadLetterState } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass, FailureState } from '../../core/failures/failure/index.ts'
@@ -37,7 +37,7 @@ export type Change =
   | {
       readonly type: 'work'
       readonly id: WorkId
-      /** null where the commit did not say. */
+      /** null if the commit did not say. */
       readonly eventId: EventId | null
       readonly consumer: string | null
       readonly state: WorkState
@@ -48,7 +48,7 @@ export type Change =
   | { readonly type: 'failure'; readonly id: FailureId; readonly state: FailureState }
   /** Raised, counted or acknowledged; a commit does not say which of a cause it counts on. */
   | { readonly type: 'escalation'; readonly id: EscalationId | null; readonly cause: string | null }
-  /** Created, moved, or changed in what it holds. */
+  /** Created, moved, or changed in its data. */
   | {
       readonly type: 'instance'
       readonly id: InstanceId
@@ -63,7 +63,7 @@ export type Change =
       readonly workflow: string
       readonly state: OrphanState
     }
-  /** What an agent says while it answers: the last of it, where it is long. */
+  /** The output of an agent while it answers: the last part if it is long. */
   | {
       readonly type: 'agent'
       readonly agent: string
@@ -74,13 +74,13 @@ export type Change =
     }
   | { readonly type: 'definitions'; readonly version: number }
   | { readonly type: 'replay'; readonly id: string }
-  /** Made, changed, or other in its status; null: gone, or as its definition declares. */
+  /** Created, changed, or changed in its status; null: removed, or as its definition declares. */
   | { readonly type: 'subscription'; readonly name: string; readonly status: SubscriptionStatus | null }
 
 export interface Watcher {
   /** Must not throw and must not wait: it is called in the middle of accepting events. */
   changed(tenant: TenantId, change: Change): void
-  /** Something may have changed that nobody can name, of this tenant or of any. */
+  /** Something unknown may have changed, of this tenant or of any. */
   lost(tenant?: TenantId): void
 }
 
@@ -98,7 +98,7 @@ export const CHANGE_TYPES = [
   'subscription',
 ] as const satisfies readonly Change['type'][]
 
-/** What a change is about: of the same only the latest is told. */
+/** What a change is about: of several about the same only the latest is reported. */
 export function changeName(change: Change): string {
   switch (change.type) {
     case 'definitions':
@@ -113,16 +113,16 @@ export function changeName(change: Change): string {
 }
 
 export interface Feed {
-  /** Answers how to stop. */
+  /** Returns how to stop. */
   watch(watcher: Watcher): () => void
   applied(commit: Commit, result: Extract<CommitResult, { ok: true }>, about: About | null): void
-  /** For what is not read from the writes of a commit. */
+  /** For changes that are not in the writes of a commit. */
   announce(tenant: TenantId, change: Change): void
   lost(): void
 }
 
 export function makeFeed(): Feed {
-  // An array that is replaced, not changed: whoever stops in the middle of a round disturbs nobody.
+  // An array that is replaced, not changed: a watcher that stops in the middle of a round disturbs no other.
   let watchers: readonly Watcher[] = []
   const announce = (tenant: TenantId, change: Change) => {
     for (const watcher of watchers) watcher.changed(tenant, change)
@@ -206,7 +206,7 @@ function changesOf(
         })
         break
       case 'record.put':
-        // Beside a replay lies its marker, which is nobody's business.
+        // Beside a replay is its marker, which is internal.
         if (write.kind === 'replay' && isReplayId(write.key)) changes.push({ type: 'replay', id: write.key })
         if (write.kind === 'subscription') {
           changes.push({ type: 'subscription', name: write.key, status: statusIn(write.body) })
@@ -228,7 +228,7 @@ function statusIn(body: string): SubscriptionStatus | null {
   return state.status ?? document?.status ?? null
 }
 
-/** Work that a commit adds and settles at once, for a route that is disabled. */
+/** A job that a commit adds and settles at once, for a route that is disabled. */
 function addedWork(writes: Commit['writes'], id: WorkId): Pick<About['work'], 'eventId' | 'consumer'> | null {
   for (const write of writes) if (write.w === 'work.add' && write.work.id === id) return write.work
   return null

@@ -1,8 +1,8 @@
-// What is watched at one node is told by all: a node with watchers says so for a while, and the others send it what their commits change,
-// gathered. While nobody watches anywhere, nothing is told and nothing is gathered.
+// Reports the changes of all nodes to the watchers of one: a node with watchers says so for a while, and the others send it the
+// changes of their commits, in batches. Without watchers anywhere, nothing is sent or collected.
 //
-// Invariants: FD14 what was heard is told to nobody again, and to watchers of its own tenant only. FD15 a message has a bound; what does
-// not fit is told as a gap. FD17 after wake-ups were away, watchers read anew.
+// Invariants: FD14 a received change is not passed on, and reaches watchers of its own tenant only. FD15 a message has a bound;
+// what does not fit is reported as a gap. FD17 after wake-up signals were interrupted, watchers read again.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -11,31 +11,33 @@ import type { EngineDeps } from '../config.ts'
 import { CHANGE_TYPES, type Change, changeName, type Feed, type Watcher } from './change-feed.ts'
 
 export interface NodesFeed {
-  /** Tells what any node's commits change. */
+  /** Reports the changes of any node's commits. */
   watch: Feed['watch']
   start(): void
   stop(): void
 }
 
-/** Somebody watches: told so often, and believed for twice as long. */
+/** How often a node says that it has watchers; it is believed for twice as long. */
 const WATCHING_MS = 15_000
 const RENEW_MS = 7_500
-/** What a node believes at most of another's word. */
+/** The longest time for which a node believes another. */
 const BELIEVED_MS_MAX = 60_000
 const GATHER_MS = 100
-/** Of one tenant, gathered at once; more is a gap. */
+/** Of one tenant, in one batch; more is a gap. */
 const CHANGES_MAX = 500
 const MESSAGES_MAX = 4
-/** After wake-ups were away: so long others have to hear that somebody watches, before the watchers read anew. */
+/**
+ * After wake-up signals were interrupted: how long other nodes have to learn of the watchers, before the watchers read again.
+ */
 const SETTLE_MS = 500
-/** When the store did not name its tenants. */
+/** If the store did not name its tenants. */
 const GAPS_AGAIN_MS = 1_000
 
 export function makeNodesFeed(
   deps: Pick<EngineDeps, 'clock' | 'wakes' | 'log'> & {
     /** Of this node's own commits. */
     readonly feed: Pick<Feed, 'watch'>
-    /** All of the store: a tenant without definitions has watchers too. */
+    /** All tenants of the store: one without definitions has watchers too. */
     tenants(): Promise<readonly TenantId[]>
   },
 ): NodesFeed {
@@ -49,7 +51,7 @@ export function makeNodesFeed(
   let cancelGaps = () => {}
 
   let untell: (() => void) | null = null
-  /** What this node changed meanwhile was told to nobody, and whoever watches may not know yet. */
+  /** What this node changed meanwhile was not sent, and watching nodes may not know yet. */
   let hasMissed = false
   let cancelEnd = () => {}
   let isGathering = false
@@ -97,7 +99,7 @@ export function makeNodesFeed(
       if (known === 'lost') return
       const changes = known ?? new Map<string, Change>()
       const name = changeName(change)
-      // Of a row that changed several times only the last is worth telling.
+      // Of a row that changed several times only the last change is reported.
       changes.delete(name)
       changes.set(name, change)
       gathered.set(tenant, changes.size > CHANGES_MAX ? 'lost' : changes)
@@ -132,7 +134,7 @@ export function makeNodesFeed(
     }
   }
 
-  /** Neither others nor this node knew of each other's changes, nor perhaps that somebody watches. */
+  /** Neither the others nor this node knew of each other's changes, nor perhaps of watchers. */
   const heal = () => {
     cancelRenewal()
     renew()
@@ -202,7 +204,7 @@ function bytesOf(text: string): number {
   return encoder.encode(text).byteLength
 }
 
-/** null: it cannot be read, and is as good as lost. What only a newer version knows is passed over. */
+/** null: it cannot be read, and counts as lost. Changes that only a newer version knows are skipped. */
 function readChanges(body: string): readonly Change[] | null {
   let read: unknown
   try {

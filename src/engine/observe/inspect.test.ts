@@ -48,7 +48,7 @@ describe('try', () => {
     })
   })
 
-  test('[TR2] what does not match has neither key nor action', async () => {
+  test('[TR2] an event that does not match has neither key nor action', async () => {
     const { inspect } = await start([RICH])
     const cheap = await inspect.tryRoute(DEFAULT_TENANT, 'rich', given({ amount: 3 }))
     expect(cheap).toMatchObject({ subjectFits: true, matched: false, key: null, action: null, ledger: null })
@@ -87,7 +87,7 @@ describe('try', () => {
     })
   })
 
-  test('[TR3] the ledger would skip what is there, and says whose it is', async () => {
+  test('[TR3] the ledger would skip an existing effect, and names its job', async () => {
     const { world, node, inspect } = await start()
     const eventId = await accept(world, node)
     const tried = await inspect.tryRoute(DEFAULT_TENANT, 'book', given({ id: 'd2' }))
@@ -95,7 +95,7 @@ describe('try', () => {
     expect((await inspect.tryRoute(DEFAULT_TENANT, 'book', eventId)).ledger?.verdict).toBe('would-skip')
   })
 
-  test('[TR3] waits for what is under way, calls after proof of nothing, parks its own doubt', async () => {
+  test('[TR3] waits for one in progress, calls after proof of no effect, parks its own unknown outcome', async () => {
     const open = await start([ROUTE], () => null)
     await accept(open.world, open.node)
     expect((await open.inspect.tryRoute(DEFAULT_TENANT, 'book', given({}))).ledger?.verdict).toBe(
@@ -118,7 +118,7 @@ describe('try', () => {
     )
   })
 
-  test('[TR4] what cannot be made is a problem with its place', async () => {
+  test('[TR4] a key or request that cannot be made is a problem with its place', async () => {
     const { inspect } = await start()
     const problemOf = async (route: RouteDocument, data: object) =>
       inspect.tryRoute(DEFAULT_TENANT, route, given(data))
@@ -139,7 +139,7 @@ describe('try', () => {
     })
   })
 
-  test('[TR5] a route that is not in force can be given, one that is not there is not found', async () => {
+  test('[TR5] a route that is not deployed can be given, a missing one is not found', async () => {
     const { inspect } = await start([])
     expect((await inspect.tryRoute(DEFAULT_TENANT, RICH, given({ amount: 60 }))).matched).toBe(true)
     await expect(inspect.tryRoute(DEFAULT_TENANT, 'rich', given({}))).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('try, for a function', () => {
   }
   const reset = () => Promise.reject(new Error('reset'))
 
-  test('[TR10] an effect in doubt would park it', async () => {
+  test('[TR10] an effect with an unknown outcome would park it', async () => {
     expect(await begin(reset)).toMatchObject({
       verdict: 'would-park',
       reason: "the outcome of its effect 'post' is unknown and cannot be asked for",
@@ -182,7 +182,7 @@ describe('try, for a function', () => {
     })
   })
 
-  test('[TR10] one that is under way, or that something can be done about, would make it wait', async () => {
+  test('[TR10] one in progress, or that can be settled without a user, would make it wait', async () => {
     expect(await begin(() => new Promise(() => {}))).toMatchObject({
       verdict: 'would-wait',
       entry: { key: 'BOOK:o1#post', state: 'reserved' },
@@ -193,7 +193,7 @@ describe('try, for a function', () => {
     })
   })
 
-  test('[TR10] one that is done is in nobody’s way', async () => {
+  test('[TR10] a finished one changes nothing', async () => {
     expect(await begin(async () => null)).toMatchObject({
       verdict: 'would-skip',
       entry: { key: 'BOOK:o1', state: 'done' },
@@ -202,7 +202,7 @@ describe('try, for a function', () => {
 })
 
 describe('explain', () => {
-  test('[TR11] a route that came later would match, and has no work', async () => {
+  test('[TR11] a route that came later would match, and has no job', async () => {
     const { world, node, inspect } = await start()
     const eventId = await accept(world, node)
     const later = { ...ROUTE, name: 'later', key: null }
@@ -215,7 +215,7 @@ describe('explain', () => {
     ])
   })
 
-  test('[TR12] what fanOut keeps from running is told as that', async () => {
+  test('[TR12] a route that fanOut keeps from running is shown as such', async () => {
     const route = (name: string, fanOut: 'first' | 'one', where: string): RouteDocument => ({
       ...ROUTE,
       name,
@@ -237,7 +237,7 @@ describe('explain', () => {
     expect(await told('o2')).toEqual(['unmatchable', 'ambiguous', 'ambiguous', 'ambiguous'])
   })
 
-  test('[TR7] says who matched, who did not, and why', async () => {
+  test('[TR7] says which consumers matched, which did not, and why', async () => {
     const off: RouteDocument = { ...ROUTE, name: 'off', status: 'disabled', key: null }
     const deaf: RouteDocument = { ...ROUTE, name: 'deaf', on: ['other.>'] }
     const torn: RouteDocument = { ...ROUTE, name: 'torn', where: 'payload.kind > 3' }
@@ -257,7 +257,7 @@ describe('explain', () => {
     expect(workId('off')).not.toBeNull()
   })
 
-  test('[TR7] a consumer that has work and is gone is listed', async () => {
+  test('[TR7] a removed consumer that has jobs is listed', async () => {
     const { world, node, inspect } = await start()
     const eventId = await accept(world, node)
     const applied = node.engine.apply(DEFAULT_TENANT, [SOURCE])
@@ -268,14 +268,14 @@ describe('explain', () => {
     ])
   })
 
-  test('[TR7] another tenant’s event is not there', async () => {
+  test('[TR7] another tenant’s event is not found', async () => {
     const { world, node, inspect } = await start()
     const eventId = await accept(world, node)
     await expect(inspect.explain('other' as TenantId, eventId)).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 
-test('[TR8] an expression is computed over an event, and what is wrong says where', async () => {
+test('[TR8] an expression is evaluated over an event, and an error says where', async () => {
   const { inspect } = await start()
   const compute = (text: string, as: 'pick' | 'send' | 'condition', data: object = {}) =>
     inspect.compute(DEFAULT_TENANT, text, as, given(data))

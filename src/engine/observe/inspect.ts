@@ -1,5 +1,5 @@
-// What would happen to an event, and why something did: match, key, request and the ledger's verdict. Calls nobody and
-// writes nothing.
+// What would happen to an event, and why something did: match, key, request and the ledger's verdict. Makes no call and writes
+// nothing.
 
 import type { DefinitionStatus, RouteDocument } from '../../core/definitions/documents/index.ts'
 import type { RenderedRequest, ScheduleAction } from '../../core/effects/action/index.ts'
@@ -73,11 +73,11 @@ export interface Tried {
   readonly subjectFits: boolean
   readonly matched: boolean
   readonly why: readonly ConditionPart[]
-  /** How many items it makes of the event, one per element; what follows is about the first. null: one, of the whole event. */
+  /** How many jobs it makes of the event, one per element; what follows is about the first. null: one, of the whole event. */
   readonly elements: number | null
   /** The key of its lane; null: it has none. */
   readonly lane: string | null
-  /** null where it did not match, or could not be made. */
+  /** null if it did not match, or could not be made. */
   readonly key: string | null
   readonly action: TriedAction | null
   readonly ledger: LedgerVerdict | null
@@ -87,13 +87,14 @@ export interface Tried {
 export interface ExplainedConsumer {
   /**
    * `source`: the event itself waits to be matched, or could not be. `workflow`: by the trigger that comes closest.
-   * `subscription`: of those that do not want it only some are told.
+   * `subscription`: of those that do not want it only some are listed.
    */
   readonly kind: 'route' | 'source' | 'workflow' | 'subscription'
   readonly name: string
   /**
-   * `would-match`: it wants the event now, and was not in force when that was accepted: it has no work of it. By `fanOut`:
-   * `gave-way`, another that says `first` runs in its place; `ambiguous`, one that says `one` is not alone, and nobody runs.
+   * `would-match`: it wants the event now, and was not deployed when that was accepted: it has no job of it. By `fanOut`:
+   * `gave-way`, another that says `first` runs in its place; `ambiguous`, one that says `one` is not the only one, and none
+   * runs.
    */
   readonly verdict:
     | 'matched'
@@ -105,7 +106,7 @@ export interface ExplainedConsumer {
     | 'error'
     | 'kept'
     | 'unmatchable'
-  /** `gone`: it has work and is no longer defined. */
+  /** `gone`: it has jobs and is no longer defined. */
   readonly status: DefinitionStatus | 'gone'
   readonly patterns: readonly string[]
   readonly why: readonly ConditionPart[]
@@ -162,11 +163,14 @@ export function makeInspect(deps: {
     return { ...compileRoute(route.document, { hmac }), status: route.status }
   }
 
-  /** Digests of what readers choose themselves would let them guess at others: those are for who may see what is sensitive. */
+  /**
+   * Digests of texts that readers choose themselves would let them guess others: those are for readers who may see sensitive
+   * values.
+   */
   const hmacFor = async (tenant: TenantId, isAllowed: boolean): Promise<Hmac> =>
     (isAllowed ? await registry.hmacKeys.peek(tenant) : null) ?? SHOWN_HMAC
 
-  /** The last word about the event itself: what was matched has nothing to say. */
+  /** The last state of the event itself; a matched one has nothing to show. */
   const explainIntake = (tenant: TenantId, item: WorkRow | undefined): readonly ExplainedConsumer[] => {
     const isWaiting = item?.state === 'ready' || item?.state === 'leased'
     if (item === undefined || !(isWaiting || item.state === 'dead')) return []
@@ -210,13 +214,13 @@ export function makeInspect(deps: {
         action = render(route, { ...own, key }, key)
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
-        // As the engine does: a condition that cannot be decided makes work that fails, where people see it.
+        // Like the engine: a condition that cannot be evaluated makes a job that fails visibly.
         const shownKey = key === null ? null : keyFor(route, key, looked)
         return { ...base, matched: subjectFits, elements, key: shownKey, problem: problemOf(at, error) }
       }
       const reads = store.forTenant(tenant)
       const work = looked.id === null ? [] : await reads.workOfEvent(looked.id)
-      // The last one: a replay is the item that would run.
+      // The last one: a replay is the job that would run.
       const isOwn = ({ consumer, element }: WorkRow) =>
         consumer === route.consumer && element === (elements === null ? null : 0)
       const own = work.findLast(isOwn) ?? null
@@ -284,7 +288,7 @@ export function makeInspect(deps: {
     },
 
     async compute(tenant, text, as, event, reader = NOBODY) {
-      // Any formula may be asked: over more than the reader may see, it would tell it bit by bit.
+      // Any expression may be evaluated: over more than the reader may see, it would reveal it bit by bit.
       const { shown: scope } = await lookAt(deps, tenant, event, reader)
       const hmac = await hmacFor(tenant, reader.seesSensitive)
       const compiled =
@@ -335,7 +339,7 @@ function render(route: Route, scope: Scope, key: string): TriedAction {
   switch (action.type) {
     case 'http':
       return { type: 'http', request: action.render(callScope(route, scope, key), key) }
-    // What comes next depends on the answer.
+    // The next call depends on the response.
     case 'upsert':
       return { type: 'http', request: action.find.render(action.scopeOf(callScope(route, scope, key))) }
     case 'function': {
@@ -389,7 +393,7 @@ function explainWorkflow(
       kind: 'workflow',
       name: document.name,
       status,
-      // One that was begun by the clock or by hand has an item without a pattern.
+      // An instance that was started by the clock or by a user has a job without a pattern.
       verdict:
         workId !== null && best === 'subject'
           ? 'matched'
@@ -406,7 +410,7 @@ function explainWorkflow(
 /** A tenant may have thousands. */
 const UNWANTING_MAX = 100
 
-/** Those that have work of it or want it, then some of those that do not; each by name. */
+/** Those that have a job of it or want it, then some of those that do not; each by name. */
 function explainSubscriptions(
   subscriptions: readonly Subscription[],
   { event, sensitive, scope, shown }: LookedAt,
@@ -450,7 +454,7 @@ function byName(a: Subscription, b: Subscription): number {
   return a.document.name < b.document.name ? -1 : 1
 }
 
-/** null: the route makes one item of the whole event. Throws ExpressionError where there is no list, or a list that is too long. */
+/** null: the route makes one job of the whole event. Throws ExpressionError if there is no list, or a list that is too long. */
 function countElements({ each }: Route, scope: Scope): number | null {
   if (each === null) return null
   const count = each.count(scope)
@@ -463,7 +467,7 @@ function firstOf({ each }: Route): number | null {
   return each === null ? null : 0
 }
 
-/** What the first item of the route sees. */
+/** What the first job of the route sees. */
 function firstScope(route: Route, scope: Scope): Scope {
   return itemScope(route, scope, firstOf(route))
 }
@@ -477,7 +481,7 @@ function laneFor(route: Route, shown: Scope): string | null {
   }
 }
 
-/** The key as the reader may see it: hidden where it is made of what they may not. */
+/** The key as the reader may see it: hidden if it is made of values that they may not see. */
 function keyFor(route: Route, key: string, { scope, shown }: LookedAt): string {
   if (shown === scope) return key
   try {

@@ -1,4 +1,4 @@
-// The event that somebody wants to look at: one that was accepted, or one given in place.
+// The event to inspect: one that was accepted, or one given in place.
 
 import type { Envelope } from '../../core/events/event/index.ts'
 import { parsePayload, redact, redactHeader } from '../../core/events/sensitive/index.ts'
@@ -22,10 +22,10 @@ export interface GivenEvent {
 
 export interface LookedAt {
   readonly event: Envelope
-  /** Paths of the event that are not for everybody. */
+  /** Sensitive paths of the event. */
   readonly sensitive: readonly string[]
   readonly scope: Scope
-  /** What the reader may see of it: the same object where that is everything. */
+  /** What the reader may see of it: the same object if that is everything. */
   readonly shown: Scope
   /** null: it was given in place. */
   readonly id: EventId | null
@@ -93,7 +93,7 @@ function lookAtGiven(
   return { event, sensitive: [], scope, shown: scope, id: null }
 }
 
-/** What the source would call it; null when there is no such source, or it could not. */
+/** The names that the source would give it; null if there is no such source, or it could not. */
 function namesOf(
   registry: Registry,
   tenant: TenantId,

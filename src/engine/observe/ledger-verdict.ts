@@ -1,4 +1,4 @@
-// What the ledger would say if an item ran now: by its key, and for a function by the effects that it left open.
+// What the ledger would say if a job ran now: by its key, and for a function by the effects that it left open.
 
 import {
   decideEffect,
@@ -18,10 +18,10 @@ export interface LedgerVerdict {
   readonly entry: LedgerEntry | null
 }
 
-/** What actions inside the process can do about another's key. */
+/** What actions inside the process can do about another job's key. */
 const NO_ABILITIES: EffectAbilities = { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 }
 
-/** `own`: the item that would run; none for one that is yet to be made. `before`: whose effects it would find open. */
+/** `own`: the job that would run; null: it does not exist yet. `before`: the jobs whose effects it would find open. */
 export async function judgeLedger(
   reads: TenantReads,
   route: Route,
@@ -84,7 +84,7 @@ function judgeEntry(entry: LedgerEntry, route: Route, own: WorkRow | null, now: 
   }
 }
 
-/** What may be done about it, the function's own code says; that nobody could do anything, the item's state tells. */
+/** The function's own code says how it can be settled; the job's state shows if it cannot. */
 function judgeEffect(entry: LedgerEntry, own: WorkRow | null): LedgerVerdict {
   const name = entry.key.slice(entry.key.lastIndexOf('#') + 1)
   if (entry.state === 'reserved') {

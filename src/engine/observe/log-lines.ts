@@ -1,4 +1,4 @@
-// The lines at the control points: the same fields every time, from an event and its work.
+// The log lines at the control points: the same fields every time, from an event and its job.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { type FailureClass, REPORTED_AS } from '../../core/failures/failure/index.ts'
@@ -36,7 +36,7 @@ export interface LineFacts {
   readonly message?: string
 }
 
-/** A request that was refused: there is no event, and nothing of its content is told. */
+/** A request that was refused: there is no event, and nothing of its content is logged. */
 export function refusalLine(
   tenant: string,
   source: string,
@@ -56,7 +56,7 @@ export function refusalLine(
   }
 }
 
-/** A question of the vendor's that was answered: there is no event. */
+/** A handshake of the vendor that was answered: there is no event. */
 export function handshakeLine(
   tenant: string,
   source: string,

@@ -1,5 +1,5 @@
-// Durations in bins that grow by half of an octave each: from a millisecond to hours in few numbers, and a quantile that is
-// off by a fifth at most.
+// Durations in bins that grow by half an octave each: from a millisecond to hours in few numbers, and a quantile that is off by
+// a fifth at most.
 
 /** The last one holds all that is longer: from about fifty minutes. */
 export const BIN_COUNT = 44

@@ -1,5 +1,5 @@
-// The middle and the tail of latencies per bucket. A bucket that time has left behind does not change any more, so each is
-// computed once however many look: only the one that still fills costs something.
+// The median and the tail of latencies per bucket. A bucket in the past does not change any more, so each is computed once
+// however many readers there are: only the current one costs something.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { BIN_COUNT, quantile } from './meter-bins.ts'

@@ -1,22 +1,22 @@
-// Counters in buckets of equal length over the last while: a ring of fixed size whose old buckets are wiped as time
-// comes round to them. Memory is taken page by page, as time comes to them: one that counts little stays small.
+// Counters in buckets of equal length over a recent window: a ring of fixed size whose old buckets are cleared when they are
+// reused. Memory is allocated page by page, when it is first used: a ring that counts little stays small.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 
 export interface Ring {
   add(now: Instant, column: number): void
   set(now: Instant, column: number, value: number): void
-  /** The value of the bucket that lies `bucket` steps after the one of `from`; 0 when it is gone or to come. */
+  /** The value of the bucket that is `bucket` steps after the one of `from`; 0 if it is in the past or the future. */
   get(from: Instant, bucket: number, column: number): number
   /** Over the buckets that began within `spanMs`. */
   sum(now: Instant, spanMs: number, column: number): number
-  /** Nothing that it could still show was ever counted. */
+  /** Everything that it counted is outside its window. */
   isIdle(now: Instant): boolean
 }
 
 interface Page {
   readonly values: Uint32Array
-  /** Which bucket of all time lies in a slot; one more than its number, so that 0 is none. */
+  /** Which bucket of all time is in a slot; one more than its number, so that 0 is none. */
   readonly holds: Float64Array
 }
 
@@ -36,7 +36,7 @@ export function makeRing(
   }
   const put = (now: Instant, column: number, value: number, isMore: boolean): void => {
     const bucket = Math.floor(now / stepMs)
-    // A clock that steps back a little goes on counting in the newest bucket; one that jumped begins anew.
+    // A clock that steps back a little continues counting in the newest bucket; after a jump it starts again.
     if (bucket > newest || newest - bucket >= count) newest = bucket
     const slot = newest % count
     const index = Math.floor(slot / PAGE_SLOTS)

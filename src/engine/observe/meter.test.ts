@@ -77,7 +77,7 @@ test('[FD12] the latency of a replay counts from the replay', () => {
 })
 
 describe('[FD4] the meter', () => {
-  test('puts what happens into the bucket of its time, and lets go of what is older than the window', () => {
+  test('counts into the bucket of its time, and forgets what is older than the window', () => {
     const { meter, accept, settle, move } = makeCounted()
     accept()
     accept('mail')
@@ -106,7 +106,7 @@ describe('[FD4] the meter', () => {
     expect(sum(meter.stats(TENANT, 24 * 60).accepted)).toBe(0)
   })
 
-  test('tells tenants apart, and knows nothing of one that has done nothing', () => {
+  test('separates tenants, and has nothing for one that did nothing', () => {
     const { meter, accept } = makeCounted()
     accept('shop', 'other' as TenantId)
     expect(sum(meter.stats(TENANT, 15).accepted)).toBe(0)
@@ -115,13 +115,13 @@ describe('[FD4] the meter', () => {
     expect(meter.rates(TENANT)).toEqual({ acceptedPerMinute: 0, donePerMinute: 0, failedPerMinute: 0 })
   })
 
-  test('counts neither parked nor cancelled work as done', () => {
+  test('counts neither parked nor cancelled jobs as done', () => {
     const { meter, settle } = makeCounted()
     for (const to of ['parked', 'cancelled', 'skipped', 'merged', 'dead'] as const) settle(to)
     expect(meter.rates(TENANT)).toEqual({ acceptedPerMinute: 0, donePerMinute: 2, failedPerMinute: 1 })
   })
 
-  test('shows the middle and the tail of latencies', () => {
+  test('shows the median and the tail of latencies', () => {
     const { meter, settle } = makeCounted()
     for (let count = 0; count < 94; count += 1) settle('done', 20)
     for (let count = 0; count < 6; count += 1) settle('done', 4_000)
@@ -133,7 +133,7 @@ describe('[FD4] the meter', () => {
     expect(latencyP50Ms.at(0)).toBeNull()
   })
 
-  test('keeps the age of the queue where somebody looked', () => {
+  test('keeps the age of the queue where it was sampled', () => {
     const { meter, move } = makeCounted()
     meter.queueAge(TENANT, 0)
     move(4_000)
@@ -141,7 +141,7 @@ describe('[FD4] the meter', () => {
     expect(meter.stats(TENANT, 15).queueAgeMs.slice(-3)).toEqual([0, null, 1_234])
   })
 
-  test('[FD9] has a bound for names, and goes on with those that it counts', () => {
+  test('[FD9] has a limit for names, and continues with those that it counts', () => {
     const { meter, accept, settle, move } = makeCounted()
     const both = (count: number) => {
       accept(`source-${count}`)
@@ -155,13 +155,13 @@ describe('[FD4] the meter', () => {
       { source: 'source-0', accepted: 2 },
       { consumer: 'route:0', done: 2 },
     ])
-    // A day later nothing of them could be shown any more, and there is room.
+    // A day later none of them is in the window any more, and there is room.
     move(25 * 3_600_000)
     both(599)
     expect(meter.stats(TENANT, 15).sources).toMatchObject([{ source: 'source-599', accepted: 1 }])
   })
 
-  test('[FD9] has a bound for tenants: one that is counted is given up only when it has been idle for a day', () => {
+  test('[FD9] has a limit for tenants: one that is counted is dropped only after it was idle for a day', () => {
     const { meter, accept, move } = makeCounted()
     const tenant = (count: number) => `tenant-${count}` as TenantId
     const rate = (count: number) => meter.rates(tenant(count)).acceptedPerMinute
@@ -179,7 +179,7 @@ describe('[FD4] the meter', () => {
     expect(rate(119)).toBe(0)
     move(2 * 3_600_000)
     accept('shop', tenant(119))
-    // The only one that was idle for longer than is shown.
+    // The only one that was idle for longer than the window.
     expect([rate(119), meter.stats(tenant(98), 1_440).accepted.at(-121)]).toEqual([1, 1])
     expect(meter.stats(tenant(99), 1_440).sources).toEqual([])
   })
@@ -192,7 +192,7 @@ describe('[FD4] the meter', () => {
   })
 })
 
-test('[FD4] a ring gives back what was counted within its span, however time moves on', () => {
+test('[FD4] a ring returns what was counted within its window, however time moves on', () => {
   const steps = fc.array(fc.record({ ms: fc.integer({ min: 0, max: 5_000 }), count: fc.nat({ max: 3 }) }))
   fc.assert(
     fc.property(steps, (moves) => {
@@ -213,7 +213,7 @@ test('[FD4] a ring gives back what was counted within its span, however time mov
   )
 })
 
-test('[FD4] a clock that steps back does not wipe what was counted', () => {
+test('[FD4] a clock that steps back does not clear what was counted', () => {
   const ring = makeRing({ stepMs: 100, count: 10 }, 1)
   ring.add(START, 0)
   ring.add(START - 250, 0)
@@ -232,7 +232,7 @@ test('[FD4] a quantile is off by a fifth at most', () => {
   expect(quantile([0, 0], 0.5)).toBeNull()
 })
 
-test('[FD11] the latency of a bucket is computed once, and anew when it has changed', () => {
+test('[FD11] the latency of a bucket is computed once, and again when it has changed', () => {
   let gets = 0
   const span = { stepMs: 1_000, count: 10 }
   const ring = makeRing(span, BIN_COUNT)

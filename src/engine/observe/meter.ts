@@ -1,8 +1,8 @@
-// How much, how fast, how often in vain: counted per tenant, source and consumer in buckets of fixed size, in memory alone.
-// A node counts what it does itself, from its start.
+// Counts throughput, latency and failures per tenant, source and consumer in buckets of fixed size, in memory alone. A node
+// counts what it does itself, from its start.
 //
-// Counting an event takes a few array writes; memory is taken for a name and for a while that are new. When there is none
-// left, what is counted goes on being counted, and what is new waits until another has been idle for as long as is shown.
+// Counting an event takes a few array writes; memory is allocated for new names and new times. When the limit is reached, known
+// names are still counted, and new ones wait until another has been idle for the whole window.
 
 import { isCanonicalSource } from '../../core/events/canonical/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -16,16 +16,16 @@ import { makeRing, type Ring } from './meter-ring.ts'
 
 export interface Stats {
   readonly stepMs: number
-  /** Begin of the first bucket. */
+  /** Start of the first bucket. */
   readonly from: Instant
   readonly accepted: readonly number[]
   readonly done: readonly number[]
   readonly retried: readonly number[]
   readonly dead: readonly number[]
-  /** From received to settled; null where nothing was done. */
+  /** From received to settled; null if nothing was done. */
   readonly latencyP50Ms: readonly (number | null)[]
   readonly latencyP95Ms: readonly (number | null)[]
-  /** null where nobody looked. */
+  /** null if it was not sampled. */
   readonly queueAgeMs: readonly (number | null)[]
   readonly consumers: readonly {
     readonly consumer: string
@@ -44,13 +44,13 @@ export interface Stats {
 export interface Rates {
   readonly acceptedPerMinute: number
   readonly donePerMinute: number
-  /** Tries in vain, those that are repeated and those that are not. */
+  /** Failed attempts, retried or not. */
   readonly failedPerMinute: number
 }
 
 export interface Meter {
   applied(commit: Commit, at: Instant, about: About | null): void
-  /** How long the oldest ready item has been due; kept where the last sample of its bucket stands. */
+  /** How long the oldest ready job has been due; each bucket keeps its last sample. */
   queueAge(tenant: TenantId, ageMs: number): void
   rates(tenant: TenantId): Rates
   stats(tenant: TenantId, minutes: number): Stats
@@ -64,7 +64,7 @@ const NAME_FINE = { stepMs: MINUTE_MS, count: 16 }
 const NAME_COARSE = { stepMs: 15 * MINUTE_MS, count: 97 }
 const TENANTS_MAX = 100
 const NAMES_MAX = 500
-/** How often those that are counted are looked through for one that is idle. */
+/** How often the counted names are searched for an idle one. */
 const LOOK_EVERY_MS = MINUTE_MS
 
 // Columns of a tenant's rings; the bins of the latency follow.
@@ -72,7 +72,7 @@ const ACCEPTED = 0
 const DONE = 1
 const RETRIED = 2
 const DEAD = 3
-/** One more than the age, so that 0 is «nobody looked». */
+/** One more than the age, so that 0 means "not sampled". */
 const QUEUE_AGE = 4
 const BINS = 5
 
@@ -88,7 +88,7 @@ interface Counted extends Rings {
   readonly consumers: Bounded<Rings>
 }
 
-/** What is counted by its name, as many as there is room for. */
+/** Counters by name, up to a limit. */
 interface Bounded<Value> {
   readonly all: ReadonlyMap<string, Value>
   /** null: there is no room for it. */
@@ -120,7 +120,7 @@ function makeBounded<Value extends Rings>(max: number, make: () => Value): Bound
   }
 }
 
-/** A replay of an old event begins with the replay: the event's own age would say nothing about how quick we are. */
+/** A replay of an old event starts with the replay: the event's own age would say nothing about our latency. */
 function beganAt({ work, event }: About): Instant {
   return work.replayOf === null ? event.receivedAt : work.createdAt
 }
@@ -150,7 +150,7 @@ export function makeMeter({ clock }: { readonly clock: Pick<Clock, 'now'> }): Me
     applied({ tenant, writes }, at, about) {
       for (const write of writes) {
         if (write.w === 'event.append') {
-          // What this system tells of itself is nothing that anybody sent.
+          // Events about this system itself were not sent by any source.
           if (isCanonicalSource(write.event.source)) continue
           const now = clock.now()
           const all = tenants.at(tenant, now)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { makeStuck } from './blocked-subjects.ts'
 
-describe('subjects that the bus does not take', () => {
-  test('[BU33] it begins anew only after the end was reached, and not sooner than the way there took', () => {
+describe('subjects that the bus does not accept', () => {
+  test('[BU33] it starts again only after the end was reached, and not sooner than the pass there took', () => {
     const stuck = makeStuck()
     stuck.beginAnewAt(0)
     stuck.add('a', false)
@@ -20,7 +20,7 @@ describe('subjects that the bus does not take', () => {
     expect(stuck.waitMs(120_000)).toBe(200)
   })
 
-  test('[BU33] the way begins with the first that is not taken, however long all went well before', () => {
+  test('[BU33] the pass starts with the first that is not accepted, however long all went well before', () => {
     const stuck = makeStuck()
     for (const now of [0, 1_000, 10_000_000]) stuck.beginAnewAt(now)
     stuck.add('a', false)
@@ -30,7 +30,7 @@ describe('subjects that the bus does not take', () => {
     expect(stuck.has('a')).toBe(false)
   })
 
-  test('[BU33] none of very many is forgotten before its round is over, and few others are taken for one of them', () => {
+  test('[BU33] none of very many is forgotten before its round is over, and few others are mistaken for one of them', () => {
     const stuck = makeStuck()
     stuck.beginAnewAt(0)
     const subjects = Array.from(
@@ -45,7 +45,7 @@ describe('subjects that the bus does not take', () => {
     expect(wronged.length).toBeLessThan(100)
     stuck.clear()
     expect(subjects.some((subject) => stuck.has(subject))).toBe(false)
-    // Who was taken for one of them is not in the next round.
+    // A subject that was mistaken for one of them is not in the next round.
     for (const subject of subjects) stuck.add(subject, false)
     expect(wronged.filter((subject) => stuck.has(subject)).length).toBeLessThan(Math.max(1, wronged.length))
   })

@@ -1,31 +1,34 @@
-// The subjects that the bus does not take just now: whose stream is missing or full, or that the node may not publish. What is
-// told of them stays in the outbox and is passed by, so that what comes behind is told. When the end of the outbox was reached, all of it is
-// tried again, after a while that is no shorter than the way there took.
+// The subjects that the bus does not accept just now: their stream is missing or full, or the node may not publish them. Their
+// messages stay in the outbox and are skipped, so that later ones are published. When the end of the outbox is reached, all of
+// them are retried, after a wait that is no shorter than the pass took.
 
-/** Of those that the bus did not take, so many subjects of a batch are tried by themselves. */
+/** Of the subjects in a batch that the bus did not accept, this many are tried individually. */
 const ALONE_MAX = 20
-/** Beyond this they are remembered by a mark that several may share: who shares one by chance is told in another round. */
+/**
+ * Beyond this they are remembered by a hash that several may share: a subject that shares one by chance is published in another
+ * round.
+ */
 const SUBJECTS_MAX = 100_000
 const MARKS = 2 ** 26
 
 export interface Stuck {
   has(subject: string): boolean
-  /** `wasAlone`: the bus did not take it by itself either. */
+  /** `wasAlone`: the bus did not accept it individually either. */
   add(subject: string, wasAlone: boolean): void
   isEmpty(): boolean
   /** How many are remembered by name. */
   size(): number
-  /** Which of these subjects are tried alone: those that were not yet go first, so that each comes to its turn. */
+  /** Which of these subjects are tried individually: those that were not yet go first, so that each is tried. */
   chooseAlone(subjects: readonly string[]): ReadonlySet<string>
-  /** Position of the last row that is passed by; undefined: none is. */
+  /** Position of the last row that is skipped; undefined: none is. */
   after(): number | undefined
   pass(position: number): void
-  /** Whether the end of the outbox was not reached yet since the eldest were passed by. */
+  /** Whether the end of the outbox was not reached yet since the oldest were skipped. */
   isOnItsWay(): boolean
-  /** The end was reached: all of it is tried again after `waitMs` at the earliest. Times are of the monotonic clock. */
+  /** The end was reached: all of them are retried after `waitMs` at the earliest. Times are of the monotonic clock. */
   reachEnd(now: number, waitMs: number): void
   waitMs(now: number): number
-  /** A look begins. Forgets all of it when its time has come. */
+  /** A pass begins. Forgets all of them when the wait is over. */
   beginAnewAt(now: number): void
   clear(): void
 }
@@ -100,7 +103,7 @@ export function makeStuck(): Stuck {
   }
 }
 
-/** FNV-1a; another one in each round, so that nobody shares the mark of the same for ever. */
+/** FNV-1a; a different one in each round, so that no two subjects share a hash for ever. */
 function hash(text: string, round: number): number {
   let value = (0x811c9dc5 ^ round) >>> 0
   for (let index = 0; index < text.length; index += 1)

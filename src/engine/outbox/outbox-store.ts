@@ -1,10 +1,10 @@
-// A store whose commits also tell the bus of every event that they append: its row in the outbox is in the same commit (BU27).
-// Tokens of workflows are told where instances are planned, which knows how they stood before.
+// A store whose commits also publish every event that they append: its row in the outbox is in the same commit (BU27). Tokens
+// of workflows are published where instances are planned, which knows their previous state.
 
 import { tellEvent } from '../../core/store/outbox/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
 
-/** `onTold`: a commit with something to tell was applied, or may have been. */
+/** `onTold`: a commit with something to publish was applied, or may have been. */
 export function makeMirrorStore<Behind extends Store>(store: Behind, onTold: () => void): Behind {
   return {
     ...store,

@@ -1,4 +1,5 @@
-// Whose turn it is to relay, among nodes that share a store: a record that is taken, renewed and given up under its version.
+// The leader lease of the relay, among nodes that share a store: a record that is taken, renewed and given up under its
+// version.
 
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from '../../core/store/outbox/index.ts'
@@ -6,14 +7,14 @@ import type { Store, Write } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 
 export interface Turn {
-  /** How long another one has it yet; 0: it is this node's. Rejects where the store does. */
+  /** For how long another node has it still; 0: this node has it. Rejects if the store does. */
   take(): Promise<number>
-  /** Whether it still is, as far as this node knows without asking. */
+  /** Whether this node still has it, as far as it knows without asking. */
   isHeld(): boolean
   giveUp(): Promise<void>
 }
 
-/** For a node that is alone. */
+/** For a single node. */
 export const ALWAYS: Turn = { take: async () => 0, isHeld: () => true, giveUp: async () => {} }
 
 const KEY = 'turn'
@@ -21,11 +22,11 @@ const KEY = 'turn'
 export function makeTurn(deps: {
   readonly store: Pick<Store, 'commit' | 'forTenant'>
   readonly time: StoreTime
-  /** This node's life: no other has it. */
+  /** This node's incarnation: no other has it. */
   readonly by: string
 }): Turn {
   const { store, time, by } = deps
-  /** As this node wrote it last; its end is counted from before it asked. */
+  /** As this node wrote it last; its end is counted from before the request. */
   let own: { readonly version: number; readonly lease: RelayLease } | null = null
 
   const read = async () => {
@@ -63,7 +64,7 @@ export function makeTurn(deps: {
       const held = own
       own = null
       if (held === null) return
-      // The record stays: versions that began anew would let a node that slept take another's for its own.
+      // The record stays: if versions started again, a node that slept would mistake another's lease for its own.
       const body = JSON.stringify({ by, until: 0 } satisfies RelayLease)
       await commit(held.version, {
         w: 'record.put',

@@ -1,4 +1,4 @@
-// What a look has read when the bus comes back, and when the node's turn to relay is over.
+// What a pass has read when the bus comes back, and when the node's leader lease is over.
 
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
@@ -12,7 +12,7 @@ const row = (position: number, subject: string) => ({
   ...{ body: '{}', createdAt: 0 },
 })
 
-test('[BU33] a bus that comes back in the middle of a look does not get what is behind before what was passed by', async () => {
+test('[BU33] a bus that comes back in the middle of a pass does not get later messages before skipped ones', async () => {
   let rows = [row(1, 'default.full'), row(2, 'default.other')]
   let isFull = true
   let watcher: (status: Pick<BusStatus, 'isConnected'>) => void = () => {}
@@ -75,7 +75,7 @@ test('[BU33] a bus that comes back in the middle of a look does not get what is 
   expect(published).toEqual(['r2', 'r1', 'r3'])
 })
 
-test('[BU28] a node whose turn ended while the bus did not answer publishes no more of what it read', async () => {
+test('[BU28] a node whose lease ended while the bus did not answer publishes no more of what it read', async () => {
   let isHeld = true
   const published: string[] = []
   const timers: (() => void)[] = []
@@ -92,7 +92,7 @@ test('[BU28] a node whose turn ended while the bus did not answer publishes no m
     watch: () => () => {},
     async publish(messages: readonly { id: string }[]) {
       published.push(...messages.map(({ id }) => id))
-      // No answer comes for the first, and waiting for it takes longer than the turn.
+      // The first gets no response, and waiting for it takes longer than the lease.
       isHeld = false
       return messages.map(({ id }) => id !== 'r1')
     },

@@ -24,7 +24,7 @@ const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 interface Mirrored {
   readonly world: World
   readonly hub: LocalHub
-  /** A node on the bus; `leave` cuts it off with what it has in hand. */
+  /** A node on the bus; `leave` cuts it off with its messages in flight. */
   open(options?: NodeOptions): Promise<Node & { leave(): void }>
   idsOf(pattern: string): readonly (string | null)[]
   waiting(): Promise<number>
@@ -58,8 +58,8 @@ function makeMirrored(options: Partial<LocalHubOptions> = {}): Mirrored {
 
 const paid = (id: string, more: object = {}) => ({ kind: 'paid', id, order: id, ...more })
 
-describe('what is told', () => {
-  test('[BU27] an event is in the outbox by the commit that keeps it, and on the bus soon after', async () => {
+describe('what is published', () => {
+  test('[BU27] an event is in the outbox by the commit that stores it, and on the bus soon after', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const commits: Commit[] = []
     const node = await open({
@@ -94,7 +94,7 @@ describe('what is told', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU27] every event of the store is on the bus, in its order, also those by which we tell of ourselves', async () => {
+  test('[BU27] every event of the store is on the bus, in its order, also the canonical ones', async () => {
     const { world, open, idsOf, waiting } = makeMirrored()
     const node = await open()
     const sent = Promise.all(Array.from({ length: 60 }, (_, index) => node.send(paid(`d${index}`))))
@@ -110,7 +110,7 @@ describe('what is told', () => {
     })
   })
 
-  test('[BU27] without a bus nothing is kept to be told', async () => {
+  test('[BU27] without a bus nothing is stored for publishing', async () => {
     const { world, open, waiting } = makeMirrored()
     const node = await open({ config: { isMirrored: false } })
     await accept(world, node)
@@ -129,7 +129,7 @@ describe('what is told', () => {
     expect(hub.stored('our.mill.default.events.shop.events.paid')).toHaveLength(1)
   })
 
-  test('[BU25] what a source calls sensitive is hidden', async () => {
+  test('[BU25] values that a source declares as sensitive are hidden', async () => {
     const { world, hub, open } = makeMirrored()
     const source: SourceDocument = { ...SOURCE, sensitive: ['payload.card'] }
     const node = await open({ documents: [source] })
@@ -143,7 +143,7 @@ describe('what is told', () => {
     expect(hub.stored(ALL).some(({ body }) => decode(body).includes('4711-secret'))).toBe(false)
   })
 
-  test('[BU26] an event stays until it was told, however long the bus is away', async () => {
+  test('[BU26] an event stays until it was published, however long the bus is down', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open({ documents: [SOURCE], config: { leaseMs: DAY } })
     hub.setReachable(false)
@@ -164,7 +164,7 @@ describe('what is told', () => {
     expect(node.log.messages.filter(({ name }) => name === 'relay.gone')).toEqual([])
   })
 
-  test('[BU26] what tells of an event that is gone is taken out, and said', async () => {
+  test('[BU26] a row about a deleted event is removed, and logged', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open({ documents: [SOURCE] })
     const row = {
@@ -184,11 +184,11 @@ describe('what is told', () => {
 })
 
 describe('tokens', () => {
-  /** Subjects that hold something, by what was told last of each. */
+  /** Subjects that hold something, by the last message of each. */
   const heldBy = (hub: LocalHub) =>
     hub.stored(TOKENS).flatMap(({ subject, body }) => (body.byteLength === 0 ? [] : [subject]))
 
-  test('[BU23] what the bus holds last is where the tokens of active instances are', async () => {
+  test('[BU23] the last messages of the bus show where the tokens of active instances are', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open({ documents: [SOURCE, CASE] })
     const send = sender(world, node)
@@ -209,7 +209,7 @@ describe('tokens', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU27] a token is told by the commit that moves it', async () => {
+  test('[BU27] a token is published by the commit that moves it', async () => {
     const { world, open } = makeMirrored()
     const commits: Commit[] = []
     const node = await open({
@@ -231,18 +231,18 @@ describe('tokens', () => {
   })
 })
 
-describe('tokens that are told anew', () => {
+describe('republished tokens', () => {
   const subjectsHeld = (hub: LocalHub) =>
     hub.stored(TOKENS).flatMap(({ subject, body }) => (body.byteLength === 0 ? [] : [subject]))
   const subjectOf = (id: string) => `millrace.default.workflows.order.places.open.tokens.${id}-1`
   const active = async (world: World) =>
     (await heard(world, world.reads.instances({ state: 'active', cursor: null, limit: 1_000 }))).items
 
-  test('[BU34] a bus that lost what it had gets where all tokens are, and nothing of instances that ended', async () => {
+  test('[BU34] a bus that lost its data gets the places of all tokens, and nothing of instances that ended', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open({ documents: [SOURCE, CASE] })
     const send = sender(world, node)
-    // More than are told at once.
+    // More than are republished at once.
     for (let index = 0; index < 130; index += 1) await send('ordered', `o${index}`)
     await send('closed', 'o7')
     await world.pass(1_000)
@@ -267,7 +267,7 @@ describe('tokens that are told anew', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU34] one that moves while it is told anew is told where it is by then', async () => {
+  test('[BU34] one that moves while it is republished is published at its new place', async () => {
     const { world, hub, open } = makeMirrored()
     let isMoving = false
     let moved: Promise<unknown> | null = null
@@ -298,7 +298,7 @@ describe('tokens that are told anew', () => {
     expect(subjectsHeld(hub)).toEqual([subjectOf(left?.id ?? '')])
   })
 
-  test('[BU34] a node that began while the bus was another one finds out, and one that knows does not repeat it', async () => {
+  test('[BU34] a node that started while the bus was another one finds out, and one that knows does not repeat it', async () => {
     const { world, hub, open } = makeMirrored()
     const first = await open({ name: 'one', documents: [SOURCE, CASE] })
     await sender(world, first)('ordered', 'o1')
@@ -314,7 +314,7 @@ describe('tokens that are told anew', () => {
     expect(third.log.messages.filter(({ name }) => name === 'relay.retold')).toEqual([])
   })
 
-  test('[BU35] those that stay are told anew before the bus forgets them', async () => {
+  test('[BU35] tokens that stay are republished before the bus expires them', async () => {
     const { world, hub, open } = makeMirrored()
     const first = await open({ name: 'one', documents: [SOURCE, CASE] })
     await sender(world, first)('ordered', 'o1')
@@ -337,7 +337,7 @@ describe('tokens that are told anew', () => {
 })
 
 describe('a bus that fails', () => {
-  test('[BU29] one that is away holds nobody up, and gets everything when it is back, each once', async () => {
+  test('[BU29] one that is down holds up nothing, and gets everything when it is back, each once', async () => {
     const { world, hub, open, idsOf, waiting } = makeMirrored()
     const node = await open()
     await world.pass(1_000)
@@ -358,7 +358,7 @@ describe('a bus that fails', () => {
     expect(node.log.messages.filter(({ name }) => name === 'relay.resumed')).toHaveLength(1)
   })
 
-  test('[BU29] that the eldest waits for long is said once', async () => {
+  test('[BU29] a long wait of the oldest is logged once', async () => {
     const { world, hub, open } = makeMirrored()
     const node = await open({ config: { leaseMs: DAY } })
     hub.setReachable(false)
@@ -367,7 +367,7 @@ describe('a bus that fails', () => {
     expect(node.log.messages.filter(({ name }) => name === 'relay.late')).toHaveLength(1)
   })
 
-  test('[BU29] messages and answers that are lost are told again, and kept once, in their order', async () => {
+  test('[BU29] lost messages and responses are published again, and stored once, in their order', async () => {
     let nth = 0
     const { world, open, idsOf, waiting } = makeMirrored({
       answerMs: 500,
@@ -384,7 +384,7 @@ describe('a bus that fails', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU29] one that lost what it had goes on with what comes', async () => {
+  test('[BU29] one that lost its data continues with new messages', async () => {
     const { world, hub, open, idsOf } = makeMirrored()
     const node = await open()
     await accept(world, node, paid('d1'))
@@ -395,7 +395,7 @@ describe('a bus that fails', () => {
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })
 
-  test('[BU31] what it will never take is taken out and said, and holds nothing back', async () => {
+  test('[BU31] a message that it will never accept is removed and logged, and holds nothing back', async () => {
     const { world, open, idsOf, waiting } = makeMirrored({ maxBytes: 4_096 })
     const node = await open({ documents: [SOURCE] })
     const send = (id: string, more: object = {}) => accept(world, node, paid(id, more))
@@ -418,7 +418,7 @@ describe('a bus that fails', () => {
     expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({ refused: 2 })
   })
 
-  test('[BU30] a node that went after telling and before taking out: another tells again, and the bus has it once', async () => {
+  test('[BU30] a node that crashed between publishing and removing: another publishes again, and the bus has it once', async () => {
     const { world, open, idsOf, waiting } = makeMirrored()
     const deaf = await open({
       name: 'one',
@@ -439,7 +439,7 @@ describe('a bus that fails', () => {
   })
 })
 
-describe('a subject that the bus does not take', () => {
+describe('a subject that the bus does not accept', () => {
   /** More than are read at once, at the head of the outbox. */
   const fill = (world: World, count: number, subjectOf: (index: number) => string) => {
     const rows = Array.from({ length: count }, (_, index) => ({
@@ -455,7 +455,7 @@ describe('a subject that the bus does not take', () => {
     return heard(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes }))
   }
 
-  test('[BU33] more of one than are read at once hold up no other; they are told in their order when it is taken', async () => {
+  test('[BU33] more of one than are read at once hold up no other; they are published in order when it is accepted', async () => {
     const { world, hub, open, idsOf, waiting } = makeMirrored()
     await fill(world, 900, () => 'default.nobody.has.this')
     const node = await open()
@@ -472,7 +472,7 @@ describe('a subject that the bus does not take', () => {
     expect(node.log.messages.filter(({ name }) => name === 'relay.resumed')).toHaveLength(1)
   })
 
-  test('[BU33] many subjects, each with its own, hide neither what is told behind them nor what is too large', async () => {
+  test('[BU33] many subjects, each with its own, hide neither later messages nor one that is too large', async () => {
     const { world, open, idsOf, waiting } = makeMirrored({ maxBytes: 4_096 })
     await fill(world, 600, (index) => `default.nobody.has.this.${index}`)
     const node = await open({ documents: [SOURCE] })
@@ -491,7 +491,7 @@ describe('a subject that the bus does not take', () => {
 })
 
 describe('what holds it back', () => {
-  test('[BU33] more than can be tried until it is tried again hide nothing behind them', async () => {
+  test('[BU33] more than can be tried before the retry hide nothing behind them', async () => {
     // Each batch takes longer than the longest wait.
     const { world, open, idsOf } = makeMirrored({
       answerMs: 30_000,
@@ -513,7 +513,7 @@ describe('what holds it back', () => {
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })
 
-  test('[BU37] what is committed and not answered is said, with who holds it back, until it goes on', async () => {
+  test('[BU37] rows that are committed and not visible are logged, with what holds them back, until they are', async () => {
     const { world, open, idsOf, waiting } = makeMirrored()
     let isHeld = true
     const behind = world.kept.system
@@ -545,8 +545,8 @@ describe('what holds it back', () => {
   })
 })
 
-describe('a node that goes', () => {
-  test('[BU38] tells what its last work has to tell', async () => {
+describe('a node that stops', () => {
+  test('[BU38] publishes the messages of its last jobs', async () => {
     const { world, open, idsOf, waiting } = makeMirrored({
       fate: ({ what }) => ({ delayMs: what === 'publish' ? 200 : 0 }),
     })
@@ -562,7 +562,7 @@ describe('a node that goes', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU38] does not wait for a bus that is away, nor longer than it may', async () => {
+  test('[BU38] does not wait for a bus that is down, nor longer than it may', async () => {
     const { world, hub, open, waiting } = makeMirrored()
     const node = await open()
     await world.pass(100)
@@ -585,7 +585,7 @@ describe('several nodes', () => {
   const relayers = (nodes: readonly Node[], world: World) =>
     Promise.all(nodes.map((node) => heard(world, node.engine.relay?.status() ?? Promise.reject())))
 
-  test('[BU28] one relays; when it is gone without a word another goes on after its time', async () => {
+  test('[BU28] one relays; when it crashes another continues after its lease', async () => {
     const { world, open, idsOf } = makeMirrored()
     const [one, two] = [
       await open({ name: 'one', config: SHARED }),
@@ -605,7 +605,7 @@ describe('several nodes', () => {
     expect(idsOf('millrace.default.events.shop.>')).toEqual([first, second])
   })
 
-  test('[BU28] one that stops lets another go on at once', async () => {
+  test('[BU28] one that stops lets another continue at once', async () => {
     const { world, open, idsOf } = makeMirrored()
     const [one, two] = [
       await open({ name: 'one', config: SHARED }),
@@ -615,7 +615,7 @@ describe('several nodes', () => {
     const drained = one.engine.drain(10_000)
     await world.pass(1_500)
     await drained
-    // Versions go on: a node that slept since before must not find its own version again.
+    // Versions continue: a node that slept since before must not find its own version again.
     const lease = await heard(world, world.reads.record('relay', 'turn'))
     expect(lease?.version).toBeGreaterThan(1)
     const id = await accept(world, two)
@@ -651,7 +651,7 @@ describe('several nodes', () => {
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })
 
-  test('[BU32] a wake-up that is lost costs a poll', async () => {
+  test('[BU32] a lost wake-up signal costs a poll', async () => {
     const { world, open, idsOf } = makeMirrored({ fate: ({ what }) => ({ isLost: what === 'wake' }) })
     await open({ name: 'one', config: { ...SHARED, roles: new Set(['schedule'] as const) } })
     const door = await open({

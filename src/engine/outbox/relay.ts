@@ -1,8 +1,9 @@
-// Tells the bus what the outbox holds, eldest first, and takes out what the bus has.
+// Publishes the outbox to the bus, oldest first, and removes what the bus has.
 //
-// The store is the truth: a row goes only after the bus said that it has the message, so that whatever breaks in between is
-// told again, with the id by which the bus knows it. A bus that is away holds nobody up; the outbox grows meanwhile. A subject
-// that the bus does not take holds up no other: it is passed by for a while, and what comes behind it is read.
+// The store is the truth: a row is removed only after the bus confirmed the message. If anything breaks in between, it is
+// published again, with the id by which the bus deduplicates it. A bus that is down holds up nothing; the outbox grows
+// meanwhile. A subject that the bus does not accept holds up no other: it is skipped for a while, and the rows behind it are
+// read.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { messageOf as textOf } from '../../core/foundation/errors/index.ts'
@@ -19,16 +20,16 @@ import type { Turn } from './relay-lease.ts'
 import { makeRetelling } from './republish-tokens.ts'
 
 export interface RelayStatus {
-  /** What waits to be told; stops at `OUTBOX_COUNT_MAX`. */
+  /** Rows that wait to be published; stops at `OUTBOX_COUNT_MAX`. */
   readonly waiting: number
-  /** Since when the eldest waits; null: nothing does. */
+  /** Since when the oldest waits; null: nothing does. */
   readonly eldestAt: Instant | null
-  /** Messages that the bus has, and those that it will never take, since the node's start. */
+  /** Messages that the bus has, and those that it will never accept, since the node's start. */
   readonly told: number
   readonly refused: number
-  /** How many subjects this node passes by, because the bus does not take them; stops somewhere. */
+  /** How many subjects this node skips, because the bus does not accept them; stops at a limit. */
   readonly stuck: number
-  /** Why it does not go on, as a whole or with a subject; null: it does. */
+  /** Why it does not continue, as a whole or with a subject; null: it does. */
   readonly held: string | null
 }
 
@@ -39,9 +40,9 @@ export interface Relay {
   /** Whether this node is the one that relays. */
   isOurs(): boolean
   status(): Promise<RelayStatus>
-  /** Looks for itself no more. Tells what can be told if this node relays, until `stop`. */
+  /** Stops polling. If this node relays, publishes what can be published, until `stop`. */
   drain(): Promise<void>
-  /** Settles when the look under way is over, and lets another node go on. */
+  /** Resolves when the pass in progress is over, and lets another node continue. */
   stop(): Promise<void>
 }
 
@@ -52,17 +53,17 @@ export interface RelayConfig {
 
 const OUTBOX_COUNT_MAX = 100_000
 const BATCH = 500
-/** What comes within this goes together. */
+/** Rows within this time are published together. */
 const GATHER_MS = 5
-/** A row that is committed may be answered a little later. */
+/** A committed row may become visible a little later. */
 const SOON_MS = 50
 const BACKOFF_MS_MIN = 200
 const BACKOFF_MS_MAX = 10_000
-/** Nothing is answered, and something may be there: who holds it back is looked for so often, and said from then on. */
+/** Nothing is visible, although something may be there: how often the cause is looked for, and from when it is logged. */
 const HELD_BACK_MS = 10_000
-/** A node that goes looks so often for what is about to be answered. */
+/** How often a node that stops looks for rows that are about to become visible. */
 const LAST_LOOKS = 20
-/** Somebody should look when the eldest waits for longer. */
+/** An operator should look if the oldest waits for longer. */
 const LATE_MS = 5 * 60_000
 
 export function makeRelay(
@@ -82,7 +83,7 @@ export function makeRelay(
   let isWoken = false
   let isOurs = false
   let isAway = false
-  /** The bus was away: what it did not take before says nothing any more. */
+  /** The bus was down: which subjects it did not accept before no longer counts. */
   let isBack = false
   let active: Promise<void> | null = null
   let cancel: () => void = () => {}
@@ -112,7 +113,7 @@ export function makeRelay(
     backoffMs = Math.min(BACKOFF_MS_MAX, backoffMs * 2)
     return waitMs
   }
-  /** An old transaction that somebody left open hides what is committed behind it: without a word nothing would be told. */
+  /** An old transaction that was left open hides what is committed behind it: without a log line nothing would show it. */
   const noteHeldBack = async (isNothing: boolean) => {
     const now = clock.monotonic()
     if (isNothing && now < lookAt) return
@@ -136,7 +137,7 @@ export function makeRelay(
     refused += 1
   }
 
-  /** By tenant, as commits go. */
+  /** By tenant, as commits are. */
   const take = async (rows: readonly OutboxRow[]): Promise<void> => {
     const byTenant = new Map<TenantId, number[]>()
     for (const { tenant, position } of rows) {
@@ -151,16 +152,16 @@ export function makeRelay(
     )
   }
 
-  /** Those that the bus has. While it is there, that it took none says nothing of what comes behind them. */
+  /** Returns those that the bus has. While it is up, a refused batch says nothing about later rows. */
   const publish = async (letters: readonly Letter[], isAlone: boolean): Promise<readonly Letter[]> => {
-    // Lost answers may use up the turn: another node relays then, and an old message must not come behind its newer ones.
+    // Lost responses may use up the lease: another node relays then, and an old message must not follow its newer ones.
     if (!turn.isHeld()) return []
     try {
       const answers = await bus.publish(letters.map(({ message }) => message))
       return letters.filter((_, index) => answers[index] === true)
     } catch (error) {
       if (error instanceof BusError) {
-        // None of them will ever be taken as it is: each is told of by itself.
+        // None of them will ever be accepted as it is: each is reported by itself.
         if (error.code === 'refused' && !isAlone) return []
         if (error.code === 'unavailable' && bus.status().isConnected) return []
       }
@@ -168,7 +169,7 @@ export function makeRelay(
     }
   }
 
-  /** One that the bus will never take must not hold the others up: it goes, and somebody is told. */
+  /** A message that the bus will never accept must not hold up the others: it is removed, and logged. */
   const publishAlone = async (letter: Letter): Promise<boolean> => {
     try {
       if ((await publish([letter], true)).length === 0) return false
@@ -181,7 +182,9 @@ export function makeRelay(
     return true
   }
 
-  /** Those that the bus did not take with the others; of a subject none goes before one that did not. Answers who went. */
+  /**
+   * Those that the bus did not accept with the others; of a subject none goes before one that did not. Returns those that went.
+   */
   const publishRest = async (rest: readonly Letter[]): Promise<readonly Letter[]> => {
     const bySubject = new Map<string, Letter[]>()
     for (const letter of rest) {
@@ -202,7 +205,7 @@ export function makeRelay(
     return went
   }
 
-  /** Answers what is left, because the bus did not take its subject. */
+  /** Returns those that are left, because the bus did not accept their subject. */
   const relayLetters = async (letters: readonly Letter[]): Promise<readonly Letter[]> => {
     const free = letters.filter(({ message }) => !stuck.has(message.subject))
     const went = new Set(free.length === 0 ? [] : await publish(free, false))
@@ -212,9 +215,9 @@ export function makeRelay(
     return letters.filter((letter) => !went.has(letter))
   }
 
-  /** One batch; answers whether there may be more at once. */
+  /** One batch; returns whether there may be more at once. */
   const relaySome = async (): Promise<boolean> => {
-    // Not in the middle of a look: what it has read comes behind what it passed by.
+    // Not in the middle of a pass: what it has read comes after what it skipped.
     if (isBack) stuck.clear()
     isBack = false
     stuck.beginAnewAt(clock.monotonic())
@@ -227,7 +230,7 @@ export function makeRelay(
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
     const last = (await relayLetters(letters)).at(-1)
-    // Without its turn the node published none of them, and drops what it knows of them before it looks again.
+    // Without its lease the node published none of them, and drops what it knows of them before the next pass.
     if (last !== undefined && turn.isHeld()) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
       stuck.pass(last.row.position)
@@ -238,7 +241,7 @@ export function makeRelay(
     return !isEnd
   }
 
-  /** Answers when to look again. */
+  /** Returns when to look again. */
   const look = async (): Promise<number> => {
     const wasWoken = isWoken
     isWoken = false
@@ -251,7 +254,7 @@ export function makeRelay(
         retelling.forget()
         return Math.min(othersMs, config.pollMs)
       }
-      // What happens is told first: what is told anew waits until nothing else does.
+      // New rows are published first: republishing waits until there are none.
       const isMore = (await relaySome()) || (await retelling.some())
       isAway = false
       if (isMore) return 0
@@ -263,7 +266,7 @@ export function makeRelay(
     }
   }
 
-  /** What is left is behind the bus, the store, another's transaction or another node: whoever relays next tells it. */
+  /** What is left is held up by the bus, the store, another transaction or another node: the next relay publishes it. */
   const tellRest = async () => {
     for (let look = 0; look < LAST_LOOKS && !isStopped; ) {
       if ((await turn.take()) > 0) return
@@ -331,9 +334,9 @@ interface Letter {
 
 interface Sorted {
   readonly letters: readonly Letter[]
-  /** The event that they tell of is no more. */
+  /** The event that they are about was deleted. */
   readonly gone: readonly OutboxRow[]
-  /** Nobody can make a message of them. */
+  /** They cannot be rendered as a message. */
   readonly broken: readonly { readonly row: OutboxRow; readonly error: unknown }[]
 }
 

@@ -1,8 +1,8 @@
-// Tells the bus anew where the tokens of active instances are: when its stream of them is another one than the one that was told all of
-// it, and from time to time, because the bus forgets what it was told long ago, and with it that tokens left.
+// Republishes where the tokens of active instances are: when the bus's stream of them was recreated, and from time to time,
+// because the bus expires old messages, and with them that tokens left.
 //
-// What is told goes by the outbox, under the revision of its instance, so that nothing that moved meanwhile is told behind its move.
-// Which stream was told, and when, is in a record: another node goes by it.
+// It goes through the outbox, under the revision of its instance, so that no old position is published after a move. Which
+// stream has it, and since when, is in a record: other nodes go by it.
 
 import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -14,9 +14,9 @@ import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 
 export interface Retelling {
-  /** Puts a few of them into the outbox, if they are to be told. Answers whether there are more. */
+  /** Puts a few of them into the outbox, if they are to be republished. Returns whether there are more. */
   some(): Promise<boolean>
-  /** Another node relays: what is known here is not kept. */
+  /** Another node relays: what is known here is dropped. */
   forget(): void
 }
 
@@ -35,9 +35,9 @@ interface Walk {
 }
 
 const KEY = 'tokens'
-/** Few enough that what happens meanwhile is not held up behind them. */
+/** Few enough that new rows are not held up behind them. */
 const PAGE = 100
-/** An instance that moves all the time is told by its moves; what it has besides is tried so often. */
+/** An instance that moves all the time is published by its moves; its other tokens are tried this often. */
 const TRIES = 20
 
 export function makeRetelling(deps: {
@@ -69,7 +69,7 @@ export function makeRetelling(deps: {
     return ok
   }
 
-  /** One of them moved meanwhile: each is told by itself, as it is by now. */
+  /** One of them moved meanwhile: each is published by itself, in its current state. */
   const addOne = async (tenant: TenantId, id: InstanceId, round: Walk): Promise<void> => {
     for (let tried = 0; tried < TRIES; tried += 1) {
       const instance = await store.forTenant(tenant).instance(id)
@@ -103,7 +103,7 @@ export function makeRetelling(deps: {
         },
       ],
     })
-    // Where another node was quicker its record counts.
+    // If another node was quicker its record counts.
     known = await read()
     if (tokens > 0) log.info('relay.retold', { tokens })
   }

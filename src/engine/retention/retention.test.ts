@@ -1,4 +1,4 @@
-// Which events go, and how the walk treats the store.
+// Which events are deleted, and how the walk uses the store.
 
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
@@ -31,7 +31,7 @@ describe('events whose time is up', () => {
     await world.pass(10_000)
     expect(await world.reads.event(eventId)).toBeNull()
     expect(await world.reads.work(id)).toBeNull()
-    // What was done to the outside stays known: the same key does nothing again.
+    // The ledger still knows the effect: the same key does nothing again.
     expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'done' })
     expect(node.log.messages.filter(({ name }) => name === 'retention.pruned')).toMatchObject([
       { fields: { tenant: 'default', events: 1, work: 1 } },
@@ -42,7 +42,7 @@ describe('events whose time is up', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[RT6] what waits for a person stays until the person has said something', async () => {
+  test('[RT6] an event that waits for a user’s decision stays until it is decided', async () => {
     const world = makeWorld(() => answered(404))
     const node = await world.node({ documents: [SHORT, ROUTE], config })
     const eventId = await accept(world, node)
@@ -56,7 +56,7 @@ describe('events whose time is up', () => {
     expect((await world.reads.deadLetters({ cursor: null, limit: 9 })).items).toEqual([])
   })
 
-  test('[RT9] in a tenant without definitions as the default says', async () => {
+  test('[RT9] in a tenant without definitions by the default', async () => {
     const times = { retentionEveryMs: 5_000, retentionMs: 10 * DAY }
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [SHORT, ROUTE], config: times })
@@ -85,7 +85,7 @@ describe('events whose time is up', () => {
     expect(await event()).toBeNull()
   })
 
-  test('[RT9] one whose definitions this node has not loaded is left to nodes that have', async () => {
+  test('[RT9] those of a tenant whose definitions this node has not loaded are left to nodes that have', async () => {
     const records = [{ key: 'made' }, { key: 'defined' }, { key: 'newer' }]
     const store = {
       system: () => ({ tenants: async () => ['defined', 'newer', 'here'] }),
@@ -99,14 +99,14 @@ describe('events whose time is up', () => {
     expect([...known].sort()).toEqual(['default', 'here', 'made'])
   })
 
-  test('[RT4] events that no source definition sent are kept as long as the default', () => {
+  test('[RT4] events without a source definition are kept as long as the default', () => {
     const times = keepTimesOf([{ name: 'shop', retentionMs: 1 }, { name: 'crm' }], 30)
     expect(times).toEqual({ keepMs: { shop: 1, 'source:shop': 1 }, otherwiseMs: 30 })
   })
 })
 
 describe('[RL16] effects of the ledger', () => {
-  test('are kept as their route says, or needs, and for routes that are gone as the setting says', () => {
+  test('are kept as their route says, or needs, and for removed routes as the setting says', () => {
     const events = keepTimesOf([{ name: 'shop', retentionMs: 200 * DAY }], 30 * DAY)
     const said = { ...ROUTE, name: 'said', ledgerKeepMs: 400 * DAY }
     const { keepMs, otherwiseMs } = ledgerKeepTimesOf([ROUTE, said], events, 365 * DAY)
@@ -117,7 +117,7 @@ describe('[RL16] effects of the ledger', () => {
     expect(short.keepMs['route:book']).toBe(90 * DAY)
   })
 
-  test('go when their event is gone and their time is over', async () => {
+  test('are deleted when their event is deleted and their time is over', async () => {
     const world = makeWorld(() => CREATED)
     const route = { ...ROUTE, ledgerKeepMs: 120_000 }
     const node = await world.node({ documents: [SHORT, route], config })
@@ -203,7 +203,7 @@ describe('the walk', () => {
     }
   }
 
-  test('[RT7] a piece at a time, with a pause after each, tenant by tenant, each by its own times', async () => {
+  test('[RT7] a bounded step at a time, with a pause after each, tenant by tenant, each by its own times', async () => {
     const walk = makeWalk([{ events: 2, next: 'evt_1' }, { events: 1 }, {}])
     walk.retention.start()
     for (let step = 0; step < 4; step += 1) await walk.step()
@@ -213,17 +213,17 @@ describe('the walk', () => {
       ['b', null, 2],
     ])
     expect(new Set(walk.asked.map(({ scanMax }) => scanMax))).toEqual(new Set([200]))
-    // What is old of all may go together, so each walk says how long the others keep theirs.
+    // Shared old data may be deleted together, so each walk says how long the others keep theirs.
     const byTenant = { a: { keepMs: {}, otherwiseMs: 1 }, b: { keepMs: {}, otherwiseMs: 2 } }
     for (const request of walk.asked) expect(request.byTenant).toEqual(byTenant)
     expect(walk.delays).toEqual([1_000, 0, 100, 100, 1_000])
-    // Of a tenant that lost nothing there is nothing to tell.
+    // A tenant that lost nothing is not logged.
     expect(walk.log.messages).toMatchObject([
       { name: 'retention.pruned', fields: { tenant: 'a', ...NONE, events: 3 } },
     ])
   })
 
-  test('[RT7] times that change during a long walk are heeded, and a tenant that this node cannot use any more is left to others', async () => {
+  test('[RT7] times that change during a long walk are followed, and a tenant that became unusable here is left to others', async () => {
     const walk = makeWalk([{ next: 'evt_1' }, { next: 'evt_2' }])
     walk.retention.start()
     await walk.step()
@@ -237,7 +237,7 @@ describe('the walk', () => {
     expect(walk.asked[2]?.byTenant).not.toHaveProperty('b')
   })
 
-  test('[RT7] one that becomes unusable between two pieces is left to others at once', async () => {
+  test('[RT7] a tenant that becomes unusable between two steps is left to others at once', async () => {
     const walk = makeWalk([{ next: 'evt_1' }, { next: 'evt_2' }])
     walk.retention.start()
     await walk.step()
@@ -251,7 +251,7 @@ describe('the walk', () => {
     expect(walk.asked[1]?.byTenant).not.toHaveProperty('a')
   })
 
-  test('[RT8] a store that fails is left alone for a while; then the next tenant has its turn', async () => {
+  test('[RT8] a store that fails is left alone for a while; then the next tenant follows', async () => {
     const walk = makeWalk([{ events: 2, next: 'evt_1' }, new Error('disk full'), {}, {}])
     walk.retention.start()
     for (let step = 0; step < 6; step += 1) await walk.step()
@@ -282,7 +282,7 @@ describe('the walk', () => {
   })
 })
 
-test('[RT5] a duplicate within the window is one, however short the retention', async () => {
+test('[RT5] a duplicate within the window is recognized, however short the retention', async () => {
   const world = makeWorld(() => CREATED)
   const node = await world.node({ documents: [{ ...SOURCE, retentionMs: 1_000 }, ROUTE], config })
   const eventId = await accept(world, node)

@@ -1,8 +1,8 @@
 // Retention: walks every tenant's events now and then and lets the store delete those whose time is up and that nothing needs
-// any more (docs/spec/retention.md). A little at a time, with a pause after each piece, so that nobody who waits for the store
-// notices. Every node walks for itself: what one has deleted, another does not find.
+// any more (docs/spec/retention.md). It takes small steps with a pause after each, so that other callers of the store do not
+// notice. Every node walks for itself: what one has deleted, another does not find.
 //
-// Invariants: N2 only what is final goes; the store looks again at what it deletes, in the transaction that deletes it.
+// Invariants: N2 only final events are deleted; the store checks again in the transaction that deletes them.
 
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { CANONICAL_SOURCE } from '../../core/events/canonical/index.ts'
@@ -15,7 +15,7 @@ import type { Store } from '../../ports/store.ts'
 
 export interface Retention {
   start(): void
-  /** Settles when the piece under way is done. */
+  /** Resolves when the step in progress is done. */
   stop(): Promise<void>
 }
 
@@ -24,10 +24,10 @@ export interface RetentionConfig {
   readonly retentionEveryMs: number
 }
 
-/** One piece. With the pause it bounds the rate: 2,000 events a second at most, a tenth of what a store writes. */
+/** One step. With the pause it bounds the rate: 2,000 events a second at most, a tenth of what a store writes. */
 const SCAN_MAX = 200
 const PAUSE_MS = 100
-/** A walk may take hours: the times of the other tenants are asked for so often meanwhile. */
+/** A walk may take hours: the times of the other tenants are read this often meanwhile. */
 const TIMES_MS = 1_000
 
 export function makeRetention(
@@ -35,9 +35,12 @@ export function makeRetention(
     readonly store: Pick<Store, 'prune'>
     readonly clock: Clock
     readonly log: Log
-    /** Whose times are known here; asked for at the start of each tenant's walk and once a second. */
+    /** Whose times are known here; read at the start of each tenant's walk and once a second. */
     tenants(): Promise<readonly TenantId[]>
-    /** Whether the tenant's times are not known any more, as when a newer version defined what this one cannot use. */
+    /**
+     * Whether the tenant's times are no longer known, for example because a newer version deployed definitions that this one
+     * cannot use.
+     */
     hasUnusable(tenant: TenantId): boolean
     keepTimes(tenant: TenantId): KeepTimes
     /** Of the ledger, by consumer. */
@@ -61,7 +64,7 @@ export function makeRetention(
     gone = none()
   }
 
-  /** One piece of the walk; answers when the next one is due. */
+  /** One step of the walk; returns when the next one is due. */
   const step = async (): Promise<number> => {
     const tenant = left[0]
     if (tenant === undefined) {
@@ -106,7 +109,7 @@ export function makeRetention(
           const tenant = left.shift()
           log.warn('retention.failed', { tenant: tenant ?? null, error: messageOf(error) })
           if (tenant !== undefined) report(tenant)
-          // The others have their turn before this one begins anew: what it has passed by already costs little.
+          // The other tenants follow before this one starts again: what it has passed already costs little.
           after = null
           return config.retentionEveryMs
         })
@@ -163,7 +166,7 @@ function add(a: Gone, b: Gone): Gone {
   }
 }
 
-/** By source, and for what its dispatch rules made; for all others what holds by default. */
+/** By source, and for the events of its dispatch rules; for all others the default. */
 export function keepTimesOf(
   sources: readonly { readonly name: string; readonly retentionMs?: number }[],
   otherwiseMs: number,
@@ -180,8 +183,8 @@ export function keepTimesOf(
 }
 
 /**
- * By consumer, as each route says or needs; for routes that are gone as the setting says. Events come from any source, so that the
- * one that is kept longest says for how long something can come again.
+ * By consumer, as each route says or needs; for removed routes as the setting says. Events come from any source, so the source
+ * with the longest retention determines how long an event can come again.
  */
 export function ledgerKeepTimesOf(
   routes: readonly RouteDocument[],

@@ -9,7 +9,7 @@ import type { Vault } from '../../ports/vault.ts'
 import { ROUTE, SOURCE } from '../engine.fixture.ts'
 import { combineVaults, unsetSecrets } from './combined-vault.ts'
 
-test('each reference is asked of its own vault, in one go where one vault has them all', async () => {
+test('each reference is resolved by its own vault, in one call if one vault has them all', async () => {
   const asked: string[] = []
   const vault = (name: string): Vault => ({
     resolve: async (_tenant, refs) => {
@@ -34,7 +34,7 @@ test('each reference is asked of its own vault, in one go where one vault has th
   ])
 })
 
-test('[VA9] [SL5] what definitions name and the vault does not have is known at the start', () => {
+test('[VA9] [SL5] secrets that definitions name and the vault does not have are known at the start', () => {
   const subscription = (name: string, secret: SecretRef | null) =>
     ({ kind: 'Subscription', name, secret }) as SubscriptionDocument
   const source = (name: string, secret: readonly SecretRef[]) => ({

@@ -1,4 +1,5 @@
-// One vault of three: `{ env }` from the environment, `{ file }` from the folder of secrets, `{ ref }` from the vault that people fill.
+// One vault of three: `{ env }` from the environment, `{ file }` from the folder of secrets, `{ ref }` from the vault that
+// users fill.
 
 import { type DefinitionDocument, type SecretRef, secretsOf } from '../../core/definitions/documents/index.ts'
 import { AppError, type ErrorCode } from '../../core/foundation/errors/index.ts'
@@ -16,7 +17,7 @@ export function combineVaults(vaults: {
     resolve(tenant, refs) {
       const [first] = refs
       if (first === undefined) return Promise.resolve([])
-      // Every webhook comes by here, and nearly every source has its secrets in one place.
+      // Every webhook takes this path, and nearly every source has its secrets in one place.
       const vault = vaultOf(first)
       if (refs.every((ref) => vaultOf(ref) === vault)) return vault.resolve(tenant, refs)
       const each = refs.map((ref) => vaultOf(ref).resolve(tenant, [ref]))
@@ -32,18 +33,18 @@ const VAULT_TROUBLE: ReadonlySet<ErrorCode> = new Set([
   'vault_unavailable',
 ])
 
-/** The vault could not give what it may have: that is for people to mend, and whoever needed it tries again. */
+/** The vault could not return what it may have: an operator must fix that, and the caller retries. */
 export function isVaultTrouble(error: unknown): error is AppError {
   return error instanceof AppError && VAULT_TROUBLE.has(error.code)
 }
 
-/** Where a value is, for people: never what it is. */
+/** Where a value is, for users: never the value itself. */
 export function placeOfSecret(ref: SecretRef): string {
   if ('ref' in ref) return `the secret \`${ref.ref}\``
   return 'env' in ref ? `the environment variable \`${ref.env}\`` : `the file \`${ref.file}\``
 }
 
-/** Secrets of the vault that sources, subscriptions and credentials name and the vault does not have. */
+/** Secrets of the vault that sources, subscriptions and credentials name and that the vault does not have. */
 export function unsetSecrets(
   documents: readonly DefinitionDocument[],
   names: ReadonlySet<string>,

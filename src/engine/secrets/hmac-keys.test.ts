@@ -85,7 +85,7 @@ const STORES: Readonly<
 describe.each(Object.keys(STORES))('a key in %s', (name) => {
   const open = STORES[name] as (typeof STORES)[string]
 
-  test('[HK1] nodes that make it at once use the one that was stored first', async () => {
+  test('[HK1] nodes that make it concurrently use the one that was stored first', async () => {
     const { store } = await open()
     const nodes = [1, 2, 3, 4].map((life) => makeHmacKeys({ store: sealed(store), random: makeRandom(life) }))
     const hmacs = await Promise.all(nodes.map((node) => node.ensure(TENANT)))
@@ -116,7 +116,7 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
     expect((await makeHmacKeys({ store: sealed(store) }).load(TENANT))?.('x')).toBe(quick('x'))
   })
 
-  test('[HK1] every tenant has its own, of 32 bytes that chance gives', async () => {
+  test('[HK1] every tenant has its own, of 32 random bytes', async () => {
     const { store } = await open()
     const keys = makeHmacKeys({ store: sealed(store), random: makeSystemRandom() })
     const [one, other] = [await keys.ensure(TENANT), await keys.ensure(OTHER)]
@@ -143,7 +143,7 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
     await expect(keys.ensure(TENANT)).rejects.toMatchObject({ code: 'secret_unreadable' })
   })
 
-  test('[HK2] a record of another tenant does not open here', async () => {
+  test('[HK2] a record of another tenant cannot be decrypted here', async () => {
     const { store } = await open()
     await makeHmacKeys({ store: sealed(store), random: makeRandom(1) }).ensure(OTHER)
     const record = await store.forTenant(OTHER).record('hmac', 'key')
@@ -151,7 +151,7 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
     expect(await makeHmacKeys({ store: sealed(store) }).load(TENANT)).toBeNull()
   })
 
-  test('[HK3] another master key encrypts it again, the old one may go, and its value is the same', async () => {
+  test('[HK3] another master key encrypts it again, the old one may be removed, and its value is the same', async () => {
     const { store } = await open()
     const hmac: Hmac = await makeHmacKeys({ store: sealed(store), random: makeRandom(1) }).ensure(TENANT)
     const rewrap = () =>
@@ -196,7 +196,7 @@ async function storeAsBeforeHmac(world: World, document: RouteDocument): Promise
 describe('definitions that call hmac', () => {
   const keysOf = (world: World) => world.calls.map(({ request }) => request.headers['idempotency-key'])
 
-  test('[HK1] [HK4] two nodes that deploy at once and a third make one effect per key', async () => {
+  test('[HK1] [HK4] two nodes that deploy concurrently and a third make one effect per key', async () => {
     const world = makeHookWorld()
     const a = await world.node({ name: 'a', documents: [SOURCE], config: SHARED })
     const b = await world.node({ name: 'b', documents: [SOURCE], config: SHARED })
@@ -233,7 +233,7 @@ describe('definitions that call hmac', () => {
     expect(read).not.toContain('hmac')
   })
 
-  test('[HK4] jobs wait where the key does not open, and go on under the same key where it does', async () => {
+  test('[HK4] jobs wait where the key cannot be decrypted, and continue under the same key where it can', async () => {
     const world = makeHookWorld()
     world.answer(answered(503))
     const first = await world.node({ name: 'a', documents: [SOURCE, KEYED], config: SHARED })
@@ -263,7 +263,7 @@ describe('definitions that call hmac', () => {
     expect((await world.got(world.reads.ledger(key)))?.state).toBe('done')
   })
 
-  test('[HK4] a lost key is not replaced, and a node goes on by itself when it is restored', async () => {
+  test('[HK4] a lost key is not replaced, and a node continues by itself when it is restored', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [SOURCE, KEYED], config: SHARED })
     const record = await world.got(world.kept.forTenant(TENANT).record('hmac', 'key'))
@@ -355,7 +355,7 @@ describe('definitions that call hmac', () => {
     expect(await world.got(keyIn(world.store))).toBeNull()
   })
 
-  test('[HK1] [HK4] a subscription of the API makes the key, waits without it, and goes on with it', async () => {
+  test('[HK1] [HK4] a subscription of the API makes the key, waits without it, and continues with it', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: [SOURCE], config: SHARED })
     expect(await world.got(keyIn(world.store))).toBeNull()
@@ -380,7 +380,7 @@ describe('definitions that call hmac', () => {
     expect(world.calls.map(({ request }) => request.headers['x-customer'])).toEqual([digest, digest])
   })
 
-  test('[HK4] work that is pinned to a former version waits for the key, too', async () => {
+  test('[HK4] jobs that are pinned to a former version wait for the key, too', async () => {
     const world = makeHookWorld()
     world.answer(answered(503))
     const first = await world.node({ name: 'a', documents: [SOURCE, KEYED], config: SHARED })
@@ -402,7 +402,7 @@ describe('definitions that call hmac', () => {
     expect((await world.got(world.reads.ledger(key)))?.state).toBe('done')
   })
 
-  test('[HK2] no line of the log holds the key', async () => {
+  test('[HK2] no log line contains the key', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, KEYED] })
     await world.got(node.send(PAID))
@@ -414,11 +414,11 @@ describe('definitions that call hmac', () => {
   })
 })
 
-describe('what is only shown', () => {
+describe('previews', () => {
   const GIVEN = { subject: 'shop.events.paid', data: PAID }
   const OPERATOR = { actor: 'mona', seesSensitive: true }
 
-  test('[HK6] has real digests for stored events, and for callers who may see what is sensitive', async () => {
+  test('[HK6] have real digests for stored events, and for callers who may see sensitive values', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, KEYED] })
     const { eventId } = await world.got(node.send(PAID))
@@ -442,7 +442,7 @@ describe('what is only shown', () => {
     expect(await compute(OPERATOR)).toMatchObject({ ok: true, value: key })
   })
 
-  test('[HK6] makes no key, and a condition is explained as it was decided', async () => {
+  test('[HK6] make no key, and a condition is explained as it was decided', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE] })
     const tried = await world.got(node.engine.inspect.tryRoute(TENANT, KEYED, GIVEN, OPERATOR))

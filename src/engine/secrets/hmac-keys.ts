@@ -1,8 +1,10 @@
 // The key of `hmac(…)`, one per tenant: 32 random bytes that are made once, by the first deployment that needs them, and never
-// change. They are in the store as an encrypted record (see src/engine/commit/encrypted-store.ts), and in memory as a function that digests.
+// change. They are in the store as an encrypted record (see src/engine/commit/encrypted-store.ts), and in memory as a function
+// that digests.
 //
-// Invariants: HK1 the first commit wins, and every node uses what is in the store, not what it drew itself. HK4 where a definition that
-// was ever stored needs a key that is missing or does not open, no other is made: jobs wait, and deployments are refused.
+// Invariants: HK1 the first commit wins, and every node uses the key in the store, not the one it generated itself. HK4 if a
+// definition that was ever stored needs a key that is missing or cannot be decrypted, no other is made: jobs wait, and
+// deployments are refused.
 
 import { HMAC_LANGUAGE } from '../../core/definitions/documents/index.ts'
 import { isSealed } from '../../core/events/sensitive/index.ts'
@@ -17,13 +19,13 @@ import { isUnreadable } from '../commit/index.ts'
 export interface HmacKeys {
   /** null: it was not loaded, or cannot be. */
   known(tenant: TenantId): Hmac | null
-  /** Why deployed definitions cannot use it; null: they can, or none asked for it. */
+  /** Why deployed definitions cannot use it; null: they can, or none needs it. */
   problem(tenant: TenantId): string | null
-  /** For definitions that are stored and call `hmac`: it must be there. null: `problem` says why not. */
+  /** For stored definitions that call `hmac`: it must exist. null: `problem` says why it does not. */
   load(tenant: TenantId): Promise<Hmac | null>
-  /** For what is only shown: the key if there is one. */
+  /** For previews: the key if there is one. */
   peek(tenant: TenantId): Promise<Hmac | null>
-  /** For what is about to be deployed: makes the key if the tenant never had one. Throws `secret_unreadable`. */
+  /** For definitions that are about to be deployed: makes the key if the tenant never had one. Throws `secret_unreadable`. */
   ensure(tenant: TenantId): Promise<Hmac>
 }
 
@@ -34,7 +36,7 @@ const MISSING =
 
 export function makeHmacKeys(deps: {
   readonly store: Pick<Store, 'commit' | 'forTenant'>
-  /** Left out: this process makes no keys. */
+  /** Omitted: this process makes no keys. */
   readonly random?: Random
 }): HmacKeys {
   const { store, random } = deps
@@ -53,7 +55,7 @@ export function makeHmacKeys(deps: {
     return hmac
   }
 
-  /** Refused: another node was first. Either way what counts is what the store has. */
+  /** Refused: another node was first. Either way the key in the store counts. */
   const make = async (tenant: TenantId, from: Random): Promise<Hmac | null> => {
     const body = stringifyJson({ key: Buffer.from(from.bytes(HMAC_KEY_BYTES)).toString('base64url') })
     await store.commit({
@@ -112,7 +114,7 @@ export function makeHmacKeys(deps: {
   }
 }
 
-/** A document that does not open may call `hmac`. */
+/** A document that cannot be decrypted may call `hmac`. */
 function mayHaveUsedKey({ version, body }: StoredRecord): boolean {
   return version >= HMAC_LANGUAGE && (isSealed(body) || mayUseHmac(parseJson(body)))
 }

@@ -145,7 +145,7 @@ test('[HK7] so is every text of a subscription', () => {
   expect(ordered.route.lane?.of(SCOPE).key).toBe(DIGEST)
 })
 
-test('[HK7] so is every text of a workflow, of its migrations and of what explains it', () => {
+test('[HK7] so is every text of a workflow, of its migrations and of its explanation', () => {
   const emit = { type: 'emit', subject: 'a.b', data: TEXT } as const
   const sketch = {
     places: { open: {}, done: { type: 'final' } },

@@ -1,4 +1,4 @@
-// A vault that users fill through the API, held to the number of secrets that a tenant may have.
+// A vault that users fill through the API, limited to the number of secrets that a tenant may have.
 
 import { holdToLimit, type TenantLimits } from '../../core/access/callers/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'

@@ -1,4 +1,4 @@
-// What becomes of sensitive values on the way through the engine: none is kept in clear, told in an error or said in the log.
+// Sensitive values on their way through the engine: none is stored in clear, or appears in an error or the log.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
 import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
@@ -30,7 +30,7 @@ const emitting = (data: string | object): RouteDocument => ({
 const start = (world: World, documents: readonly DefinitionDocument[], book?: StaticFunction, name = 'one') =>
   world.node({ name, documents, ...(book === undefined ? {} : { functions: { book } }) })
 
-/** Everything that is kept and said, as one text. */
+/** Everything that is stored and logged, as one text. */
 async function everything(world: World, ...nodes: readonly Node[]): Promise<string> {
   const dump = await world.kept.system('verification').dump()
   const said = nodes.map(({ log }) => [log.controls, log.messages])
@@ -39,14 +39,14 @@ async function everything(world: World, ...nodes: readonly Node[]): Promise<stri
 
 async function expectNothing(world: World, ...nodes: readonly Node[]): Promise<void> {
   const text = await everything(world, ...nodes)
-  // It looks where things are.
+  // Proves that it looks in the right places.
   expect(text).toContain('BOOK:o1')
   expect(text).not.toContain(EMAIL)
   expect(text).not.toContain('Lovelace')
 }
 
 describe('a sensitive event', () => {
-  test('[SE8] is called out in clear, and kept sealed', async () => {
+  test('[SE8] is sent in clear, and stored encrypted', async () => {
     const world = makeWorld(() => ({
       kind: 'response',
       status: 201,
@@ -66,7 +66,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE12] what the ledger keeps of its results is sealed, and opens for the run that goes on', async () => {
+  test('[SE12] the ledger’s copy of its results is encrypted, and the run that continues can decrypt it', async () => {
     const world = makeWorld()
     let runs = 0
     const given: unknown[] = []
@@ -90,7 +90,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE12] a result that does not open ends the run where people see it', async () => {
+  test('[SE12] a result that cannot be decrypted ends the run visibly', async () => {
     const world = makeWorld()
     const book: StaticFunction = async (_input, { effect }) => {
       await effect('post', async () => ({ id: 'v1' }))
@@ -99,7 +99,7 @@ describe('a sensitive event', () => {
     const first = await start(world, [sensitive, calling()], book)
     const id = await accept(world, first, SENT)
     first.crash()
-    // The event opens, because the text of the ledger alone was altered.
+    // The event can be decrypted, because only the text of the ledger was altered.
     const state = await world.reads.ledger('BOOK:o1#post')
     const other = makeCountingSeal(9)
     const sealed = other.seal({ tenant: DEFAULT_TENANT, row: 'BOOK:o1#post', part: 'result' }, '{}', [])
@@ -128,7 +128,7 @@ describe('a sensitive event', () => {
     expect(work.lastError).toContain("effect 'post' is done, but its result does not open")
   })
 
-  test('[SE11] errors of functions, their words and their signs of life lose its values', async () => {
+  test('[SE11] errors, log lines and heartbeats of functions lose its values', async () => {
     const world = makeWorld()
     const node = await start(world, [sensitive, calling()], async (_input, { log, heartbeat, event }) => {
       const { user } = event.data as typeof SENT
@@ -147,7 +147,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE11] what vendors say of it is kept without its values', async () => {
+  test('[SE11] texts of vendors about it are stored without its values', async () => {
     const body = JSON.stringify({ message: `${EMAIL} is taken` })
     const world = makeWorld(() => ({ kind: 'response', status: 422, headers: {}, body, durationMs: 1 }))
     const node = await start(world, [sensitive, ROUTE])
@@ -156,7 +156,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE10] what is made of it is sensitive: a copy at the same places, anything else as a whole', async () => {
+  test('[SE10] events made from it are sensitive: a copy at the same paths, anything else as a whole', async () => {
     const world = makeWorld()
     const listener: RouteDocument = { ...calling(), name: 'listening', on: ['shop.passed.on'], key: null }
     const heard: unknown[] = []
@@ -184,7 +184,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE10] so is what its source dispatches', async () => {
+  test('[SE10] so are the events that its source dispatches', async () => {
     const world = makeWorld()
     const emits = (data: string | object) => ({ when: null, emit: 'shop.inside', data: data as string })
     const dispatch: SourceDocument['dispatch'] = {
@@ -200,7 +200,7 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
-  test('[SE10] a mended copy keeps the places of the original', async () => {
+  test('[SE10] a corrected copy keeps the paths of the original', async () => {
     const world = makeWorld()
     let isMended = false
     const node = await start(world, [sensitive, calling()], () => {
@@ -220,7 +220,7 @@ describe('a sensitive event', () => {
       data: JSON.stringify(data),
       sensitive: ['payload.user'],
     })
-    // [DL14] Which field below a sensitive path differs is as sensitive as it is.
+    // [DL14] Which field below a sensitive path differs is as sensitive as its value.
     const edit = await world.reads.record('edit', eventId)
     expect(JSON.parse(edit?.body ?? 'null')).toMatchObject({ changed: ['user'], by: 'op' })
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, {
@@ -235,7 +235,7 @@ describe('a sensitive event', () => {
   })
 })
 
-describe('an event that does not open', () => {
+describe('an event that cannot be decrypted', () => {
   test('[SE9] becomes a dead letter that says so, and is replayed once the key is there', async () => {
     const world = makeWorld()
     let isOpen = false
@@ -277,7 +277,7 @@ describe('an event that does not open', () => {
   })
 })
 
-describe('looking at it', () => {
+describe('inspecting it', () => {
   const viewer = { actor: 'eve', seesSensitive: false }
   const operator = { actor: 'olga', seesSensitive: true }
   const where = `payload.user.email == '${EMAIL}'`
@@ -291,7 +291,7 @@ describe('looking at it', () => {
     } as RouteDocument['do'],
   }
 
-  test('[SE16] a viewer is told what happens without the values, an operator with them', async () => {
+  test('[SE16] a viewer sees what happens without the values, an operator with them', async () => {
     const world = makeWorld(() => null)
     const node = await start(world, [sensitive, rich])
     const id = await accept(world, node, SENT)

@@ -1,5 +1,5 @@
-// What the engine does so that the sensitive values of an event stay inside it: texts that others write lose them, and
-// results that the ledger keeps are sealed. For other events both do nothing.
+// Keeps the sensitive values of an event inside the engine: texts of others lose them, and results in the ledger are encrypted.
+// For other events both do nothing.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -18,10 +18,10 @@ import type { Item } from '../leases/index.ts'
 
 type Bodies = Pick<NewEvent, 'sensitive' | 'data' | 'headers'>
 
-/** Made once per event, and only when something is said about it. */
+/** Made once per event, and only when a text about it is written. */
 const scrubs = new WeakMap<Bodies, Scrub>()
 
-/** Takes the sensitive values of the event out of a text. */
+/** Removes the sensitive values of the event from a text. */
 export function scrubOf(event: Bodies): Scrub {
   if (event.sensitive.length === 0) return scrubNothing
   const known = scrubs.get(event)
@@ -32,7 +32,7 @@ export function scrubOf(event: Bodies): Scrub {
 }
 
 function makeScrubOf({ sensitive, data, headers }: Bodies): Scrub {
-  // Nobody here could read it, so nobody can tell of it.
+  // It could not be decrypted here, so no text can quote it.
   if (isSealed(data)) return scrubNothing
   try {
     return makeScrub(sensitive, parseJson(data), parseJson(headers))
@@ -46,7 +46,7 @@ export function scrubOrNull(event: Bodies, text: string | null): string | null {
   return text === null ? null : scrubOf(event)(text)
 }
 
-/** Of whatever a function tells about itself: every text in it. */
+/** Of anything that a function reports: every text in it. */
 export function scrubFields(
   event: Bodies,
   fields: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ export function scrubFields(
   return scrub === scrubNothing ? fields : (scrubValue(fields, scrub, FIELDS_DEPTH_MAX) as typeof fields)
 }
 
-/** As deep as the log looks. */
+/** As deep as the log goes. */
 const FIELDS_DEPTH_MAX = 6
 
 function scrubValue(value: unknown, scrub: Scrub, depth: number): unknown {
@@ -75,16 +75,16 @@ function scrubValue(value: unknown, scrub: Scrub, depth: number): unknown {
   return Object.fromEntries(members)
 }
 
-/** The paths of an event that `parent` causes with this payload. */
+/** The sensitive paths of an event that `parent` causes with this payload. */
 export function sensitiveOfCaused(parent: Bodies, data: string): readonly string[] {
   const { sensitive } = parent
   if (sensitive.length === 0) return sensitive
-  // As it was received it may have spaces.
+  // As received it may contain spaces.
   const isSame = data === parent.data || data === stringifyJson(parsePayload(parent.data))
   return inheritSensitive(sensitive, isSame)
 }
 
-/** A result as the ledger keeps it. */
+/** A result as the ledger stores it. */
 export function sealResult(
   seal: Seal,
   { event }: Pick<Item, 'event'>,
@@ -99,7 +99,7 @@ export type OpenedResult =
   | { readonly ok: true; readonly text: string | null }
   | { readonly ok: false; readonly problem: string }
 
-/** What is sealed was sealed here, under the entry's own key: a result is JSON, and never begins so by itself. */
+/** An encrypted text was encrypted here, under the entry's own key: a result is JSON, and never begins so by itself. */
 export function openResult(
   seal: Seal,
   { tenant, key, result }: Pick<LedgerEntry, 'tenant' | 'key' | 'result'>,
@@ -113,13 +113,13 @@ export function openResult(
   }
 }
 
-/** Who looks at an event. */
+/** The user who looks at an event. */
 export interface Reader {
   readonly actor: string
   readonly seesSensitive: boolean
 }
 
-/** Somebody was shown what is sensitive: who and what, and nothing of it. */
+/** A user was shown sensitive values: logs who and what, and none of the values. */
 export function tellSensitiveRead(
   log: Pick<Log, 'info'>,
   { tenant, id }: Pick<NewEvent, 'tenant' | 'id'>,

@@ -1,5 +1,5 @@
-// What conditions, transforms and headers of a subscription see of an event: what its source declares as sensitive leaves only
-// where the subscription says so.
+// What conditions, transforms and headers of a subscription see of an event: values that its source declares as sensitive are
+// included only if the subscription says so.
 
 import type { SubscriptionDocument } from '../../core/definitions/documents/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -7,7 +7,7 @@ import { redact, redactHeader } from '../../core/events/sensitive/index.ts'
 import type { Scope } from '../../core/expression/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 
-/** Whether some of the event is hidden from the subscription; null: nobody knows the subscription. */
+/** Whether some of the event is hidden from the subscription; null: the subscription is unknown. */
 export function isHiding(
   { sensitive }: Pick<NewEvent, 'sensitive'>,
   document: Pick<SubscriptionDocument, 'sensitive'> | null,

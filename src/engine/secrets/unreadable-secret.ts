@@ -11,7 +11,7 @@ export interface NoValue {
   readonly error: string
 }
 
-/** A vault that is sealed, away or refuses us is waited for: whoever keeps it mends that. */
+/** A vault that is sealed, down or refuses us is waited for: its operator must fix that. */
 export function unreadable(error: unknown): NoValue {
   if (error instanceof AppError) {
     const isAway = ERRORS[error.code].kind === 'unavailable'
@@ -19,6 +19,6 @@ export function unreadable(error: unknown): NoValue {
   }
   if (error instanceof StoreError)
     return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault does not answer' }
-  // What it says of itself may hold more than people may see.
+  // Its own text may contain more than users may see.
   return { ok: false, class: 'transient', code: 'vault_unavailable', error: 'the vault failed' }
 }

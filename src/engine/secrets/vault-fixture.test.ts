@@ -1,4 +1,4 @@
-// The simulator and the engine's tests trust the vault in memory: it does what the real ones do.
+// The simulator and the engine's tests trust the vault in memory: it behaves like the real ones.
 
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { secretVaultConformance, vaultConformance } from '../../ports/vault.conformance.ts'

@@ -1,5 +1,5 @@
-// A vault in memory for tests: what is set is there, former values for as long as they were said to overlap. It remembers nothing on the
-// side: what one node changes all see at once.
+// A vault in memory for tests: current values, and former ones for as long as they overlap. It has no cache: all nodes see a
+// change at once.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -20,7 +20,7 @@ interface Entry extends SecretVersions<SecretValue> {
   readonly at: number
 }
 
-/** `others`: what any name stands for that was not set. */
+/** `others`: the values of any name that was not set. */
 export function makeMemoryVault(now: () => number, others: readonly string[] = []): SecretVault {
   const entries = new Map<string, Entry>()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`

@@ -1,14 +1,14 @@
-// What people may do about a work item now, and about the effect that it holds: the same conditions under which the actions of
-// src/engine/dead-letters/job-actions.ts do not refuse. Somebody else may still come first.
+// What an operator may do about a job now, and about its effect: the conditions under which the actions of
+// src/engine/dead-letters/job-actions.ts succeed. Another action may still come first.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 
-/** `done` and `released` are the words of `resolve`. */
+/** `done` and `released` are the decisions of `resolve`. */
 export type AllowedAct = 'done' | 'released' | 'probe' | 'retry' | 'cancel'
 
-/** `entry`: of an effect that the item made or holds; null: it has none. */
+/** `entry`: of an effect that the job made or holds; null: it has none. */
 export function allowedActs(
   work: WorkRow,
   route: Route | null,
@@ -16,7 +16,7 @@ export function allowedActs(
 ): readonly AllowedAct[] {
   const acts: AllowedAct[] = []
   if (isOfInstance(work)) return acts
-  // A word is about the effect that the item names; about another one it would be a conflict.
+  // A decision is about the effect that the job names; about another one it would be a conflict.
   const isNamed =
     entry !== null && entry.key === work.key && work.kind !== 'intake' && work.kind !== 'trigger'
   const isInDoubt = isNamed && entry.state === 'unknown' && entry.work === work.id
@@ -25,7 +25,7 @@ export function allowedActs(
     acts.push('released')
     if (isInDoubt && canProbe(route)) acts.push('probe')
   }
-  // What ended in doubt stays ended; the word is about its effect, and whoever comes next goes by it.
+  // A job that ended with an unknown outcome stays ended; the decision is about its effect, and later jobs go by it.
   if ((work.state === 'cancelled' || work.state === 'dead') && isInDoubt) acts.push('done', 'released')
   if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
   const canCancel = work.state === 'parked' || (work.state === 'ready' && !work.alone)
@@ -38,7 +38,7 @@ export function isOfInstance({ kind }: Pick<WorkRow, 'kind'>): boolean {
   return kind === 'timer' || kind === 'admit' || kind === 'signal'
 }
 
-/** An update that came before its instance: its orphan stands for it, and waits as long as it does. */
+/** An update that came before its instance: its orphan represents it, and waits as long as it does. */
 export function isOrphans(
   { kind, instance, lane, replayOf }: Pick<WorkRow, 'kind' | 'instance' | 'lane' | 'replayOf'>,
   route: Route | null,
@@ -47,7 +47,7 @@ export function isOrphans(
   return lane === null && route?.lane != null
 }
 
-/** A function is parked over one of its effects, and goes on when that is settled. */
+/** A function is parked because of one of its effects, and continues when that is settled. */
 export function goesOn(route: Route | null): boolean {
   return route?.action.type === 'function'
 }

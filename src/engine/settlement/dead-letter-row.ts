@@ -1,4 +1,4 @@
-// The letter of work that died, and the texts in it.
+// The dead letter of a job that died, and its texts.
 
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { DeadLetterReason, NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
@@ -10,7 +10,7 @@ import type { Route } from '../../core/routing/index.ts'
 import type { Item } from '../leases/index.ts'
 import { scrubOf } from '../secrets/index.ts'
 
-/** Ends an item as a dead letter. */
+/** Ends a job as a dead letter. */
 export type Bury = (
   item: Item,
   failureClass: FailureClass,
@@ -24,7 +24,7 @@ export function storableError(about: Pick<NewEvent, 'sensitive' | 'data' | 'head
   return toStorable(scrubOf(about)(text), ERROR_LENGTH_MAX)
 }
 
-/** How far an item came, as far as its end itself tells; whoever ends it may know better. */
+/** How far a job came, as far as its end shows; the caller that ends it may know better. */
 export function stepReached(
   work: Pick<NewWork, 'kind'>,
   route: Route | null,
@@ -52,7 +52,7 @@ export function stepReached(
   return failureClass === 'unknown' ? 'probe' : 'call'
 }
 
-/** The letter of work that died. */
+/** The dead letter of a job that died. */
 export function newLetter(
   ids: Ids,
   work: Pick<NewWork, 'id' | 'consumer'>,
@@ -64,7 +64,7 @@ export function newLetter(
     readonly error: string
     readonly attempts: number
     readonly key: string | null
-    /** How far it came; left out: it was never matched. */
+    /** How far it came; omitted: it was never matched. */
     readonly step?: string
   },
 ): NewDeadLetter {

@@ -1,5 +1,5 @@
-// The pure decisions that the engine carries out, in one place: the simulator swaps them to plant bugs. And the short times
-// that every way of carrying them out shares.
+// The pure decisions that the engine carries out, in one place: the simulator replaces them to plant bugs. And the short delays
+// that all callers share.
 
 import { decideEffect } from '../../core/effects/ledger/index.ts'
 import { classifyCall } from '../../core/failures/failure/index.ts'
@@ -43,11 +43,11 @@ export const DECISIONS: Decisions = {
   decideDrain,
 }
 
-/** An attempt that failed. What is left out says that repeating it is harmless, as of what has no effect outside. */
+/** A failed attempt. Omitted fields mean that a repeat is harmless, as for a job without an external effect. */
 export type FailedOutcome = Pick<FailureQuestion, 'class' | 'retryAfterMs'> &
   Partial<Pick<FailureQuestion, 'effect' | 'idempotent' | 'canRepeat' | 'probeAfterMs' | 'expiresAt'>>
 
-/** What becomes of a job after one more attempt that failed, by the retry policy of its route. */
+/** What happens to a job after one more failed attempt, by the retry policy of its route. */
 export function decideNext(
   deps: {
     readonly decisions: Pick<Decisions, 'decideFailure'>
@@ -74,5 +74,5 @@ export function decideNext(
 
 /** Lease that must be left beyond a call's own limit, for the commit after it. */
 export const SETTLE_MARGIN_MS = 1_000
-/** Until an item that stepped aside is looked at again. */
+/** The delay until a job that yielded is tried again. */
 export const SHORT_WAIT_MS = 1_000

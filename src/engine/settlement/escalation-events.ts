@@ -1,4 +1,4 @@
-// What is told of an escalation: by an event, unless the work that it is about tells nothing.
+// The event about an escalation, unless the job that it is about emits nothing.
 
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import type { Escalation } from '../../core/failures/escalation/index.ts'
@@ -9,7 +9,7 @@ import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import { routeOf } from './failures.ts'
 
-/** null: it is about work for canonical events, and told by the log alone (FL9). */
+/** null: it is about a job for canonical events, and only logged (FL9). */
 export async function planEscalationEvent(
   deps: { readonly store: Pick<Store, 'forTenant'>; readonly ids: Ids; readonly plan: PlanEvent },
   escalation: Escalation,

@@ -1,5 +1,5 @@
-// What people do about escalations: they acknowledge them. One commit, guarded by the version, so that whoever comes second is
-// told and changes nothing.
+// Operators acknowledge escalations: in one commit, guarded by the version, so that a second request gets a conflict and
+// changes nothing.
 
 import { type Escalation, stepEscalation } from '../../core/failures/escalation/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -10,7 +10,7 @@ import type { EngineDeps } from '../config.ts'
 import { planEscalationEvent } from './escalation-events.ts'
 
 export interface EscalationActions {
-  /** A person takes it over. */
+  /** An operator takes it over. */
   acknowledge(
     tenant: TenantId,
     id: EscalationId,

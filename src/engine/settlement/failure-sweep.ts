@@ -1,8 +1,8 @@
-// The sweep: what nobody's decision brings about. It announces escalations, and ends failures that have been open for too long, a
-// bounded piece at a time. Every node sweeps; guards let one of them do each thing.
+// The sweep: changes that no decision about a job makes. It announces escalations, and ends failures that have been open for
+// too long, a bounded number at a time. Every node sweeps; guards let one of them do each change.
 //
-// Invariants: ES4 an escalation is announced once, in the commit that notes that it is. FL11 what is open for too long is
-// escalated, and what is open although its item is over is ended.
+// Invariants: ES4 an escalation is announced once, in the commit that records the announcement. FL11 a failure that is open for
+// too long is escalated, and one that is open although its job is over is ended.
 
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import { causeHash, type Escalation } from '../../core/failures/escalation/index.ts'
@@ -19,26 +19,26 @@ import { PARKED_REASON, raise, toNew } from './failures.ts'
 
 export interface FailureSweep {
   start(): void
-  /** Something was raised: it is announced soon, without waiting for the next pass. */
+  /** An escalation was raised: it is announced soon, without waiting for the next pass. */
   wake(): void
-  /** Settles when the pass under way is done. */
+  /** Resolves when the pass in progress is done. */
   stop(): Promise<void>
 }
 
 export interface SweepConfig {
   /** From the end of one pass to the next; 0: never. */
   readonly sweepEveryMs: number
-  /** How long a failure may be open before people are told. */
+  /** How long a failure may be open before it is escalated. */
   readonly escalateAfterMs: number
 }
 
-/** How soon what this node raised is announced: failures of one cause come in crowds, and are counted first. */
+/** How soon an escalation that this node raised is announced: failures of one cause come in bursts, and are counted first. */
 const ANNOUNCE_AFTER_MS = 1 * SECOND
 const PAGE = 100
-/** Pages of open failures that one pass looks at, per tenant; the next goes on behind them. */
+/** Pages of open failures that one pass reads, per tenant; the next pass continues after them. */
 const PAGES_MAX = 10
 
-/** Why people are told of a failure that somebody still works at. */
+/** Why a failure is escalated while its job is still retried. */
 const LINGERING_REASON = 'open_too_long'
 
 export function makeFailureSweep(
@@ -56,7 +56,7 @@ export function makeFailureSweep(
   let cancel: () => void = () => {}
   let cancelSoon: (() => void) | null = null
   let sweeping: Promise<void> = Promise.resolve()
-  /** Where the walk over a tenant's open failures goes on. */
+  /** Where the scan of a tenant's open failures continues. */
   const cursors = new Map<TenantId, string>()
 
   const commit = async (
@@ -87,12 +87,13 @@ export function makeFailureSweep(
       const { items, nextCursor } = await store.forTenant(tenant).escalations(query)
       let announced = 0
       for (const one of items) if (!isStopped && (await announce(one))) announced += 1
-      // What another node announces at the same time is gone from the next page; if nothing is, the next pass looks again.
+      // Escalations that another node announces at the same time are gone from the next page; if none is, the next pass reads
+      // again.
       if (nextCursor === null || announced === 0) return
     }
   }
 
-  /** What becomes of a failure that is open for too long; null: somebody is at it right now. */
+  /** What happens to a failure that is open for too long; null: a node runs its job right now. */
   const decide = (failure: Failure, work: WorkRow | null, isTold: boolean): FailureEvent | null => {
     if (work === null) return { type: 'closed', reason: 'gone' }
     const cause = (reason: string) =>
@@ -137,7 +138,7 @@ export function makeFailureSweep(
     if (happened === null || row === null) return
     const writes: Write[] = [{ w: 'failure.put', row }]
     if (row.state === 'escalated') writes.push(raise(ids, row, null, row.reason ?? LINGERING_REASON))
-    // Whoever settles the item meanwhile knows better.
+    // A concurrent settlement of the job knows better.
     const guards: Guard[] =
       work === null ? [] : [{ g: 'work', work: work.id, state: work.state, epoch: work.epoch }]
     if (!(await commit(tenant, guards, writes, null))) return
@@ -187,7 +188,7 @@ export function makeFailureSweep(
     start() {
       if (isStopped) return
       schedule()
-      // What was raised before a crash is announced by whoever starts next.
+      // Escalations raised before a crash are announced by the next node that starts.
       this.wake()
     },
     wake() {

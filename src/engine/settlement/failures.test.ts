@@ -21,7 +21,7 @@ import {
 const T = DEFAULT_TENANT
 const MINUTE = 60_000
 
-/** Each answer in its turn; the last one stays. */
+/** The responses in order; the last one stays. */
 const world = (...answers: readonly HttpOutcome[]) =>
   makeWorld((_request, call) => answers[call - 1] ?? (answers.at(-1) as HttpOutcome))
 
@@ -53,7 +53,7 @@ const commitsOf = (node: Node) => {
 }
 
 describe('a failure', () => {
-  test('[FL3] [FL8] opens with the first failed try and is resolved by a success, each told once', async () => {
+  test('[FL3] [FL8] opens with the first failed attempt and is resolved by a success, each emitted once', async () => {
     const at = world(answered(503), answered(503), CREATED)
     const node = await at.node()
     const eventId = await accept(at, node)
@@ -105,7 +105,7 @@ describe('a failure', () => {
     expect(await escalations(at)).toEqual([])
   })
 
-  test('[FL4] an item that never fails has none, and costs neither a read nor a write', async () => {
+  test('[FL4] a job that never fails has none, and costs neither a read nor a write', async () => {
     const at = world(CREATED)
     const node = await at.node()
     const writes = commitsOf(node)
@@ -127,7 +127,7 @@ describe('a failure', () => {
     expect(await failures(at)).toEqual([])
   })
 
-  test('[FL5] a closed bucket and somebody else’s key are waited for, and fail nobody', async () => {
+  test('[FL5] waiting for a closed bucket or another job’s key is not a failure', async () => {
     const at = world(answered(429, { 'retry-after': '5' }), CREATED)
     const node = await at.node()
     await accept(at, node)
@@ -137,7 +137,7 @@ describe('a failure', () => {
     expect(await toldOf(at)).toEqual([])
   })
 
-  test('[FL3] [ES2] all attempts in vain: escalated, with an escalation beside the dead letter', async () => {
+  test('[FL3] [ES2] all attempts failed: escalated, with an escalation beside the dead letter', async () => {
     const at = world(answered(503))
     const node = await at.node()
     const eventId = await accept(at, node)
@@ -175,7 +175,7 @@ describe('a failure', () => {
     })
   })
 
-  test('[FL3] [ES2] a parked item is escalated, and resolved by a person’s word', async () => {
+  test('[FL3] [ES2] a parked job is escalated, and resolved by an operator’s decision', async () => {
     const at = world(LOST)
     const node = await at.node()
     const eventId = await accept(at, node)
@@ -192,7 +192,7 @@ describe('a failure', () => {
     expect(await toldOf(at, 'integration.failure.resolved')).toHaveLength(1)
   })
 
-  test('[FL2] [FL3] said not to be there, it is tried again, stays escalated, and ends resolved', async () => {
+  test('[FL2] [FL3] released by an operator, it is retried, stays escalated, and ends resolved', async () => {
     const at = world(LOST, answered(503), CREATED)
     const node = await at.node()
     const eventId = await accept(at, node)
@@ -209,7 +209,7 @@ describe('a failure', () => {
     expect(await failureOf(at, eventId)).toMatchObject({ state: 'resolved' })
   })
 
-  test('[FL7] a person who cancels the item resolves it', async () => {
+  test('[FL7] an operator who cancels the job resolves it', async () => {
     const at = world(answered(503))
     const node = await at.node()
     const eventId = await accept(at, node)
@@ -230,7 +230,7 @@ describe('a replay', () => {
     return { at, node, eventId, letter: letter! }
   }
 
-  test('[FL6] goes on with the failure of its dead letter, and its success resolves it', async () => {
+  test('[FL6] continues the failure of its dead letter, and its success resolves it', async () => {
     const { at, node, letter } = await dead(answered(404), answered(422), answered(503), CREATED)
     await heard(at, node.engine.replay(T, letter.id, { force: false }))
     expect(await failures(at)).toMatchObject([
@@ -245,7 +245,7 @@ describe('a replay', () => {
     expect(await toldOf(at, 'integration.failed')).toHaveLength(3)
   })
 
-  test('[FL7] that is cancelled leaves it escalated; discarding the letter resolves it', async () => {
+  test('[FL7] that is cancelled leaves it escalated; discarding the dead letter resolves it', async () => {
     const { at, node, letter } = await dead(answered(404), answered(503))
     const { workId } = await heard(at, node.engine.replay(T, letter.id, { force: false }))
     await heard(at, node.engine.cancel(T, workId, { reason: 'later' }))
@@ -257,8 +257,8 @@ describe('a replay', () => {
   })
 })
 
-describe('at the door', () => {
-  test('[ES2] an event that nobody wants, and one that cannot be matched, open an escalation and tell it', async () => {
+describe('at ingest', () => {
+  test('[ES2] an unmatched event, and one that cannot be matched, open an escalation and emit it', async () => {
     const picky: SourceDocument = { ...SOURCE, unmatched: 'deadLetter' }
     const at = world(CREATED)
     const node = await at.node({ documents: [picky, ROUTE] })
@@ -282,7 +282,7 @@ describe('at the door', () => {
 
   test('[ES3] DLQ flood from a config error: ten thousand dead letters of one cause are one escalation with a count', async () => {
     const at = world(CREATED)
-    // Somebody renamed a subject: no route wants what comes.
+    // A subject was renamed: no route wants the events.
     const documents = [{ ...SOURCE, unmatched: 'deadLetter' } as SourceDocument, ROUTE]
     const node = await at.node({ documents, config: { sweepEveryMs: MINUTE } })
     const count = 10_000
@@ -310,7 +310,7 @@ describe('canonical events', () => {
     do: { ...HTTP, url: 'https://pager.example/alerts', body: { what: '{{ payload.error }}' } },
   }
 
-  test('[FL8] [FL10] are matched like any other, and not unmatched where nobody wants them', async () => {
+  test('[FL8] [FL10] are matched like any other, and are not unmatched if no route wants them', async () => {
     const at = makeWorld(({ url }) => (url.startsWith('https://pager') ? CREATED : answered(404)))
     const node = await at.node({ documents: [SOURCE, ROUTE, ALERT] })
     await accept(at, node)
@@ -325,7 +325,7 @@ describe('canonical events', () => {
     expect((await lonely.reads.overview()).counts.unmatched).toBe(0)
   })
 
-  test('[FL9] [ES4] work for one tells nothing, nor does what follows from it: no loop', async () => {
+  test('[FL9] [ES4] a job for one emits nothing, nor does what follows from it: no loop', async () => {
     const echo: RouteDocument = {
       ...ALERT,
       name: 'echo',
@@ -361,7 +361,7 @@ describe('canonical events', () => {
     expect(await toldOf(at)).toHaveLength(1)
   })
 
-  test('[FL8] tell an error without what is sensitive', async () => {
+  test('[FL8] contain an error without sensitive values', async () => {
     const secret: SourceDocument = { ...SOURCE, sensitive: ['payload.email'] }
     const at = makeWorld(() => ({
       kind: 'response',
@@ -382,7 +382,7 @@ describe('canonical events', () => {
 describe('the sweep', () => {
   const SWEEPS = { sweepEveryMs: MINUTE, escalateAfterMs: 10 * MINUTE }
 
-  test('[ES4] announces an escalation once, whatever nodes sweep', async () => {
+  test('[ES4] announces an escalation once, whichever nodes sweep', async () => {
     const at = world(answered(404))
     const one = await at.node({ config: SWEEPS })
     await at.node({ name: 'two', config: SWEEPS })
@@ -408,7 +408,7 @@ describe('the sweep', () => {
     expect(escalation).toMatchObject({ isAnnounced: true, state: 'raised' })
   })
 
-  test('[ES4] what a crash left unannounced is announced by the next to start', async () => {
+  test('[ES4] an escalation that a crash left unannounced is announced by the next node that starts', async () => {
     const at = world(answered(404))
     const one = await at.node({ config: SWEEPS })
     await accept(at, one)
@@ -418,7 +418,7 @@ describe('the sweep', () => {
     expect(await toldOf(at, 'integration.escalation.raised')).toHaveLength(1)
   })
 
-  test('[FL11] escalates what has been open for too long, and a late success resolves it', async () => {
+  test('[FL11] escalates a failure that has been open for too long, and a late success resolves it', async () => {
     const patient = {
       ...ROUTE,
       retry: { profile: null, attempts: 3, delaysMs: [15 * MINUTE, 1_000] },
@@ -448,7 +448,7 @@ describe('the sweep', () => {
     ['done', 'resolved', null],
     ['gone', 'resolved', 'gone'],
     ['parked', 'escalated', 'parked'],
-  ] as const)('[FL11] ends what is open although its item is %s', async (end, state, reason) => {
+  ] as const)('[FL11] ends a failure that is open although its job is %s', async (end, state, reason) => {
     const at = world(CREATED)
     const node = await at.node({ config: SWEEPS })
     const eventId = await accept(at, node)
@@ -502,7 +502,7 @@ describe('acknowledging', () => {
     return { at, node, id: escalation!.id }
   }
 
-  test('[ES5] keeps who and what was noted, is logged and told; a second one is refused', async () => {
+  test('[ES5] stores the actor and the note, is logged and emitted; a second one is refused', async () => {
     const { at, node, id } = await raised()
     const options = { actor: 'key:ops', note: 'the address changed' }
     const shown = await heard(at, node.engine.escalations.acknowledge(T, id, options))
@@ -523,7 +523,7 @@ describe('acknowledging', () => {
     await expect(heard(at, none)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('[ES1] what fails of the cause afterwards raises another one, which is announced too', async () => {
+  test('[ES1] later failures of the cause raise another one, which is announced too', async () => {
     const { at, node, id } = await raised()
     await heard(at, node.engine.escalations.acknowledge(T, id, { actor: 'key:ops', note: null }))
     await accept(at, node, { ...PAID, id: 'd2', order: 'o2' })

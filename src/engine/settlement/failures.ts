@@ -27,13 +27,13 @@ import type { Decision, EndingRow, Held } from './job-decision.ts'
 
 export interface FailureChange {
   readonly writes: readonly Write[]
-  /** Of the events that tell it; their births must be settled. */
+  /** Of its events; the unit of work must end them. */
   readonly plans: readonly EventPlan[]
 }
 
 export const NO_FAILURE_CHANGE: FailureChange = { writes: [], plans: [] }
 
-/** Why nobody tries a parked item any more. */
+/** Why a parked job is not retried. */
 export const PARKED_REASON = 'parked'
 
 interface TellDeps {
@@ -44,11 +44,11 @@ interface TellDeps {
 export interface Failures {
   /** The participant of every job that fails, or that failed before. */
   change(decision: Decision, row: EndingRow): Promise<FailureChange | null>
-  /** A person discards the dead letter, and with it the failure. */
+  /** An operator discards the dead letter, and with it the failure. */
   discard(letter: DeadLetter, event: NewEvent): Promise<FailureChange>
 }
 
-/** Whether the decision has to do with a failure. The way of nearly all items ends here. */
+/** Whether the decision concerns a failure. For nearly all jobs it does not. */
 export function concerns({ work }: Held, decision: Decision): boolean {
   switch (decision.to) {
     case 'done':
@@ -64,12 +64,12 @@ export function concerns({ work }: Held, decision: Decision): boolean {
   }
 }
 
-/** Its class stays on the row while it is tried again (see `settle`); a replay goes on with an earlier item's failure. */
+/** Its class stays on the row while it is retried (see `settle`); a replay continues an earlier job's failure. */
 function hasFailed(work: Held['work']): boolean {
   return work.class !== null || letterOf(work) !== null
 }
 
-/** A bucket that is closed is waited for: that is no failure. */
+/** Waiting for a closed bucket is not a failure. */
 function isFailedTry(attempt: Attempt | null): boolean {
   return attempt !== null && attempt.class !== null && attempt.class !== 'rate_limited'
 }
@@ -86,7 +86,8 @@ export function makeFailures(
     async change(decision, { held, route, letter }) {
       const { work, event } = held
       const id = letter?.failureId ?? failureId(work.id)
-      // A replay that has not failed itself goes on with the failure of its letter; one from before they were kept has none.
+      // A replay that has not failed itself continues the failure of its dead letter; a dead letter from before failures were
+      // stored has none.
       const isKept = work.class !== null || (letter !== null && letter.failureId !== null)
       const known = isKept ? await commits.stubbornly(() => store.forTenant(work.tenant).failure(id)) : null
       const happened = eventOf(held, decision)
@@ -130,7 +131,7 @@ export function makeFailures(
   }
 }
 
-/** Of an event that is dead at the door: its intake item never ran. */
+/** For an event that is dead-lettered at ingest: its intake job never ran. */
 export function failAtTheDoor(
   deps: TellDeps,
   tenant: TenantId,
@@ -160,7 +161,10 @@ export function failAtTheDoor(
 const STATUS_ALONE = /^answered \d{3}\b/
 const UNTOLD = 'the text is with the work item: its event is sensitive'
 
-/** Failures are told to whoever listens; what others say of a sensitive event may quote it, also where no path says so. */
+/**
+ * Events about failures go to any subscriber; the texts of vendors about a sensitive event may quote it, also where no path
+ * says so.
+ */
 function tellable({ sensitive }: Pick<NewEvent, 'sensitive'>, error: string): string {
   return sensitive.length === 0 ? error : (STATUS_ALONE.exec(error)?.[0] ?? UNTOLD)
 }
@@ -186,7 +190,7 @@ function eventOf({ work, event }: Held, decision: Decision): FailureEvent | null
     case 'skipped':
       return { type: 'succeeded' }
     case 'cancelled':
-      // The letter of a replay is open again, and its failure as it was.
+      // The dead letter of a replay is open again, and its failure as before.
       return letterOf(work) === null ? { type: 'closed', reason: 'cancelled' } : null
     case 'merged':
       return null

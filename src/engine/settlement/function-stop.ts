@@ -1,4 +1,4 @@
-// What stops a run of a function, and which of several obstacles has the say: plain data, and one pure decision.
+// What stops a run of a function, and which of several obstacles decides: plain data, and one pure decision.
 
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
@@ -6,9 +6,9 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 
-/** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the item. */
+/** Why a run cannot end as its function says, and what to do instead. Their writes go into one commit with the job. */
 export interface Obstacle {
-  /** `stale`: the item is somebody else's, and nothing is written. */
+  /** `stale`: another node owns the job, and nothing is written. */
   readonly step: 'again' | 'park' | 'dead' | 'stale'
   readonly delayMs: number
   /** What it uses up. */
@@ -18,7 +18,7 @@ export interface Obstacle {
   readonly class: FailureClass
   readonly reason: DeadLetterReason
   readonly error: string
-  /** The effect may be there, and repeating it is not harmless: the item must not die over it. */
+  /** The effect may have happened, and repeating it is not harmless: the job must not be dead-lettered because of it. */
   readonly inDoubt: boolean
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
@@ -41,7 +41,9 @@ export function makeObstacle(
   }
 }
 
-/** The item waits, which uses up no attempt. One whose time would be over by then ends instead: parked where its effect may be there. */
+/**
+ * The job waits, which uses no attempt. A job that would expire by then ends instead: parked if its effect may have happened.
+ */
 export function makeWait(
   key: string,
   work: Pick<WorkRow, 'expiresAt' | 'class'>,
@@ -60,7 +62,7 @@ export function makeWait(
   })
 }
 
-/** What becomes of the item: the first that needs a person, else the worst; null: nothing stands in the way. */
+/** What happens to the job: the first obstacle that needs a user, else the worst; null: there is none. */
 export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
   const [first] = obstacles
   if (first === undefined) return null
@@ -68,7 +70,7 @@ export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
   if (parks !== undefined) return parks
   const doubt = obstacles.find(({ inDoubt }) => inDoubt)
   const dies = obstacles.find(({ step }) => step === 'dead')
-  // It would die, and an effect may be there: a person must know.
+  // It would be dead-lettered, and an effect may have happened: a user must know.
   if (dies !== undefined) return doubt === undefined ? dies : { ...doubt, step: 'park', class: 'unknown' }
   return doubt ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
 }

@@ -1,4 +1,4 @@
-// What is decided about a job, and what came of it: plain data. The settler (settle.ts) turns a decision into one commit.
+// A decision about a job, and its result: plain data. The settler (settle.ts) turns a decision into one commit.
 
 import type { DeadLetter, DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
@@ -9,25 +9,25 @@ import type { CommitResult, Found, Guard, Write } from '../../ports/store.ts'
 import type { Planned } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 
-/** What a decision is about; `owner` is needed only to hold it by a lease. */
+/** What a decision is about; `owner` is needed only if a lease guards it. */
 export type Held = Pick<Item, 'work' | 'event' | 'letter'>
 
-/** What every decision says of the item. */
+/** The fields of every decision. */
 export interface DecisionBase {
   readonly counters: Counters
   readonly note: Note
   /** Besides the lease. */
   readonly guards: readonly Guard[]
-  /** Besides the item, its failure and its dead letter: ledger, emitted events, follow-up work. */
+  /** Besides the job, its failure and its dead letter: ledger, emitted events, follow-up jobs. */
   readonly writes: readonly Write[]
-  /** What else ends with the commit; their writes are among `writes`. Left out: nothing does. */
+  /** Plans that end with the commit; their writes are among `writes`. Omitted: none. */
   readonly plans?: readonly Planned[]
   readonly attempt: Attempt | null
-  /** Who gets its place in its lane. Left out: as the route says. */
+  /** What happens to its lane position. Omitted: as the route says. */
   readonly place?: 'keep' | { readonly to: WorkId }
-  /** What the action gave: those that end with the item are told by it. */
+  /** The result of the action: participants that end with the job get it. */
   readonly said?: unknown
-  /** The instance that a step began and waits for. */
+  /** The instance that a step started and waits for. */
   readonly waitsFor?: InstanceId
 }
 
@@ -37,7 +37,7 @@ export type Decision = DecisionBase &
     | {
         readonly to: 'again'
         readonly delayMs: number
-        /** How much time it has from now on. Left out: as much as it had. */
+        /** How much time it has from now on. Omitted: as much as it had. */
         readonly expiresInMs?: number
       }
     | {
@@ -50,7 +50,7 @@ export type Decision = DecisionBase &
       }
   )
 
-/** Of a decision made below: what it leaves out it does not need. */
+/** The input of a decision below: omitted fields are not needed. */
 export type Saying = Pick<DecisionBase, 'counters' | 'note'> & Partial<DecisionBase>
 
 const NOTHING: Pick<DecisionBase, 'guards' | 'writes' | 'attempt'> = { guards: [], writes: [], attempt: null }
@@ -68,12 +68,12 @@ export function cancelled(saying: Saying): Decision {
   return { to: 'cancelled', ...NOTHING, ...saying }
 }
 
-/** It waits for a person's decision. */
+/** It waits for a user's decision. */
 export function parked(saying: Saying): Decision {
   return { to: 'parked', ...NOTHING, ...saying }
 }
 
-/** `expiresInMs`: how much time it has from then on. Left out: as much as it had. */
+/** `expiresInMs`: how much time it has from then on. Omitted: as much as it had. */
 export function again(
   delayMs: number,
   saying: Saying & { readonly expiresInMs?: number },
@@ -97,7 +97,7 @@ export interface EndingRow {
   readonly letter: DeadLetter | null
 }
 
-/** What came of a decision. */
+/** The result of a decision. */
 export type Settlement =
   | { readonly ok: true; readonly result: Extract<CommitResult, { ok: true }> }
   /** Another node leases the job now, or the job is settled. */

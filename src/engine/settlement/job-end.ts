@@ -23,8 +23,8 @@ export interface JobEnd {
 }
 
 /**
- * At once where nothing has to be read, which is the end of nearly every job. `isFirst`: the dead letter that a replay was leased
- * with will do, because its version is guarded; otherwise the store is asked for it.
+ * Synchronous if nothing has to be read, as for nearly every job. `isFirst`: the dead letter that a replay was leased with is
+ * used, because its version is guarded; otherwise it is read from the store.
  */
 export type PlanEnd = (
   held: Held,
@@ -97,7 +97,7 @@ function asStored(decision: Decision, { work, event }: Held): Decision {
   return withClass(withStorableTexts(decision, event), work.class)
 }
 
-/** An item that failed once keeps the class on its way to the end: by it a success is known to be one after a failure. */
+/** A job that failed once keeps the class until its end: it shows that a success followed a failure. */
 function withClass(decision: Decision, known: FailureClass | null): Decision {
   const { to, note } = decision
   if (known === null || note.class !== null) return decision
@@ -106,8 +106,8 @@ function withClass(decision: Decision, known: FailureClass | null): Decision {
 }
 
 /**
- * Error texts come from vendors and functions. They may hold what no store takes: the decision must not fail on them. And they
- * may quote what is sensitive in the event, which is not kept with them.
+ * Error texts come from vendors and functions. They may contain characters that no store accepts: the decision must not fail
+ * because of them. And they may quote sensitive values of the event, which must not be stored with them.
  */
 function withStorableTexts(decision: Decision, event: NewEvent): Decision {
   const { note, attempt } = decision
@@ -152,7 +152,7 @@ function itemWrites(
   return [settled, { w: 'attempt.append', work: work.id, attempt: decision.attempt }]
 }
 
-/** The time of an item begins with its first try: until then it may have lain behind others, or in a route that is paused. */
+/** The time of a job starts with its first attempt: until then it may have waited behind others, or in a paused route. */
 function beginning(
   work: Held['work'],
   route: Route | null,

@@ -38,7 +38,7 @@ export function makeLaneEnd(deps: LaneDeps): RowParticipant {
   }
 }
 
-/** null: its event tells none, or not any more. */
+/** null: its event has none, or no longer. */
 function versionOf(vars: Vars, { work, event }: Held, route: Route): string | null {
   const version = route.lane?.version ?? null
   if (version === null) return null
@@ -81,7 +81,7 @@ function blocked(
   const plan = canonicalEvent(deps, {
     tenant,
     subject: 'integration.lane.blocked',
-    // The key of the lane is made of the payload: whoever may see it finds it by the item.
+    // The key of the lane derives from the payload: users who may see it find it by the job.
     data: { route: document.name, consumer, workId: work.id, state: to },
     key: `${work.id}:${work.epoch}`,
     parent: event,

@@ -7,21 +7,21 @@ import type { Decided } from '../access/index.ts'
 import type { AllowedAct } from './allowed-actions.ts'
 
 export interface WorkActions {
-  /** A person says what became of a parked item's effect, or of one that was cancelled in doubt. */
+  /** An operator says what happened to the effect of a parked job, or of one that was cancelled with an unknown outcome. */
   resolve(
     tenant: TenantId,
     id: WorkId,
     options: Decided & {
       readonly as: 'done' | 'released'
-      /** The effect that the word is about, as the person saw it; a conflict if the item is about another one by now. */
+      /** The effect that the decision is about, as the user saw it; a conflict if the job is about another one by now. */
       readonly key?: string
     },
   ): Promise<void>
-  /** Asks the vendor what became of a parked item's effect. */
+  /** Asks the vendor what happened to a parked job's effect. */
   probe(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
-  /** A ready item is due at once; a parked one looks again at what is known. */
+  /** A ready job is due at once; a parked one checks again what is known. */
   retry(tenant: TenantId, id: WorkId, decided: Decided): Promise<void>
   cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
-  /** What may be done about an item, and about an effect of it, as they are. */
+  /** What may be done about a job, and about an effect of it, in their current state. */
   allowed(work: WorkRow, entry: LedgerEntry | null): Promise<readonly AllowedAct[]>
 }

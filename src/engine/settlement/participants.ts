@@ -33,21 +33,21 @@ export interface Settling {
 export type Participant = (decision: Decision, job: Settling) => Answer<Part>
 
 export interface Part {
-  /** Replaces the decision, with the same guards. Left out: the decision stays. */
+  /** Replaces the decision, with the same guards. Omitted: the decision stays. */
   readonly decision?: Decision
-  /** Behind those of the decision. */
+  /** After those of the decision. */
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
-  /** What else ends with the commit; their writes are among `writes`. */
+  /** Plans that end with the commit; their writes are among `writes`. */
   readonly plans?: readonly Planned[]
   /** Jobs that end in the same commit. */
   readonly others?: readonly OtherEnd[]
   /**
-   * The answer to a refused guard of this part, those of `others` included. `rebuild`: this participant and those behind it are
-   * asked again. `stale`: another node has settled the job. Left out: the caller of the settler gets the refused guard.
+   * The answer to a refused guard of this part, those of `others` included. `rebuild`: this participant and those after it are
+   * asked again. `stale`: another node has settled the job. Omitted: the caller of the settler gets the refused guard.
    */
   refused?(): 'rebuild' | 'stale'
-  /** Once the outcome is known; null: settling threw. */
+  /** Called once the outcome is known; null: settling threw. */
   ended?(settlement: Settlement | null): void
 }
 

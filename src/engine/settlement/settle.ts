@@ -101,7 +101,7 @@ export function makeSettler(deps: {
     settle(item, route, decision) {
       const { id, epoch, lane } = item.work
       const hold: Guard = { g: 'lease', work: id, owner: item.owner, epoch }
-      // A job that is put back is due later, and the end of one with a lane may be the turn of the next.
+      // A job that is put back is due later, and the end of one with a lane may make the next one due.
       const wakeInMs = decision.to === 'again' ? decision.delayMs : lane === null ? null : 0
       const settled = start({ held: item, item, route, hold, wakeInMs }, decision)
       deps.onSettling(item, route, decision)

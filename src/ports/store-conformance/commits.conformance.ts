@@ -1,4 +1,4 @@
-// Commits: whole or not at all, alone or in a group.
+// Commits: all or nothing, single or in a group.
 
 import { describe, expect, test } from 'vitest'
 import { DAY } from '../../core/foundation/time/index.ts'
@@ -8,7 +8,7 @@ import { type Kit, TENANT } from './kit.conformance.ts'
 
 const dumpOf = (kit: Kit) => kit.store.system('verification').dump()
 
-/** A commit that accepts an event: guarded by its dedup key, with one item. */
+/** A commit that accepts an event: guarded by its dedup key, with one job. */
 function makeAccept(kit: Kit, dedupKey: string) {
   const event = kit.event({ dedupKey, matched: 1 })
   const work = kit.work(event.id)
@@ -62,7 +62,7 @@ const refusing: Guard = { g: 'version', of: 'setting', key: 'no such record', ve
 
 export function commitRules(kit: () => Kit): void {
   describe('commits', () => {
-    test('[ST1] all writes of a commit are there, at the instant of the answer', async () => {
+    test('[ST1] all writes of a commit are stored, at the instant of the result', async () => {
       const writes = await makeEveryWrite(kit())
       await kit().advance(250)
       const result = await kit().store.commit(kit().commit([holding], writes))
@@ -89,7 +89,7 @@ export function commitRules(kit: () => Kit): void {
       expect(await dumpOf(kit())).toEqual(before)
     })
 
-    test('[ST3] a commit does not stand in its own way', async () => {
+    test('[ST3] a commit does not conflict with itself', async () => {
       const { commit } = makeAccept(kit(), 'order-1')
       expect(await kit().store.commit(commit)).toMatchObject({ ok: true })
       const put: Write = { w: 'record.put', kind: 'setting', key: 'a', version: 1, body: '{}' }
@@ -97,7 +97,7 @@ export function commitRules(kit: () => Kit): void {
       expect(await kit().store.commit(kit().commit([guard, guard], [put]))).toMatchObject({ ok: true })
     })
 
-    test('[ST4] a duplicate in the same tick is answered with the first event', async () => {
+    test('[ST4] a duplicate in the same tick returns the first event', async () => {
       const accepts = ['a', 'b', 'a', 'a', 'b'].map((key) => makeAccept(kit(), key))
       const results = await Promise.all(accepts.map(({ commit }) => kit().store.commit(commit)))
       expect(results.map((result) => (result.ok ? 'applied' : result.found))).toEqual([
@@ -111,7 +111,7 @@ export function commitRules(kit: () => Kit): void {
       expect(items.map((row) => row.id)).toEqual([accepts[1]!.event.id, accepts[0]!.event.id])
     })
 
-    test('[ST4] commits of one tick follow one another in the order given', async () => {
+    test('[ST4] commits of one tick are applied in the order given', async () => {
       const step = (version: number) =>
         kit().commit(
           [{ g: 'version', of: 'setting', key: 'chain', version: version - 1 }],
@@ -126,7 +126,7 @@ export function commitRules(kit: () => Kit): void {
       })
     })
 
-    test('[ST4] work added and settled in one tick', async () => {
+    test('[ST4] a job added and settled in one tick', async () => {
       const owner = await kit().join()
       const event = kit().event()
       const work = kit().work(event.id)
@@ -156,7 +156,7 @@ export function commitRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST5] an id that exists already spoils its own commit alone', async () => {
+    test('[ST5] an id that exists already rejects its own commit alone', async () => {
       const old = await kit().add()
       const good = [makeAccept(kit(), 'before'), makeAccept(kit(), 'after')]
       const fresh = kit().event({ dedupKey: 'spoiled' })
@@ -208,7 +208,7 @@ export function commitRules(kit: () => Kit): void {
       ['an escaped NUL', '{"text":"a\\u0000b"}'],
       ['quotes and backslashes', `{"a":"'; DROP TABLE x; --","b":"\\"\\\\","c":"$1 %s ? :x"}`],
       ['odd space', ' \t{ "a" : 1.0,\r\n"b":1e400,"id":12345678901234567890 }\u2028 '],
-    ])('[ST7] texts stay as they are: %s', async (_, text) => {
+    ])('[ST7] texts are stored unchanged: %s', async (_, text) => {
       const { event, work } = await kit().add({ event: { data: text, headers: text } })
       const entry = kit().entry(work, { key: `key ${text.slice(0, 100)}` })
       await kit().apply([
@@ -227,7 +227,7 @@ export function commitRules(kit: () => Kit): void {
       expect((await reads.attempts(work.id))[0]?.error).toBe(text)
     })
 
-    test('[ST8] everything is there after opening again', async () => {
+    test('[ST8] everything is there after reopening', async () => {
       const owner = await kit().join()
       await kit().store.commit(kit().commit([], await makeEveryWrite(kit())))
       const { event, work } = await kit().add({ lease: owner, event: { dedupKey: 'kept' } })
@@ -245,14 +245,14 @@ export function commitRules(kit: () => Kit): void {
       expect(await kit().store.reclaim(10)).toEqual([work.id])
     })
 
-    test('[ST9] closing waits for what was given; later calls are refused', async () => {
+    test('[ST9] closing waits for pending commits; later calls are refused', async () => {
       const { store } = kit()
       const owner = await kit().join()
       const accepts = ['a', 'b', 'c'].map((key) => makeAccept(kit(), key))
       const answered: boolean[] = []
       const given = accepts.map(({ commit }) => store.commit(commit).then(({ ok }) => answered.push(ok)))
       await store[Symbol.asyncDispose]()
-      // A few turns for the answers to arrive, none for the store to work.
+      // A few ticks for the results to arrive, none for the store to work.
       for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
       expect(answered).toEqual([true, true, true])
       await Promise.all(given)

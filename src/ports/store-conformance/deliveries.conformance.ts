@@ -1,4 +1,4 @@
-// What deliveries ask of a store: what was answered to a try, and lists of one subscription's items among many.
+// What deliveries need of a store: the response of an attempt, and lists of one subscription's jobs among many.
 
 import { describe, expect, test } from 'vitest'
 import type { WorkId } from '../../core/foundation/ids/index.ts'
@@ -9,7 +9,7 @@ import { type AddOptions, type Kit, OTHER, readAll, START, TENANT } from './kit.
 
 const SHOP = 'subscription:shop'
 const CRM = 'subscription:crm'
-/** No name has it, but a store keeps what it is given. */
+/** No name contains it, but a store stores what it is given. */
 const ODD = 'subscription:a\u0000b'
 
 type WorkQuery = Parameters<TenantReads['workList']>[0]
@@ -28,7 +28,7 @@ export function deliveryRules(kit: () => Kit): void {
   })
 
   describe('deliveries', () => {
-    test('[ST150] a try keeps what was answered as it is, and nothing where nothing was kept', async () => {
+    test('[ST150] an attempt stores its response unchanged, and nothing if there is none', async () => {
       const work = await addDelivery()
       const attempts = [
         kit().attempt(1, { response: 'HTTP 500\nserver: a\u0000b\n\nü 😀' }),
@@ -44,7 +44,7 @@ export function deliveryRules(kit: () => Kit): void {
       expect(dump.attempts).toEqual(attempts.map((attempt) => ({ ...attempt, work: work.id })))
     })
 
-    test('[ST150] a try is noted in the commit that ends its item, before the end or behind it', async () => {
+    test('[ST150] an attempt is written in the commit that ends its job, before the end or after it', async () => {
       const owner = await kit().join()
       const [first, second, third] = [
         await addDelivery({}, { lease: owner }),
@@ -58,14 +58,14 @@ export function deliveryRules(kit: () => Kit): void {
       })
       await kit().apply([settle(first.id, 'done'), append(first.id, 1)])
       await kit().apply([append(second.id, 2), settle(second.id, 'dead')])
-      // One behind the end of another item is its own.
+      // One after the end of another job is its own.
       await kit().apply([settle(third.id, 'done'), append(first.id, 3)])
       expect(await reads().attempts(first.id)).toMatchObject([{ response: '1' }, { response: '3' }])
       expect(await reads().attempts(second.id)).toMatchObject([{ response: '2' }])
       expect(await reads().attempts(third.id)).toEqual([])
     })
 
-    test('[ST151] a delivery is work as any other: claimed, given back and settled', async () => {
+    test('[ST151] a delivery is a job like any other: claimed, put back and settled', async () => {
       const work = await addDelivery()
       const owner = await kit().join()
       const slots = [{ tenant: TENANT, consumer: SHOP, max: 9 }]
@@ -76,7 +76,7 @@ export function deliveryRules(kit: () => Kit): void {
       expect(await reads().work(work.id)).toMatchObject({ kind: 'delivery', state: 'cancelled' })
     })
 
-    test('[ST152] work is listed by kind, state, consumer, class and birth, and by any of these together', async () => {
+    test('[ST152] jobs are listed by kind, state, consumer, class and creation, and by any combination', async () => {
       const owner = await kit().join()
       const ids: WorkRow['id'][] = []
       const note = { ...EMPTY_NOTE, class: 'transient' as const }
@@ -131,7 +131,7 @@ export function deliveryRules(kit: () => Kit): void {
       ).toEqual([])
     })
 
-    test('[ST153] what has no index is looked for in bounded pages that go on, and each row comes once', async () => {
+    test('[ST153] a search without an index has bounded pages that continue, and each row comes once', async () => {
       const ids: WorkRow['id'][] = []
       for (let index = 0; index < 12; index += 1) {
         const { id } = await addDelivery({ consumer: index % 2 ? SHOP : 'route:a' })
@@ -160,12 +160,12 @@ export function deliveryRules(kit: () => Kit): void {
       expect(await walk({ consumer: 'nobody' })).toEqual([])
       expect(await walk({ class: 'config' })).toEqual([])
       expect(await walk({ kind: 'delivery', from: kit().now() - 4 })).toEqual([0, 1, 2, 3])
-      // A page without a find says where to go on.
+      // A page without a match says where to continue.
       const empty = await reads().workList({ class: 'config', cursor: null, limit: 2, scanMax: 3 })
       expect(empty).toEqual({ items: [], nextCursor: expect.any(String) })
     })
 
-    test('[ST155] open items are counted per consumer, in the order asked and up to a cap', async () => {
+    test('[ST155] open jobs are counted per consumer, in the order requested and up to a cap', async () => {
       const owner = await kit().join()
       const lane = { key: 'a', width: 1 }
       for (let index = 0; index < 3; index += 1) await addDelivery({ lane })
@@ -188,7 +188,7 @@ export function deliveryRules(kit: () => Kit): void {
       expect(others).toEqual([{ consumer: SHOP, ready: 0, waiting: 0, leased: 0 }])
     })
 
-    test('[ST203] what is open of a tenant is counted together, up to a bound', async () => {
+    test('[ST203] open jobs and dead letters of a tenant are counted together, up to a bound', async () => {
       const total = (cap: number, tenant = TENANT) => kit().store.forTenant(tenant).openTotal(cap)
       expect(await total(9)).toBe(0)
       const ended: WorkId[] = []
@@ -199,7 +199,7 @@ export function deliveryRules(kit: () => Kit): void {
       await kit().apply([settle(skipped, 'skipped')])
       await kit().apply([settle(parked, 'parked')])
       await kit().apply([settle(dead, 'dead')])
-      // What is parked is open; what is dead counts by its letter.
+      // A parked job is open; a dead one counts by its dead letter.
       expect(await total(100)).toBe(4)
       expect(await total(3)).toBe(3)
       expect(await total(100, OTHER)).toBe(0)
@@ -228,7 +228,7 @@ export function deliveryRules(kit: () => Kit): void {
       expect(await reads().record('subscription', 'shop')).toBeNull()
     })
 
-    test('[ST157] deliveries go with their event, with all that hangs on them; the subscription stays', async () => {
+    test('[ST157] deliveries are deleted with their event, with all that belongs to them; the subscription stays', async () => {
       const record = { kind: 'subscription', key: 'shop', version: 1, body: '{}' } as const
       await kit().apply([{ w: 'record.put', ...record }])
       const lane = { key: 'a', width: 1 }

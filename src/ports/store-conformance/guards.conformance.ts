@@ -32,7 +32,7 @@ export function guardRules(kit: () => Kit): void {
       await finds(guard, { f: 'work', state: 'parked', owner: null, epoch: 1 })
     })
 
-    test('[ST10] an owner may finish after its time until it is fenced', async () => {
+    test('[ST10] an owner may finish after its lease expired until it is fenced', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
       const guard: Guard = { g: 'lease', work: work.id, owner, epoch: 1 }
@@ -42,7 +42,7 @@ export function guardRules(kit: () => Kit): void {
       await finds(guard, { f: 'work', state: 'leased', owner, epoch: 1 })
     })
 
-    test('[ST11] work needs its state and its epoch', async () => {
+    test('[ST11] a job needs its state and its epoch', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
       await holds({ g: 'work', work: work.id, state: 'leased', epoch: 1 })
@@ -53,7 +53,7 @@ export function guardRules(kit: () => Kit): void {
       await finds({ g: 'work', work: work.id, state: 'ready', epoch: 1 }, found)
     })
 
-    test('[ST12] an item that does not exist is found as null', async () => {
+    test('[ST12] a job that does not exist is found as null', async () => {
       const owner = await kit().join()
       const work = kit().ids.work()
       await finds({ g: 'lease', work, owner, epoch: 1 }, null)
@@ -73,13 +73,13 @@ export function guardRules(kit: () => Kit): void {
       await holds(guard)
     })
 
-    test('[ST13] a window of nothing never counts', async () => {
+    test('[ST13] an empty window never counts', async () => {
       const event = kit().event({ dedupKey: 'order-1' })
       await kit().apply([{ w: 'event.append', event, dedupForMs: 0 }])
       await holds({ g: 'dedup', source: event.source, key: 'order-1' })
     })
 
-    test('[ST13] source and key do not run into each other', async () => {
+    test('[ST13] source and key are not concatenated ambiguously', async () => {
       const event = kit().event({ source: 'a', dedupKey: 'b:c' })
       await kit().apply([{ w: 'event.append', event, dedupForMs: 1_000 }])
       await holds({ g: 'dedup', source: 'a:b', key: 'c' })
@@ -101,7 +101,7 @@ export function guardRules(kit: () => Kit): void {
       expect(await kit().store.forTenant(TENANT).event(first.id)).toMatchObject({ dedupKey: 'order-1' })
     })
 
-    test('[ST15] unreserved finds whatever entry is there', async () => {
+    test('[ST15] unreserved finds any entry', async () => {
       const { work } = await kit().add()
       const entry = kit().entry(work)
       const guard: Guard = { g: 'unreserved', key: entry.key }
@@ -117,7 +117,7 @@ export function guardRules(kit: () => Kit): void {
       }
     })
 
-    test('[ST16] ledger needs state, work and epoch', async () => {
+    test('[ST16] ledger needs state, job and epoch', async () => {
       const { work } = await kit().add()
       const entry = kit().entry(work, { epoch: 3 })
       const guard: Guard = { g: 'ledger', key: entry.key, state: 'reserved', work: work.id, epoch: 3 }

@@ -1,4 +1,4 @@
-// Instances of workflows, their history, the keys by which events find them, orphans, and how long they are kept.
+// Instances of workflows, their history, the keys by which events find them, orphans, and their retention.
 
 import { describe, expect, test } from 'vitest'
 import type { EventId, InstanceId } from '../../core/foundation/ids/index.ts'
@@ -32,7 +32,7 @@ export function instanceRules(kit: () => Kit): void {
   const idsOf = ({ items }: Page<{ readonly id: string }>) => items.map(({ id }) => id)
 
   describe('instances', () => {
-    test('[ST134] an instance is written whole; its birth stays, and it has ended from when it was not active', async () => {
+    test('[ST134] an instance is written whole; its creation stays, and its end is when it was no longer active', async () => {
       const row = instance({ marking: { 'a,b*': 2, ü: 1, empty: 0 }, body: '{"x":"\u0000😀"}' })
       await kit().apply([put(row)])
       const stored: InstanceRow = {
@@ -82,7 +82,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads(OTHER).instance(row.id)).toBeNull()
     })
 
-    test('[ST134] what stays and what changes together are both kept, with and without a guard', async () => {
+    test('[ST134] constant and changing parts are both stored, with and without a guard', async () => {
       const row = instance()
       await kit().apply([put(row)])
       const guard = (version: number) => ({ g: 'version', of: 'instance', key: row.id, version }) as const
@@ -99,7 +99,7 @@ export function instanceRules(kit: () => Kit): void {
       })
     })
 
-    test('[ST135] its guard names its revision, and 0 that there is none; of two at once one is refused', async () => {
+    test('[ST135] its guard names its revision, and 0 that there is none; of two concurrent commits one is refused', async () => {
       const row = instance()
       const guard = (version: number) => ({ g: 'version', of: 'instance', key: row.id, version }) as const
       expect(await kit().ask(guard(0))).toMatchObject({ ok: true })
@@ -117,7 +117,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await kit().ask(guard(7), OTHER)).toMatchObject({ ok: false, found: null })
     })
 
-    test('[ST136] history is appended at the commit’s instant, and read on from where one is', async () => {
+    test('[ST136] history is appended at the commit’s instant, and read from a position on', async () => {
       const { id } = instance()
       await kit().apply([history(id, 1, 2)])
       await kit().advance(7)
@@ -139,7 +139,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads().instanceHistory(id, { after: 0, limit: 9 })).toEqual(all)
     })
 
-    test('[ST136] a number that is there already is rejected, with all that came with it', async () => {
+    test('[ST136] a number that exists already is rejected, with its whole commit', async () => {
       const row = instance()
       await kit().apply([put(row), history(row.id, 1)])
       const again = kit().commit([], [put({ ...row, revision: 2 }), history(row.id, 2, 1)])
@@ -193,7 +193,7 @@ export function instanceRules(kit: () => Kit): void {
       })
     })
 
-    test('[ST138] those in a place, of a definition or with attention are active ones', async () => {
+    test('[ST138] filters by place, definition and attention find active ones', async () => {
       const rows = [
         instance({ marking: { a: 1 } }),
         instance({ marking: { a: 2, b: 1 }, definition: 'd2', attention: 'stuck' }),
@@ -284,7 +284,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads().correlation(key)).toEqual({ version: 1, body: 'd' })
     })
 
-    test('[ST140] of two that put the same key at once one is refused', async () => {
+    test('[ST140] of two concurrent puts of the same key one is refused', async () => {
       const guards = [{ g: 'version', of: 'correlation', key: 'k', version: 0 }] as const
       const commits = ['a', 'b'].map((body) =>
         kit().store.commit(kit().commit(guards, [{ w: 'correlation.put', key: 'k', version: 1, body }])),
@@ -345,8 +345,8 @@ export function instanceRules(kit: () => Kit): void {
     })
   })
 
-  describe('work of instances', () => {
-    test('[ST142] an item keeps its instance and its step, also when it is claimed', async () => {
+  describe('jobs of instances', () => {
+    test('[ST142] a job keeps its instance and its step, also when it is claimed', async () => {
       const owner = await kit().join()
       const id = kit().ids.instance()
       const fields = { kind: 'step', instance: id, step: 'fire/1/ü' } as const
@@ -364,7 +364,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads().work(trigger.id)).toMatchObject({ instance: null, step: 'opened' })
     })
 
-    test('[ST142] those that are not final are listed by birth; all: also those of its own event that are', async () => {
+    test('[ST142] those that are not final are listed by creation; all: also final ones of its own event', async () => {
       const row = instance()
       const of = { kind: 'step', instance: row.id } as const
       const add = async (eventId: EventId, fields: Partial<NewWork> = {}) => {
@@ -418,7 +418,7 @@ export function instanceRules(kit: () => Kit): void {
       expect((await reads(OTHER).overview()).counts).toMatchObject({ activeInstances: 0, openOrphans: 0 })
     })
 
-    test('[ST144] an item that is done may hold its place until it leaves: a lock is a lane', async () => {
+    test('[ST144] a done job may keep its lane position until it leaves: a lock is a lane', async () => {
       const owner = await kit().join()
       const lane = { key: 'lock/object/1', width: 1 }
       const { work: holder } = await kit().add({ lease: owner, work: { kind: 'admit', lane } })
@@ -436,7 +436,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads().lane(ROUTE, lane.key)).toMatchObject({ places: 1, waiting: 0 })
     })
 
-    test('[ST145] an item may be settled whoever has it: its owner finds its lease gone', async () => {
+    test('[ST145] a job may be settled whoever leases it: its owner finds its lease gone', async () => {
       const owner = await kit().join()
       const lane = { key: 'l', width: 1 }
       const { work: leased } = await kit().add({ lease: owner, work: { lane } })
@@ -469,7 +469,7 @@ export function instanceRules(kit: () => Kit): void {
       return work
     }
 
-    test('[ST146] an event stays while its instance is active, its orphan is open, or its work holds a lock', async () => {
+    test('[ST146] an event stays while its instance is active, its orphan is open, or its job holds a lock', async () => {
       const [plain, began, waits, open, lock] = [
         await add(),
         await add(),
@@ -501,7 +501,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await prune()).toMatchObject({ events: 1 })
     })
 
-    test('[ST147] an instance that ended goes with its history after the longest time, a closed orphan likewise', async () => {
+    test('[ST147] an ended instance is deleted with its history after the longest time, a closed orphan likewise', async () => {
       const [active, ended] = [instance(), instance()]
       const rows = (['open', 'waiting', 'correlated', 'discarded'] as const).map((state) => orphan({ state }))
       await kit().apply([
@@ -531,7 +531,7 @@ export function instanceRules(kit: () => Kit): void {
     })
 
     test.each([3, 2, 1])(
-      '[ST148] [ST149] a walk in steps of %i takes every ended instance and its whole history',
+      '[ST148] [ST149] a walk in steps of %i deletes every ended instance and its whole history',
       async (scanMax) => {
         for (let index = 0; index < 5; index += 1) {
           const row = instance({ state: index === 2 ? 'active' : 'completed' })

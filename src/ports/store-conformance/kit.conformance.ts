@@ -1,4 +1,4 @@
-// What the suite needs around a store: a harness with a clock in the test's hand, and rows to write.
+// What the suite needs around a store: a harness with a clock that the test controls, and rows to write.
 
 import { type NewRun, type RunAttempt, runIdOf } from '../../core/effects/integration-run/index.ts'
 import type { NewLedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -15,17 +15,17 @@ import type { ClaimRequest, Commit, CommitResult, Guard, Page, Store, Write } fr
 
 /** Declared differences between stores. */
 export interface StoreCapabilities {
-  /** Opening the store fences every incarnation that was there before. Default: false. */
+  /** Opening the store fences every earlier incarnation. Default: false. */
   readonly fencesOnOpen: boolean
-  /** A search looks into payloads. Default: true. */
+  /** A search reads payloads. Default: true. */
   readonly searchesPayloads: boolean
 }
 
 export interface StoreHarness {
   readonly store: Store
-  /** Closes the store and opens the same data again. */
+  /** Closes the store and reopens the same data. */
   reopen(): Promise<Store>
-  /** The store's clock stands still until it is told otherwise. */
+  /** The store's clock stands still until the test moves it. */
   setNow(at: Instant): void | Promise<void>
   advance(ms: number): void | Promise<void>
   close(): Promise<void>
@@ -40,7 +40,7 @@ export const OTHER = 'globex' as TenantId
 const NODE = 'node-a' as NodeId
 export const ROUTE = 'route:crm'
 
-/** Ids that are the same in every run: time by an argument, chance by counting. */
+/** Ids that are the same in every run: time by an argument, randomness by counting. */
 export function makeFixedIds(now: () => Instant): Ids {
   let count = 0
   const bytes = (length: number) => Uint8Array.from({ length }, () => (count++ * 151) & 0xff)
@@ -62,13 +62,13 @@ export interface Kit {
   attempt(number: number, fields?: Partial<Attempt>): Attempt
   instance(eventId: NewEvent['id'], fields?: Partial<NewInstance>): NewInstance
   orphan(eventId: NewEvent['id'], fields?: Partial<NewOrphan>): NewOrphan
-  /** One of the item, or of none. */
+  /** An attempt of the job, or of none. */
   run(work: NewWork | null, fields?: Partial<NewRun>): NewRun
   runAttempt(number: number, fields?: Partial<RunAttempt>): RunAttempt
   commit(guards: readonly Guard[], writes: readonly Write[], tenant?: TenantId): Commit
   /** Commits and requires that it was applied. */
   apply(writes: readonly Write[], tenant?: TenantId): Promise<Extract<CommitResult, { ok: true }>>
-  /** Adds an event with one item, ready or leased by `lease`. */
+  /** Adds an event with one job, ready or leased by `lease`. */
   add(options?: AddOptions): Promise<Added>
   join(node?: NodeId, ttlMs?: number): Promise<Incarnation>
   claim(owner: Incarnation, fields?: Partial<ClaimRequest>): ReturnType<Store['claim']>

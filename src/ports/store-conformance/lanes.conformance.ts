@@ -1,4 +1,4 @@
-// Lanes: who has a place, who waits, and who is next.
+// Lanes: which jobs have a position, which wait, and which is next.
 
 import { describe, expect, test } from 'vitest'
 import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'
@@ -18,7 +18,7 @@ export function laneRules(kit: () => Kit): void {
   const states = (works: readonly { readonly id: WorkId }[]) =>
     Promise.all(works.map(async ({ id }) => (await row(id)).state))
 
-  /** One commit with an event and its items, all of the lane `a` unless told. */
+  /** One commit with an event and its jobs, all of the lane `a` by default. */
   const enter = async (
     count: number,
     fields: Partial<NewWork> = {},
@@ -56,7 +56,7 @@ export function laneRules(kit: () => Kit): void {
   })
 
   describe('lanes', () => {
-    test('[ST102] as many as the lane is wide have a place, the others wait, whatever lease is asked', async () => {
+    test('[ST102] as many as the lane is wide have a position, the others wait, whatever lease is requested', async () => {
       const owner = await kit().join()
       const works = await enter(4, { lane: { key: 'a', width: 2 } }, { lease: owner })
       expect(await states(works)).toEqual(['leased', 'leased', 'waiting', 'waiting'])
@@ -87,7 +87,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane('nobody')).toBeNull()
     })
 
-    test('[ST103] who is settled gives its place to the eldest that waits, due at its own time or now', async () => {
+    test('[ST103] a settled job passes its position to the oldest that waits, due at its own time or now', async () => {
       const [head] = await enter(1)
       const [late] = await enter(1, {}, { delayMs: 5_000 })
       await kit().advance(10)
@@ -103,7 +103,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane()).toMatchObject({ places: 0, waiting: 0 })
     })
 
-    test('[ST103] of one birth the smaller id is first', async () => {
+    test('[ST103] of equal creation times the smaller id is first', async () => {
       const [head] = await enter(1)
       const event = kit().event({ matched: 2 })
       const works = [kit().work(event.id), kit().work(event.id)].map((work) => ({
@@ -120,7 +120,7 @@ export function laneRules(kit: () => Kit): void {
       expect((await row(ids[0]!)).state).toBe('ready')
     })
 
-    test('[ST104] who keeps its place holds the others up, until it leaves', async () => {
+    test('[ST104] a job that keeps its position holds the others up, until it leaves', async () => {
       const [head, second, third] = await enter(3)
       await kit().apply([settle(head!.id, 'dead', { place: 'keep' })])
       expect(await row(head!.id)).toMatchObject({ state: 'dead', hasPlace: true })
@@ -136,7 +136,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane()).toMatchObject({ places: 1, waiting: 1 })
     })
 
-    test('[ST105] a place may be passed to a named one, which is frozen and due now', async () => {
+    test('[ST105] a position may be passed to a named job, which is frozen and due now', async () => {
       const [head] = await enter(1)
       const works = await enter(3, {}, { delayMs: 9_000 })
       await kit().advance(7)
@@ -151,7 +151,7 @@ export function laneRules(kit: () => Kit): void {
       expect((await reads().laneWaiting(ROUTE, 'a', 9)).map(({ id }) => id)).toEqual([works[1]!.id])
     })
 
-    test('[ST105] passed to one that does not wait there, it goes to the eldest', async () => {
+    test('[ST105] passed to a job that does not wait there, it goes to the oldest', async () => {
       const [elsewhere] = await enter(2, { lane: { key: 'b', width: 1 } })
       const [head, second, third] = await enter(3)
       await kit().apply([settle(head!.id, 'done', { place: { to: elsewhere!.id } })])
@@ -164,7 +164,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane()).toMatchObject({ places: 0, waiting: 0 })
     })
 
-    test('[ST106] one that waits may be settled: nobody moves up for it', async () => {
+    test('[ST106] a waiting job may be settled: no other moves up for it', async () => {
       const [head, second, third] = await enter(3)
       await kit().apply([settle(second!.id, 'cancelled', { place: 'keep' })])
       expect(await row(second!.id)).toMatchObject({ state: 'cancelled', hasPlace: false })
@@ -175,7 +175,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await row(work.id)).toMatchObject({ lane: null, hasPlace: false })
     })
 
-    test('[ST107] work that is tried again keeps its place; its time may begin anew', async () => {
+    test('[ST107] a retried job keeps its position; its time may start again', async () => {
       const owner = await kit().join()
       const [head, second] = await enter(2, { expiresInMs: 1_000 })
       expect((await kit().claim(owner)).items.map(({ work }) => work.id)).toEqual([head!.id])
@@ -187,7 +187,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await row(head!.id)).toMatchObject({ expiresAt: START + 2_500 })
     })
 
-    test('[ST107] without a place it comes in anew, and waits if none is free', async () => {
+    test('[ST107] without a position it enters again, and waits if none is free', async () => {
       const [head, second, third] = await enter(3)
       await kit().apply([settle(head!.id, 'parked')])
       await kit().apply([again(head!.id)])
@@ -204,7 +204,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane()).toMatchObject({ places: 1, waiting: 0 })
     })
 
-    test('[ST108] one may take over the place of another of its lane', async () => {
+    test('[ST108] a job may take over the position of another of its lane', async () => {
       const owner = await kit().join()
       const [dead, waits] = await enter(2)
       await kit().apply([settle(dead!.id, 'dead', { place: 'keep' })])
@@ -222,7 +222,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await row(replay!.id)).toMatchObject({ hasPlace: true })
     })
 
-    test('[ST109] a lane is as wide as the item that came last says; it fills one at a time', async () => {
+    test('[ST109] a lane is as wide as its latest job says; it fills one at a time', async () => {
       const first = await enter(3)
       const wide = await enter(1, { lane: { key: 'a', width: 3 } })
       expect(await states([...first, ...wide])).toEqual(['ready', 'ready', 'waiting', 'waiting'])
@@ -235,7 +235,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await states([first[2]!])).toEqual(['ready'])
     })
 
-    test('[ST110] a lane remembers the version that it was told last', async () => {
+    test('[ST110] a lane remembers the latest version', async () => {
       const [first, second] = await enter(2)
       await kit().apply([settle(first!.id, 'done', { laneVersion: '7' })])
       await kit().advance(3)
@@ -244,7 +244,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await lane()).toMatchObject({ version: '7', updatedAt: START + 3, places: 0 })
     })
 
-    test('[ST111] who waits, the eldest first, and who holds a lane up, the newest first', async () => {
+    test('[ST111] waiting jobs, the oldest first, and jobs that hold a lane up, the newest first', async () => {
       const works = await enter(4)
       const waiting = async (limit: number) =>
         (await reads().laneWaiting(ROUTE, 'a', limit)).map(({ id }) => id)
@@ -263,7 +263,7 @@ export function laneRules(kit: () => Kit): void {
       expect((await reads(OTHER).laneHolders({ cursor: null, limit: 9 })).items).toEqual([])
     })
 
-    test('[ST112] what a crash left behind keeps its place', async () => {
+    test('[ST112] jobs that a crash left behind keep their position', async () => {
       const owner = await kit().join(undefined, 1_000)
       const [head, second] = await enter(2, {}, { lease: owner })
       await kit().advance(1_000)
@@ -290,14 +290,14 @@ export function laneRules(kit: () => Kit): void {
       expect(await reads(OTHER).workMerged(into)).toEqual([])
     })
 
-    test('[ST114] an item knows its element and its generation', async () => {
+    test('[ST114] a job has its element and its generation', async () => {
       const { work } = await kit().add({ work: { element: 3, generation: 2 } })
       expect(await row(work.id)).toMatchObject({ element: 3, generation: 2, lane: null })
       const { work: first } = await kit().add({ work: { element: 0 } })
       expect(await row(first.id)).toMatchObject({ element: 0, generation: 1 })
     })
 
-    test('[ST115] a commit that is rejected or refused leaves lanes as they were', async () => {
+    test('[ST115] a rejected or refused commit leaves lanes unchanged', async () => {
       const works = await enter(2)
       const before = await kit().store.system('verification').dump()
       const writes: Write[] = [
@@ -312,7 +312,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await states(works)).toEqual(['done', 'ready'])
     })
 
-    test('[ST115] lanes are there after the store was opened again', async () => {
+    test('[ST115] lanes are there after the store was reopened', async () => {
       const [head, second] = await enter(2)
       await kit().reopen()
       expect(await lane()).toMatchObject({ places: 1, waiting: 1 })
@@ -320,7 +320,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await states([second!])).toEqual(['ready'])
     })
 
-    test('[ST115] commits of one group that meet in a lane do one after the other', async () => {
+    test('[ST115] commits of one group in the same lane are applied one after the other', async () => {
       const [head] = await enter(1)
       const add = async () => enter(1)
       const settled = kit().store.commit(kit().commit([], [settle(head!.id, 'done')]))
@@ -335,7 +335,7 @@ export function laneRules(kit: () => Kit): void {
       slots: [{ tenant: TENANT, consumer: ROUTE, max: 9, ...fields }],
     })
 
-    test('[ST116] no more than the limit are leased at once, by whomever', async () => {
+    test('[ST116] no more than the limit are leased at once, by all owners together', async () => {
       const [one, two] = [await kit().join(), await kit().join('node-b' as never)]
       for (let count = 0; count < 5; count += 1) await kit().add()
       const count = async (owner: Incarnation, limit: number) =>
@@ -351,7 +351,7 @@ export function laneRules(kit: () => Kit): void {
       expect(await count(two, 3)).toBe(1)
     })
 
-    test('[ST116] what is leased by another consumer or of another tenant does not count', async () => {
+    test('[ST116] jobs leased by another consumer or of another tenant do not count', async () => {
       const owner = await kit().join()
       await kit().add({ lease: owner, work: { consumer: 'route:other' } })
       await kit().add({ lease: owner, tenant: OTHER })
@@ -360,14 +360,14 @@ export function laneRules(kit: () => Kit): void {
       expect(items).toHaveLength(1)
     })
 
-    test('[ST116] a consumer that is asked for twice has one limit', async () => {
+    test('[ST116] a consumer that is requested twice has one limit', async () => {
       const owner = await kit().join()
       for (let count = 0; count < 4; count += 1) await kit().add()
       const { slots } = slot({ limit: 2 })
       expect((await kit().claim(owner, { slots: [...slots, ...slots] })).items).toHaveLength(2)
     })
 
-    test('[ST117] what a limit holds back is told as due', async () => {
+    test('[ST117] jobs that a limit holds back are reported as due', async () => {
       const owner = await kit().join()
       await kit().add({ lease: owner })
       await kit().add()

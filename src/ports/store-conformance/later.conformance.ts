@@ -1,4 +1,4 @@
-// What is learnt of an event after it was kept: duplicates, and who wanted it; and lists by a span of time.
+// What is learned about an event after it was stored: duplicates, and its matches; and lists by a time range.
 
 import { describe, expect, test } from 'vitest'
 import type { EventId } from '../../core/foundation/ids/index.ts'
@@ -9,8 +9,8 @@ export function laterRules(kit: () => Kit): void {
   const reads = () => kit().store.forTenant(TENANT)
   const idsOf = (rows: readonly { readonly id: EventId }[]) => rows.map(({ id }) => id)
 
-  describe('what is learnt of an event later', () => {
-    test('[ST88] a body that is not JSON is kept as it was; sealed paths are not the store’s', async () => {
+  describe('later changes of an event', () => {
+    test('[ST88] a body that is not JSON is stored unchanged; encrypted paths are not the store’s concern', async () => {
       const raw = 'a=1&b=%20\r\n\u0000 é 😀'
       const event = kit().event({ raw, sensitive: ['payload.a'], matched: 1 })
       const work = kit().work(event.id)
@@ -48,7 +48,7 @@ export function laterRules(kit: () => Kit): void {
       expect(items.map((item) => item.event.duplicates)).toEqual([7, 0])
     })
 
-    test('[ST90] how many matched can be said later', async () => {
+    test('[ST90] the number of matches can be written later', async () => {
       const event = kit().event({ matched: 1 })
       await kit().apply([{ w: 'event.append', event, dedupForMs: DAY }])
       const unmatched = async () =>
@@ -62,7 +62,7 @@ export function laterRules(kit: () => Kit): void {
       expect((await reads().event(event.id))!.matched).toBe(3)
     })
 
-    test('[ST91] of an event that is not there, nothing is written, and no work is added to it', async () => {
+    test('[ST91] for a missing event nothing is written, and no job is added', async () => {
       const { event } = await kit().add({ tenant: OTHER })
       for (const id of [kit().ids.event(), event.id]) {
         const work = kit().work(id)
@@ -86,7 +86,7 @@ export function laterRules(kit: () => Kit): void {
     })
   })
 
-  describe('events of a span', () => {
+  describe('events of a time range', () => {
     /** One every hour. */
     const addHourly = async (count: number) => {
       const events: EventId[] = []
@@ -99,7 +99,7 @@ export function laterRules(kit: () => Kit): void {
       return events
     }
 
-    test('[ST92] events by object, by case, and by the time they were received', async () => {
+    test('[ST92] events by object, by correlation, and by the time they were received', async () => {
       const events = await addHourly(6)
       const list = async (filter: object) =>
         (await readAll((cursor) => reads().events({ cursor, limit: 2, ...filter })))
@@ -115,7 +115,7 @@ export function laterRules(kit: () => Kit): void {
       expect(await list({ from: START + 3 * HOUR, to: START + 2 * HOUR })).toEqual([])
     })
 
-    test('[ST93] a span is found by the order of ids: rows beyond it are not looked at', async () => {
+    test('[ST93] a range is found by the order of ids: rows beyond it are not read', async () => {
       const events = await addHourly(8)
       const query = { cursor: null, limit: 9, scanMax: 1 }
       const span = { from: START + 1.5 * HOUR, to: START + 2.5 * HOUR }

@@ -1,4 +1,4 @@
-// The lives of nodes, and claims.
+// Incarnations of nodes, and claims.
 
 import { describe, expect, test } from 'vitest'
 import type { Incarnation, NodeId, WorkId } from '../../core/foundation/ids/index.ts'
@@ -10,7 +10,7 @@ const counters = { attempts: 1, waits: 0, losses: 0 }
 const NODE_B = 'node-b' as NodeId
 const idsOf = (result: ClaimResult): readonly WorkId[] => result.items.map(({ work }) => work.id)
 
-/** All that is leased is lost by two crashes in a row. Answers who lives now. */
+/** All leased jobs are lost by two crashes in a row. Returns the incarnation that is alive now. */
 async function loseTwice(kit: () => Kit, slots?: ClaimRequest['slots']): Promise<Incarnation> {
   const owner = await kit().join()
   await kit().store.reclaim(10)
@@ -23,7 +23,7 @@ async function loseTwice(kit: () => Kit, slots?: ClaimRequest['slots']): Promise
 export function leaseRules(kit: () => Kit): void {
   const workRow = (id: WorkId) => kit().store.forTenant(TENANT).work(id)
 
-  describe('lives of nodes', () => {
+  describe('incarnations of nodes', () => {
     test('[ST40] incarnations only grow', async () => {
       const first = await kit().store.join(NODE_B, 5_000)
       expect(first).toEqual({ owner: first.owner, until: START + 5_000, now: START })
@@ -53,7 +53,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().ask(guard(ofB.work.id, b1))).toMatchObject({ ok: true })
     })
 
-    test('[ST42] renewing moves the end', async () => {
+    test('[ST42] renewing extends the lease', async () => {
       const owner = await kit().join()
       await kit().advance(29_999)
       const answer = { until: START + 39_999, now: START + 29_999 }
@@ -74,7 +74,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.renew(owner, 30_000)).not.toBe('fenced')
     })
 
-    test('[ST43] whose time is up never comes back', async () => {
+    test('[ST43] an expired incarnation never comes back', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
       await kit().advance(30_000)
@@ -86,7 +86,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.renew(999_999 as Incarnation, 30_000)).toBe('fenced')
     })
 
-    test('[ST43] a clock that is set back revives nobody', async () => {
+    test('[ST43] a clock that is set back revives none', async () => {
       const owner = await kit().join()
       await kit().advance(30_000)
       expect(await kit().store.renew(owner, 30_000)).toBe('fenced')
@@ -95,7 +95,7 @@ export function leaseRules(kit: () => Kit): void {
       expect((await kit().add({ lease: owner })).leased).toEqual([])
     })
 
-    test('[ST44] work of the dead is given back, lowest id first', async () => {
+    test('[ST44] jobs of the dead are put back, lowest id first', async () => {
       const [a, b] = [await kit().join(), await kit().join(NODE_B)]
       const held = []
       for (const lease of [b, a, b, a, b]) held.push((await kit().add({ lease })).work.id)
@@ -122,7 +122,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.reclaim(3)).toEqual(held.slice(0, 3))
     })
 
-    test('[ST44] a fence lasts also for those beyond the limit', async () => {
+    test('[ST44] a fence also holds for jobs beyond the limit', async () => {
       const owner = await kit().join()
       const items = [await kit().add({ lease: owner }), await kit().add({ lease: owner })]
       await kit().advance(30_000)
@@ -131,14 +131,14 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().ask(guard)).toMatchObject({ ok: false })
     })
 
-    test('[ST44] work of all tenants is given back', async () => {
+    test('[ST44] jobs of all tenants are put back', async () => {
       const owner = await kit().join()
       const items = [await kit().add({ lease: owner }), await kit().add({ lease: owner, tenant: OTHER })]
       await kit().join()
       expect(await kit().store.reclaim(10)).toEqual(items.map(({ work }) => work.id))
     })
 
-    test('[ST45] only a loss beyond the first counts', async () => {
+    test('[ST45] only crashes beyond the first count', async () => {
       const { work } = await kit().add({ lease: await kit().join() })
       for (const losses of [0, 1, 2]) {
         const owner = await kit().join()
@@ -154,7 +154,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await workRow(work.id)).toMatchObject({ alone: true, losses: 0 })
     })
 
-    test('[ST200] who leaves is fenced at once, and what it held is ready for others, of all tenants', async () => {
+    test('[ST200] a node that leaves is fenced at once, and its jobs are ready for others, of all tenants', async () => {
       const [owner, other] = [await kit().join(), await kit().join(NODE_B)]
       const held = [await kit().add({ lease: owner }), await kit().add({ lease: owner, tenant: OTHER })]
       const [claimed, foreign] = [await kit().add({ delayMs: 100 }), await kit().add({ lease: other })]
@@ -174,7 +174,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.reclaim(10)).toEqual([])
     })
 
-    test('[ST201] leaving counts no loss, and what was alone stays so', async () => {
+    test('[ST201] leaving counts no crash, and an isolated job stays isolated', async () => {
       const { work } = await kit().add({ lease: await kit().join() })
       const owner = await kit().join()
       expect(await kit().store.reclaim(10)).toEqual([work.id])
@@ -241,7 +241,7 @@ export function claimRules(kit: () => Kit): void {
       }
     })
 
-    test('[ST50] an item is due at its instant, not before', async () => {
+    test('[ST50] a job is due at its instant, not before', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ delayMs: 10 })
       await kit().advance(9)
@@ -284,14 +284,14 @@ export function claimRules(kit: () => Kit): void {
       expect(result.items[0]?.event.tenant).toBe(OTHER)
     })
 
-    test('[ST51] no slot, no work', async () => {
+    test('[ST51] no slot, no job', async () => {
       const owner = await kit().join()
       await kit().add()
       expect(await kit().claim(owner, { slots: [] })).toEqual({ items: [], nextDueAt: null, now: START })
       expect(await kit().claim(owner, { max: 0 })).toEqual({ items: [], nextDueAt: START, now: START })
     })
 
-    test('[ST52] what one crash left is claimed like other work', async () => {
+    test('[ST52] a job that one crash left is claimed like others', async () => {
       const dead = await kit().join()
       const lost = []
       for (let count = 0; count < 5; count += 1) lost.push((await kit().add({ lease: dead })).work.id)
@@ -301,7 +301,7 @@ export function claimRules(kit: () => Kit): void {
       expect(idsOf(await kit().claim(owner, { maxIsolated: 0 }))).toEqual([...lost, fresh.work.id])
     })
 
-    test('[ST52] few that are isolated, others behind them', async () => {
+    test('[ST52] few isolated jobs, others after them', async () => {
       const dead = await kit().join()
       const lost = [await kit().add({ lease: dead }), await kit().add({ lease: dead })]
       const owner = await loseTwice(kit)
@@ -340,7 +340,7 @@ export function claimRules(kit: () => Kit): void {
       expect(idsOf(await kit().claim(owner, { codeHashes: ['hash-1'] }))).toEqual([one.work.id])
     })
 
-    test('[ST54] the next due item of the asked slots', async () => {
+    test('[ST54] the next due job of the requested slots', async () => {
       const owner = await kit().join()
       await kit().add({ delayMs: 500, work: { consumer: 'a' } })
       await kit().add({ delayMs: 300, work: { consumer: 'b' } })
@@ -356,7 +356,7 @@ export function claimRules(kit: () => Kit): void {
       expect(await nextDueAt(slot('c', 0))).toBe(START + 100)
     })
 
-    test('[ST54] what a limit left is due when it was', async () => {
+    test('[ST54] jobs that a limit left are due at their original time', async () => {
       const owner = await kit().join()
       for (const delayMs of [10, 20, 30]) await kit().add({ delayMs })
       await kit().advance(100)
@@ -377,7 +377,7 @@ export function claimRules(kit: () => Kit): void {
       expect(idsOf(await kit().claim(await kit().join()))).toHaveLength(1)
     })
 
-    test('[ST56] claims at once share the work', async () => {
+    test('[ST56] concurrent claims share the jobs', async () => {
       const owners = [await kit().join(), await kit().join(NODE_B)]
       const all = []
       for (let count = 0; count < 20; count += 1) all.push((await kit().add()).work.id)

@@ -1,4 +1,4 @@
-// What people look for: events by text, what an event caused, records by prefix, dead letters by cause, the overview.
+// What users look for: events by text, what an event caused, records by prefix, dead letters by cause, the overview.
 
 import { describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -26,7 +26,7 @@ export function lookupRules(kit: () => Kit): void {
   }
 
   describe('records', () => {
-    test('[ST75] what was deleted is gone, and may be made anew', async () => {
+    test('[ST75] a deleted record is gone, and may be created again', async () => {
       const put = { w: 'record.put', kind: 'key', key: 'a', version: 3, body: 'one' } as const
       await kit().apply([put, { ...put, key: 'b' }, { ...put, kind: 'secret' }])
       await kit().apply([put], OTHER)
@@ -41,7 +41,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(await reads().record('key', 'a')).toEqual({ version: 1, body: 'one' })
     })
 
-    test('[ST75] a version guards against deleting what another just wrote', async () => {
+    test('[ST75] a version guards against deleting what another commit just wrote', async () => {
       await kit().apply([{ w: 'record.put', kind: 'session', key: 'a', version: 2, body: 'two' }])
       const remove = (version: number) =>
         kit().store.commit(
@@ -58,7 +58,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(await reads().record('session', 'a')).toBeNull()
     })
 
-    test('[ST75] a commit that breaks leaves what it deleted', async () => {
+    test('[ST75] a commit that fails deletes nothing', async () => {
       const { event } = await kit().add()
       await kit().apply([{ w: 'record.put', kind: 'key', key: 'a', version: 1, body: '' }])
       const broken = kit().commit(
@@ -91,7 +91,7 @@ export function lookupRules(kit: () => Kit): void {
       })
     })
 
-    test('[ST76] a prefix is taken letter by letter', async () => {
+    test('[ST76] a prefix is literal', async () => {
       const keys = ['a%', 'a%b', 'a_', 'aXb', 'ab', 'a%\u{10ffff}z', 'A%', 'b']
       await kit().apply(keys.map((key) => ({ w: 'record.put', kind: 'setting', key, version: 1, body: '' })))
       const list = async (prefix: string) => {
@@ -134,7 +134,7 @@ export function lookupRules(kit: () => Kit): void {
   const searchesPayloads = () => kit().harness.capabilities?.searchesPayloads ?? true
 
   describe('search', () => {
-    test('[ST78] a piece of any of the texts, A to Z as a to z', async () => {
+    test('[ST78] a part of any of the texts, A to Z as a to z', async () => {
       const blank = { subject: 's', source: 'p', objectId: null, data: '{}' }
       const ids = {
         subject: await append({ ...blank, subject: 'Order.Created' }),
@@ -162,7 +162,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(await find({ q: 'name', subject: 'other' })).toEqual([])
     })
 
-    test('[SE15] a sealed payload is not looked into', async () => {
+    test('[SE15] an encrypted payload is not searched', async () => {
       const open = await append({ data: '{"is":"QUJDREVG"}', subject: 'sealed.not' })
       await append({ data: 'mrs1.ab12.W10.QUJDREVG', subject: 'sealed.yes' })
       expect(await find({ q: 'qujd' })).toEqual(searchesPayloads() ? [open] : [])
@@ -187,7 +187,7 @@ export function lookupRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST80] a page looks at so many rows and goes on behind them', async () => {
+    test('[ST80] a page reads so many rows and continues after them', async () => {
       const ids: EventId[] = []
       for (let index = 0; index < 12; index += 1) {
         ids.push(await append({ subject: index % 4 === 0 ? 'rare' : 'usual', matched: index % 2 }))
@@ -220,7 +220,7 @@ export function lookupRules(kit: () => Kit): void {
     const sizes = async (query: EventsQuery) =>
       (await readAll((cursor) => reads().events({ cursor, limit: 9, ...query }))).map((page) => page.length)
 
-    test('[ST85] a page ends with the row that makes the bytes full', async () => {
+    test('[ST85] a page ends with the row that reaches the limit of bytes', async () => {
       if (!searchesPayloads()) return
       for (let index = 0; index < 10; index += 1) {
         await append({ subject: index % 5 === 0 ? 'rare' : 'usual', data: PAYLOAD })
@@ -234,11 +234,11 @@ export function lookupRules(kit: () => Kit): void {
       expect(await sizes({ q: 'nobody', scanBytesMax: 4 * BYTES, scanMax: 3 })).toEqual([0, 0, 0, 0])
       expect(await sizes({ q: 'nobody', scanBytesMax: 2 * BYTES, scanMax: 9 })).toEqual([0, 0, 0, 0, 0])
       expect(await sizes({ q: 'ü', scanBytesMax: 5 * BYTES, limit: 2 })).toEqual([2, 2, 2, 2, 2])
-      // Other filters leave the payload alone.
+      // Other filters do not read the payload.
       expect(await sizes({ subject: 'rare', scanBytesMax: 1 })).toEqual([2])
     })
 
-    test('[ST85] 8 MiB unless told', async () => {
+    test('[ST85] 8 MiB by default', async () => {
       if (!searchesPayloads()) return
       const data = JSON.stringify('x'.repeat(1_024 * 1_024))
       for (let index = 0; index < 9; index += 1) await append({ data })
@@ -246,7 +246,7 @@ export function lookupRules(kit: () => Kit): void {
     })
   })
 
-  describe('what belongs together', () => {
+  describe('related rows', () => {
     test('[ST81] what an event caused, oldest first', async () => {
       const cause = await append({})
       const caused: EventId[] = []
@@ -280,7 +280,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(first).toEqual(summary)
     })
 
-    test('[ST82] the work of several events, by event and id', async () => {
+    test('[ST82] the jobs of several events, by event and id', async () => {
       const added = [await kit().add(), await kit().add(), await kit().add()]
       const second: WorkId[] = []
       for (const { event } of [added[2]!, added[0]!]) {
@@ -299,7 +299,7 @@ export function lookupRules(kit: () => Kit): void {
   })
 
   describe('the ledger', () => {
-    test('[ST87] has the open entries of one work item, oldest first', async () => {
+    test('[ST87] has the open entries of one job, oldest first', async () => {
       const { work } = await kit().add()
       const other = (await kit().add()).work
       const reserve = (of: typeof work, key: string) =>
@@ -318,7 +318,7 @@ export function lookupRules(kit: () => Kit): void {
       await kit().apply([{ w: 'ledger.observe', key: 'ä', evidence: '"seen"' }])
       expect(await keys()).toEqual(['ä unknown', 'Z reserved', 'd reserved'])
       expect((await reads().ledgerOfWork(work.id))[0]).toEqual(await reads().ledger('ä'))
-      // Whoever takes an entry up has it.
+      // The job that takes an entry over has it.
       await kit().apply([reserve(other, 'b'), reserve(other, 'ä')])
       expect(await keys()).toEqual(['Z reserved', 'd reserved'])
       expect(await keys(other.id)).toEqual(['b reserved', 'o reserved', 'ä reserved'])
@@ -327,7 +327,7 @@ export function lookupRules(kit: () => Kit): void {
   })
 
   describe('summaries', () => {
-    test('[ST83] an overview counts what waits, and knows since when', async () => {
+    test('[ST83] an overview counts what waits, and since when', async () => {
       const empty = {
         ready: 0,
         leased: 0,
@@ -390,7 +390,7 @@ export function lookupRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST84] dead letters by what killed them, the largest group first', async () => {
+    test('[ST84] dead letters by cause, the largest group first', async () => {
       const { work } = await kit().add()
       const put = async (fields: Partial<NewDeadLetter>, tenant?: TenantId) => {
         const row = kit().deadLetter(work, fields)
@@ -433,7 +433,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(await reads().deadLetterGroups({ state: 'replaying' })).toEqual({ groups: [], isCapped: false })
     })
 
-    test('[ST84] at most 200 groups are told, and that there are more', async () => {
+    test('[ST84] at most 200 groups are returned, and that there are more', async () => {
       const { work } = await kit().add()
       const letters = Array.from({ length: 201 }, (_, index) => {
         const word = String.fromCharCode(...[97 + (index % 26), 97 + Math.floor(index / 26)])

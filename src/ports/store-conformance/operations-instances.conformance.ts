@@ -9,11 +9,11 @@ import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 const WORKFLOWS = ['triage', 'order', 'ü'] as const
 const MARKINGS = [{ a: 1 }, { b: 1, a: 1 }, { b: 3 }, { a: 1, b: 1 }, {}, { 'a,b': 1, a: 2 }] as const
-/** Mostly active, and half of the others over for good: events are to go. */
+/** Mostly active, and half of the others over for good: events are to be deleted. */
 const STATES = ['active', 'active', 'active', 'completed', 'failed', 'cancelled'] as const
 const KEYS = ['triage/issue/1', 'triage/issue/2', 'order/id/\u0000ü'] as const
 
-/** Few instances have several items each. */
+/** Few instances, with several jobs each. */
 export function makeInstanceOptions({ book, pick }: Turn): Partial<NewWork> {
   if (!rarely(pick, 3)) return {}
   const instance = oneOf(pick, book.instances.slice(-6))?.id
@@ -41,7 +41,7 @@ async function makeStep(turn: Turn): Promise<Commit> {
   const revision = found?.revision ?? 0
   const key = { g: 'version', of: 'instance', key: id } as const
   const guards: Guard[] = rarely(pick, 8) ? [] : [{ ...key, version: revision + (rarely(pick, 6) ? 1 : 0) }]
-  // Ten numbers for each revision, so that they only grow; now and then one that is there already.
+  // Ten numbers for each revision, so that they only grow; now and then one that exists already.
   const first = (revision + (rarely(pick, 30) ? 0 : 1)) * 10
   const rows = Array.from({ length: pick(4) }, (_, index) => ({
     instance: id,

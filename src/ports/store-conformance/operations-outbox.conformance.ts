@@ -16,7 +16,7 @@ export function makeEventTold({ id, subject }: NewEvent): Write {
   return { w: 'outbox.add', rows: [row] }
 }
 
-/** Of tokens, and of events that may be another tenant's, or gone. */
+/** Of tokens, and of events that may be another tenant's, or deleted. */
 export function makeTelling({ book, pick }: Turn): Commit {
   const rows = Array.from({ length: 1 + pick(3) }, (): NewOutboxRow => {
     const event = pick(2) === 0 ? null : (oneOf(pick, book.events)?.id ?? null)
@@ -31,7 +31,7 @@ export function makeTelling({ book, pick }: Turn): Commit {
   return { tenant: tenantOf(pick), guards: [], writes: [{ w: 'outbox.add', rows }] }
 }
 
-/** Positions are each store's own, so they are used here and not answered. */
+/** Positions are each store's own, so they are used here and not returned. */
 export async function relaySome(
   store: Store,
   { limit, step }: { readonly limit: number; readonly step: number },

@@ -6,7 +6,7 @@ import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 const CONNECTIONS = ['tickets', 'chat', 'ü'] as const
 
-/** New, or one of the latest anew: as it was about, or now and then about something else. */
+/** New, or one of the latest again: about the same, or now and then about something else. */
 export function makeRunPut(turn: Turn): Commit {
   const { book, pick } = turn
   const known = rarely(pick, 2) ? oneOf(pick, book.runs.slice(-8)) : undefined

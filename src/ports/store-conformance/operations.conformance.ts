@@ -1,6 +1,6 @@
-// Random operations on a store. Chance is a function `pick` that is passed in, so that a stream is made by a seed and
-// a property by the property tester; the next operation depends on what the store holds, so that most guards have a
-// fair chance to hold.
+// Random operations on a store. Randomness is a function `pick` that is passed in, so that a seed makes a stream and the
+// property tester a property; the next operation depends on the content of the store, so that most guards have a fair chance to
+// hold.
 
 import type { LedgerEntry, NewLedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
@@ -27,7 +27,7 @@ import { makeRunPut, readRuns } from './operations-runs.conformance.ts'
 import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 export type Operation =
-  /** Given in one tick. */
+  /** Committed in one tick. */
   | { readonly op: 'commits'; readonly commits: readonly Commit[] }
   | { readonly op: 'claim'; readonly request: ClaimRequest }
   | { readonly op: 'join'; readonly node: NodeId; readonly ttlMs: number }
@@ -35,7 +35,7 @@ export type Operation =
   | { readonly op: 'reclaim'; readonly limit: number }
   | { readonly op: 'prune'; readonly request: PruneRequest }
   | { readonly op: 'advance'; readonly ms: number }
-  /** Reads the eldest of the outbox and deletes every `step`th of them. */
+  /** Reads the oldest of the outbox and deletes every `step`th of them. */
   | { readonly op: 'relay'; readonly limit: number; readonly step: number }
   | { readonly op: 'read'; readonly tenant: TenantId; readonly event: EventId; readonly limit: number }
 
@@ -49,7 +49,7 @@ const kindOf = (consumer: string) => (consumer.startsWith('subscription:') ? 'de
 const NODES = ['node-a', 'node-b', 'node-c'] as NodeId[]
 const CODE = [null, null, null, 'hash-1', 'hash-2'] as const
 const FATES = ['again', 'again', 'again', 'done', 'parked', 'dead', 'skipped', 'merged', 'cancelled'] as const
-/** Half of them closed, so that events can go. */
+/** Half of them closed, so that events can be deleted. */
 const LETTER_STATES = [
   ...(['open', 'ready_to_replay', 'replaying'] as const),
   ...(['resolved', 'discarded', 'resolved', 'discarded', 'resolved'] as const),
@@ -141,7 +141,7 @@ function makePrune({ book, pick }: Turn): PruneRequest {
   }
 }
 
-/** What is learnt of an event later: that it came again, who wanted it, and that it is to be done once more. */
+/** What is learned about an event later: that it came again, its matches, and that it is to be replayed. */
 function makeAfterthought(turn: Turn): Commit {
   const { book, pick } = turn
   const known = oneOf(pick, book.events.slice(-20))
@@ -177,7 +177,7 @@ function makeAddition(turn: Turn, eventId: EventId): Write {
   return { w: 'work.add', work, lease, delayMs: 0, ...(before ? { inPlaceOf: before.id } : {}) }
 }
 
-/** Half of the items go by a lane, of few: they are to meet. */
+/** Half of the jobs use a lane, of few: they are to meet. */
 function makeOptions(pick: Pick): Partial<NewWork> {
   if (pick(2) === 0) return rarely(pick, 4) ? { element: pick(3), generation: 1 + pick(2) } : {}
   return { lane: { key: oneOf(pick, ['a', 'ü', 'c']), width: oneOf(pick, [1, 1, 2, 3]) } }
@@ -409,7 +409,7 @@ interface Part {
   readonly writes: readonly Write[]
 }
 
-/** What becomes of the item. */
+/** What happens to the job. */
 async function makeFate(turn: Turn, row: WorkRow, key: string): Promise<Part> {
   const { book, pick, store } = turn
   const note: Note = {
@@ -481,7 +481,7 @@ function makeFailure({ book, pick }: Turn, row: WorkRow, failure: FailureClass):
   }
 }
 
-/** What becomes of the key. */
+/** What happens to the key. */
 function makeEffect(turn: Turn, row: WorkRow, key: string, found: LedgerEntry | null): Part {
   const { book, pick } = turn
   const entry: NewLedgerEntry = {
@@ -521,7 +521,7 @@ function makeEffect(turn: Turn, row: WorkRow, key: string, found: LedgerEntry | 
   return { guards, writes: [settle] }
 }
 
-/** Runs the operation; what it answers can be compared between stores. */
+/** Runs the operation; its result can be compared between stores. */
 export async function perform(subject: Subject, operation: Operation): Promise<unknown> {
   const { store } = subject
   switch (operation.op) {
@@ -549,7 +549,7 @@ export async function perform(subject: Subject, operation: Operation): Promise<u
   }
 }
 
-/** Behind the events stores walk in their own order: they are compared by what is gone at the end. */
+/** After the events stores walk in their own order: they are compared by what is deleted at the end. */
 async function pruneOn(store: Store, request: PruneRequest): Promise<unknown> {
   const first = await store.prune(request)
   if (first.next === null || first.next.startsWith('evt_')) return first
@@ -612,7 +612,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
   }
 }
 
-/** Remembers the names that the operation brought. */
+/** Remembers the names that the operation introduced. */
 export function noteResult(book: Book, operation: Operation, result: unknown): void {
   if (operation.op === 'advance') book.now += operation.ms
   if (operation.op === 'join') book.owners.push((result as { owner: Incarnation }).owner)

@@ -1,4 +1,4 @@
-// What the relay to the bus asks of a store: an outbox that is written with what it tells of, and read in an order that holds.
+// What the relay to the bus needs of a store: an outbox that is written in the commit it is about, and read in a stable order.
 
 import { describe, expect, test } from 'vitest'
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
@@ -28,7 +28,7 @@ export function outboxRules(kit: () => Kit): void {
   const idsTold = async (limit?: number) => (await told(limit)).map(({ id }) => id)
 
   describe('outbox', () => {
-    test('[ST180] a row is kept as it is, with its tenant and the instant of its commit', async () => {
+    test('[ST180] a row is stored unchanged, with its tenant and the instant of its commit', async () => {
       const odd = token(ODD, { subject: ODD, body: ODD })
       const gone = token('gone', { body: null })
       await kit().advance(250)
@@ -44,7 +44,7 @@ export function outboxRules(kit: () => Kit): void {
       })
     })
 
-    test('[ST181] what a refused or broken commit tells is not told', async () => {
+    test('[ST181] the rows of a refused or failed commit do not exist', async () => {
       const { event } = await kit().add()
       const guard = { g: 'dedup', source: event.source, key: event.dedupKey } as const
       await kit().store.commit(kit().commit([guard], [add(token('refused'))]))
@@ -68,7 +68,7 @@ export function outboxRules(kit: () => Kit): void {
       expect(new Set(positions).size).toBe(5)
     })
 
-    test('[ST182] of many commits at once, those of one instance keep their order', async () => {
+    test('[ST182] of many concurrent commits, those of one instance keep their order', async () => {
       const { event } = await kit().add()
       const row = kit().instance(event.id)
       await kit().apply([{ w: 'instance.put', row }])
@@ -90,7 +90,7 @@ export function outboxRules(kit: () => Kit): void {
       )
     })
 
-    test('[ST183] a row is told until it is deleted, and nobody else’s goes with it', async () => {
+    test('[ST183] a row is returned until it is deleted, and no other is deleted with it', async () => {
       await kit().apply([add(token('a'), token('b'), token('c'))])
       await kit().apply([add(token('theirs'))], OTHER)
       const [a, b, , theirs] = (await told()).map(({ position }) => position) as [
@@ -108,7 +108,7 @@ export function outboxRules(kit: () => Kit): void {
       expect(await idsTold()).toEqual(['c'])
     })
 
-    test('[ST184] a position is never given twice, so that a late delete takes nothing else', async () => {
+    test('[ST184] a position is never reused, so that a late delete deletes nothing else', async () => {
       await kit().apply([add(token('a'))])
       const [first] = await told()
       const late = remove(first?.position ?? 0)
@@ -119,7 +119,7 @@ export function outboxRules(kit: () => Kit): void {
       expect(await idsTold()).toEqual(['b'])
     })
 
-    test('[ST185] with the rows come the events that they tell of, each once, but for those that are gone', async () => {
+    test('[ST185] the rows come with their events, each once, except deleted ones', async () => {
       const tell = (id: NewOutboxRow['event'], tenant: TenantId = TENANT) =>
         kit().apply([add(token('x', { about: 'event', event: id, body: null }))], tenant)
       const [one, two] = [(await kit().add()).event, (await kit().add({ event: { data: '"ü"' } })).event]
@@ -141,7 +141,7 @@ export function outboxRules(kit: () => Kit): void {
       expect([await reads().outboxCount(10), await reads().outboxCount(2)]).toEqual([3, 2])
     })
 
-    test('[ST202] since when the eldest is there', async () => {
+    test('[ST202] since when the oldest is there', async () => {
       expect(await reads().outboxEldest()).toEqual({ at: null, heldBy: null })
       await kit().apply([add(token('a'))])
       const at = (await reads().outbox(1)).rows[0]?.createdAt
@@ -162,7 +162,7 @@ export function outboxRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST188] [ST95] neither a row nor the event that it tells of goes before it was told', async () => {
+    test('[ST188] [ST95] neither a row nor its event is deleted before it was published', async () => {
       const { event, work } = await kit().add()
       const other = await kit().add({ tenant: OTHER })
       const settle = (id: WorkId): Write => ({

@@ -1,4 +1,4 @@
-// Generations of the ledger, failures and escalations, and how long what is over is kept.
+// Generations of the ledger, failures and escalations, and the retention of ended ones.
 
 import { describe, expect, test } from 'vitest'
 import type { NewEscalation } from '../../core/failures/escalation/index.ts'
@@ -43,7 +43,7 @@ export function outcomeRules(kit: () => Kit): void {
   })
 
   describe('generations', () => {
-    test('[ST118] a higher generation is a new row, and the earlier ones stay as they are', async () => {
+    test('[ST118] a higher generation is a new row, and the earlier ones stay unchanged', async () => {
       const { work } = await kit().add()
       const { work: repeat } = await kit().add()
       await kit().apply([done(kit().entry(work, { key: 'k' }), 'first')])
@@ -78,7 +78,7 @@ export function outcomeRules(kit: () => Kit): void {
       ])
     })
 
-    test('[ST118] the same generation, a lower one or none takes the latest up again', async () => {
+    test('[ST118] the same generation, a lower one or none takes over the latest', async () => {
       const { work } = await kit().add()
       const entry = (generation?: number) =>
         kit().entry(work, { key: 'k', ...(generation === undefined ? {} : { generation }) })
@@ -94,7 +94,7 @@ export function outcomeRules(kit: () => Kit): void {
       }
     })
 
-    test('[ST119] guards speak of the latest generation, lists of all', async () => {
+    test('[ST119] guards are about the latest generation, lists about all', async () => {
       const { work } = await kit().add()
       const [a, b] = [{ key: 'k' }, { key: 'k', generation: 2 }].map((fields) => kit().entry(work, fields))
       await kit().apply([done(a!)])
@@ -167,7 +167,7 @@ export function outcomeRules(kit: () => Kit): void {
     (await reads(tenant).escalations({ cursor: null, limit: 9, ...query })).items.map(({ id }) => id)
 
   describe('failures', () => {
-    test('[ST121] a failure is put whole; its birth stays', async () => {
+    test('[ST121] a failure is written whole; its creation stays', async () => {
       const { work } = await kit().add()
       const row = failure(work)
       await kit().apply([{ w: 'failure.put', row }])
@@ -255,7 +255,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().escalation(row.id)).toMatchObject({ count: 3 })
     })
 
-    test('[ST124] announced and acknowledged change its version; an acknowledged one counts no more', async () => {
+    test('[ST124] announcing and acknowledging change its version; an acknowledged one counts no more', async () => {
       const row = escalation()
       await kit().apply([raise(row)])
       await kit().apply([{ w: 'escalation.change', id: row.id, announced: true }])
@@ -284,7 +284,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().escalation(next.id)).toMatchObject({ version: 1, isAnnounced: false })
     })
 
-    test('[ST4] [ST5] beside a commit that is rejected, the others are done in their order', async () => {
+    test('[ST4] [ST5] beside a rejected commit, the others are applied in their order', async () => {
       for (let round = 0; round < 5; round += 1) {
         const { event } = await kit().add()
         const cause = `cause ${round}`
@@ -320,7 +320,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await kit().ask({ ...guard, version: 1 }, OTHER)).toMatchObject({ ok: false, found: null })
     })
 
-    test('[ST126] escalations are listed by state, consumer and whether their event is out', async () => {
+    test('[ST126] escalations are listed by state, consumer and whether they were announced', async () => {
       const rows = ['a', 'b', 'c'].map((cause) => escalation({ cause, consumer: `route:${cause}` }))
       await kit().apply(rows.map(raise))
       const [a, b, c] = rows.map(({ id }) => id)
@@ -337,7 +337,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await escalations({ unannounced: true })).toEqual([b, c].sort().reverse())
     })
 
-    test('[ST127] an overview counts the raised ones, and the failures that are open', async () => {
+    test('[ST127] an overview counts the raised ones, and the open failures', async () => {
       const { work } = await kit().add()
       const { work: other } = await kit().add()
       await kit().apply([
@@ -353,10 +353,10 @@ export function outcomeRules(kit: () => Kit): void {
     })
   })
 
-  describe('retention of what is over', () => {
+  describe('retention of ended rows', () => {
     const keep = { tenant: TENANT, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
     const prune = (fields: Partial<PruneRequest> = {}) => kit().store.prune({ ...keep, ...fields })
-    /** One with an item, whose window is an hour. */
+    /** One with a job, whose window is an hour. */
     const add = async (fields: Partial<NewWork> = {}) => {
       const event = kit().event({ matched: 1 })
       const work = kit().work(event.id, fields)
@@ -367,7 +367,7 @@ export function outcomeRules(kit: () => Kit): void {
       return work
     }
 
-    test('[ST128] an entry goes once its event is gone and its consumer’s time is up', async () => {
+    test('[ST128] an entry is deleted once its event is deleted and its consumer’s time is up', async () => {
       const ledger = { keepMs: { 'route:short': 2 * DAY }, otherwiseMs: 5 * DAY }
       const [gone, stays, open] = [await add(), await add(), await add()]
       await kit().apply([
@@ -401,7 +401,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().ledger('short')).toMatchObject({ effectRef: 'anew', generation: 1 })
     })
 
-    test('[ST128] a key goes whole, by its latest generation, and not while one of them is open', async () => {
+    test('[ST128] a key is deleted as a whole, by its latest generation, and not while one of them is open', async () => {
       const ledger = { keepMs: {}, otherwiseMs: DAY }
       const [first, repeat, doubt] = [await add(), await add(), await add()]
       const entry = (work: NewWork, key: string, generation: number) => kit().entry(work, { key, generation })
@@ -415,7 +415,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().ledgerHistory('d')).toHaveLength(2)
     })
 
-    test('[ST129] what is merged, and what holds a place, keeps its event', async () => {
+    test('[ST129] a merged job, and one with a lane position, keep their event', async () => {
       const lane = { key: 'a', width: 1 }
       const [head, batch, member] = [await add({ lane }), await add(), await add()]
       await kit().apply([
@@ -430,7 +430,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await prune()).toMatchObject({ events: 2 })
     })
 
-    test('[ST130] failures go with their event, whatever their state', async () => {
+    test('[ST130] failures are deleted with their event, whatever their state', async () => {
       const [gone, stays] = [await add(), await add()]
       await kit().apply([
         { w: 'failure.put', row: failure(gone, { state: 'resolved' }) },
@@ -442,7 +442,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await failures()).toEqual([failureId(stays.id)])
     })
 
-    test('[ST131] a lane goes when nobody is in it, untouched for as long as any event is kept', async () => {
+    test('[ST131] a lane is deleted when it is empty and untouched for as long as any event is kept', async () => {
       const inLane = (key: string) => add({ lane: { key, width: 1 } })
       const [idle, busy] = [await inLane('idle'), await inLane('busy')]
       await kit().apply([settle(idle, 'done')])
@@ -454,7 +454,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await reads().lane(busy.consumer, 'busy')).toMatchObject({ places: 1 })
     })
 
-    test('[ST132] an escalation goes when it was acknowledged as long ago', async () => {
+    test('[ST132] an escalation is deleted when it was acknowledged as long ago', async () => {
       const [raised, known] = [escalation({ cause: 'a' }), escalation({ cause: 'b' })]
       await kit().apply([raise(raised), raise(known)])
       await kit().advance(DAY)
@@ -466,7 +466,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await escalations()).toEqual([raised.id])
     })
 
-    test('[ST133] a walk in small steps comes by everything once, and sees one tenant', async () => {
+    test('[ST133] a walk in small steps visits everything once, and sees one tenant', async () => {
       const works: NewWork[] = []
       for (const key of ['a', 'b', 'c', 'd', 'e']) works.push(await add({ lane: { key, width: 1 } }))
       const rows = works.map(({ id }) => escalation({ cause: id }))

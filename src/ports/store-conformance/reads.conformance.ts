@@ -142,7 +142,7 @@ export function readRules(kit: () => Kit): void {
       expect(await list({ state: 'open', consumer: ROUTE, class: 'config' })).toEqual([0])
     })
 
-    test.each(LISTS)('[ST61] %s: rows that arrive do not disturb', async (list) => {
+    test.each(LISTS)('[ST61] %s: new rows do not disturb', async (list) => {
       const added: Added[] = []
       for (const key of ['m', 'c', 'z', 'a', 'b']) added.push(await addRows(kit(), key))
       const first = await readList(reads(), list, null, 2)
@@ -169,7 +169,7 @@ export function readRules(kit: () => Kit): void {
       }
     })
 
-    test('[ST63] work of an event by id, attempts by number', async () => {
+    test('[ST63] jobs of an event by id, attempts by number', async () => {
       const { event, work } = await kit().add()
       const works = [kit().work(event.id), kit().work(event.id)]
       await kit().apply(
@@ -203,7 +203,7 @@ export function readRules(kit: () => Kit): void {
       return { event, work, row }
     }
 
-    test('[ST64] no read crosses', async () => {
+    test('[ST64] no read crosses tenants', async () => {
       const own = await fill(TENANT, '"own"')
       const other = kit().store.forTenant(OTHER)
       expect(await other.event(own.event.id)).toBeNull()
@@ -221,7 +221,7 @@ export function readRules(kit: () => Kit): void {
       }
     })
 
-    test('[ST65] no guard sees across', async () => {
+    test('[ST65] no guard crosses tenants', async () => {
       const owner = await kit().join()
       const { work, row } = await fill(TENANT, '"own"')
       await kit().claim(owner)
@@ -239,7 +239,7 @@ export function readRules(kit: () => Kit): void {
       await holds({ g: 'version', of: 'deadLetter', key: row.id, version: 0 })
     })
 
-    test('[ST66] no write reaches across', async () => {
+    test('[ST66] no write crosses tenants', async () => {
       const { event, work, row } = await fill(TENANT, '"own"')
       const before = await kit().store.system('verification').dump()
       await kit().apply([{ w: 'work.settle', work: work.id, to: 'done', counters, note: EMPTY_NOTE }], OTHER)
@@ -273,7 +273,7 @@ export function readRules(kit: () => Kit): void {
   })
 
   describe('everything', () => {
-    test('[ST67] items per state', async () => {
+    test('[ST67] jobs per state', async () => {
       const owner = await kit().join('node-b' as NodeId)
       const zero = {
         ready: 0,
@@ -296,7 +296,7 @@ export function readRules(kit: () => Kit): void {
       expect(await kit().store.system('health').workCounts()).toEqual(counts)
     })
 
-    test('[ST72] who has ready work', async () => {
+    test('[ST72] consumers with ready jobs', async () => {
       const owner = await kit().join()
       const consumersOf = () => kit().store.system('recovery').readyConsumers()
       expect(await consumersOf()).toEqual([])
@@ -362,7 +362,7 @@ export function readRules(kit: () => Kit): void {
       )
     })
 
-    test('[ST69] what was handed out is the reader’s own', async () => {
+    test('[ST69] a returned object belongs to the reader', async () => {
       const owner = await kit().join()
       const { event, work } = await kit().add()
       const before = await reads().work(work.id)
@@ -377,7 +377,7 @@ export function readRules(kit: () => Kit): void {
       expect(await reads().event(event.id)).toMatchObject({ tenant: TENANT })
     })
 
-    test('[ST69] what was given may be changed afterwards', async () => {
+    test('[ST69] a passed object may be changed afterwards', async () => {
       const event = { ...kit().event() }
       const work = { ...kit().work(event.id) }
       const { id } = event

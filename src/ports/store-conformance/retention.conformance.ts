@@ -1,4 +1,4 @@
-// Retention: what goes, what stays, and how a walk goes on.
+// Retention: what is deleted, what stays, and how a walk continues.
 
 import { describe, expect, test } from 'vitest'
 import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
@@ -38,7 +38,7 @@ export function retentionRules(kit: () => Kit): void {
     note: EMPTY_NOTE,
   })
   const isThere = async (id: EventId) => (await reads().event(id)) !== null
-  /** One with an item, whose window is an hour. */
+  /** One with a job, whose window is an hour. */
   const add = async (fields: Parameters<Kit['event']>[0] = {}) => {
     const event = kit().event({ matched: 1, ...fields })
     const work = kit().work(event.id)
@@ -50,7 +50,7 @@ export function retentionRules(kit: () => Kit): void {
   }
 
   describe('retention', () => {
-    test('[ST94] events go once they are as old as their source says', async () => {
+    test('[ST94] events are deleted once they are as old as their source says', async () => {
       const shop = await add({ source: 'shop' })
       const crm = await add({ source: 'crm' })
       const odd = await add({ source: 'constructor' })
@@ -66,7 +66,7 @@ export function retentionRules(kit: () => Kit): void {
       expect((await kit().store.system('verification').dump()).events).toEqual([])
     })
 
-    test('[ST95] nothing goes that somebody has still to do with', async () => {
+    test('[ST95] nothing is deleted that is still needed', async () => {
       const states = ['done', 'skipped', 'dead', 'cancelled', 'parked', 'merged'] as const
       const settled = new Map<string, Added>()
       for (const to of states) settled.set(to, await add())
@@ -90,7 +90,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await prune()).toMatchObject({ events: 1, work: 2 })
     })
 
-    test('[ST101] what rules made of an event goes with it, and not before', async () => {
+    test('[ST101] events that rules made of an event are deleted with it, and not before', async () => {
       const parent = await add()
       const child = await add({ source: 'source:shop', causationId: parent.event.id })
       const emitted = await add({ source: 'route:crm', causationId: parent.event.id })
@@ -107,7 +107,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await prune()).toMatchObject({ events: 1 })
     })
 
-    test('[ST95] nor with an open dead letter, or an effect under way or in doubt', async () => {
+    test('[ST95] nor with an open dead letter, or an effect in progress or with an unknown outcome', async () => {
       const letters = ['open', 'ready_to_replay', 'replaying', 'resolved', 'discarded'] as const
       const added = await Promise.all(letters.map(() => add()))
       const effects = ['reserved', 'unknown', 'released', 'done'] as const
@@ -140,7 +140,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await kit().ask(dedup)).toMatchObject({ ok: false, found: { f: 'event', id: event.id } })
       await kit().advance(1)
       const again = await add({ dedupKey: 'k2' })
-      // The later event has the key now: what goes with the first is not its window.
+      // The later event has the key now: deleting the first does not delete its window.
       expect(await prune({ otherwiseMs: 1 })).toEqual({ ...NOTHING, events: 2, work: 2, dedup: 1 })
       expect(await kit().ask(dedup)).toMatchObject({ ok: true })
       expect(await kit().ask({ ...dedup, key: 'k2' })).toMatchObject({ found: { id: again.event.id } })
@@ -150,7 +150,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await kit().ask(dedup)).toMatchObject({ ok: false })
     })
 
-    test('[ST97] with an event goes what hangs on it; the ledger and all else stays', async () => {
+    test('[ST97] everything that belongs to an event is deleted with it; the ledger and all else stays', async () => {
       const [first, other] = [await add(), await add()]
       const entry = kit().entry(first.work, { key: 'effect' })
       const row = kit().deadLetter(first.work, { state: 'resolved' })
@@ -188,7 +188,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await reads().workOfEvent(first.event.id)).toEqual([])
     })
 
-    test('[ST98] a walk looks at so many events at a time, and goes on behind them', async () => {
+    test('[ST98] a walk reads so many events at a time, and continues after them', async () => {
       const added: Added[] = []
       for (let index = 0; index < 5; index += 1) added.push(await add())
       await kit().apply(added.filter((_, index) => index !== 1).map((one) => settle(one)))
@@ -202,7 +202,7 @@ export function retentionRules(kit: () => Kit): void {
         steps.push([events, next])
         after = next
       } while (after !== null && steps.length < 9)
-      // An event so young that none of its kind can go is not looked at.
+      // An event so young that none of its source can be deleted is not read.
       expect(steps).toEqual([
         [1, added[1]!.event.id],
         [2, added[3]!.event.id],
@@ -212,7 +212,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await isThere(fresh.event.id)).toBe(true)
     })
 
-    test('[ST99] another tenant’s events are none of its business', async () => {
+    test('[ST99] another tenant’s events are not touched', async () => {
       const { event, work } = await kit().add({ tenant: OTHER })
       await kit().apply([settle({ work })], OTHER)
       const own = await add({ dedupKey: event.dedupKey })
@@ -224,7 +224,7 @@ export function retentionRules(kit: () => Kit): void {
       expect(await reads(OTHER).work(work.id)).not.toBeNull()
     })
 
-    test('[ST100] what is gone stays gone, and several may walk at once', async () => {
+    test('[ST100] deleted rows stay deleted, and several walks may run at once', async () => {
       const added = await Promise.all(Array.from({ length: 20 }, () => add()))
       await kit().apply(added.map((one) => settle(one)))
       await kit().advance(DAY)

@@ -1,4 +1,4 @@
-// What connections ask of a store: runs, work that gives a credential another secret, and the records of what became of each.
+// What connections need of a store: runs, jobs that rotate a credential, and the records of the state of each.
 
 import { describe, expect, test } from 'vitest'
 import { type NewRun, runIdOf } from '../../core/effects/integration-run/index.ts'
@@ -10,7 +10,7 @@ import { type Kit, OTHER, readAll, START, TENANT } from './kit.conformance.ts'
 
 type RunQuery = Omit<Parameters<TenantReads['runs']>[0], 'cursor' | 'limit'>
 const counters = { attempts: 1, waits: 0, losses: 0 }
-/** No name has it, but a store keeps what it is given. */
+/** No name contains it, but a store stores what it is given. */
 const ODD = 'a\u0000b ü 😀'
 
 export function runRules(kit: () => Kit): void {
@@ -50,7 +50,7 @@ export function runRules(kit: () => Kit): void {
       expect((await kit().store.system('verification').dump()).runs).toEqual([await reads().run(first.id)])
     })
 
-    test('[ST158] what it is found by stays as it began', async () => {
+    test('[ST158] the fields that it is found by never change', async () => {
       const [one, other] = [await kit().add(), await kit().add()]
       const run = kit().run(one.work)
       const moved: NewRun = { ...run, connection: 'b', purpose: 'test', workId: other.work.id }
@@ -63,7 +63,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().run(unowned.id)).toMatchObject({ workId: null })
     })
 
-    test('[ST158] it keeps nothing but what a run has, and is one tenant’s', async () => {
+    test('[ST158] it stores only the fields of a run, and belongs to one tenant', async () => {
       const run = kit().run(null)
       const more = { ...run, secret: 'x', attempts: [{ ...kit().runAttempt(1), secret: 'x' }] }
       await kit().apply([put(more)])
@@ -75,7 +75,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().run(kit().ids.run())).toBeNull()
     })
 
-    test('[ST158] it is written in the commits of its work, before the item ends or behind it', async () => {
+    test('[ST158] it is written in the commits of its job, before the job ends or after it', async () => {
       const owner = await kit().join()
       const { work } = await kit().add({ lease: owner })
       const run = kit().run(work, { state: 'running' })
@@ -89,7 +89,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().run(run.id)).toMatchObject({ state: 'completed' })
     })
 
-    test('[ST158] those of many commits at once do not get in each other’s way', async () => {
+    test('[ST158] those of many concurrent commits do not conflict', async () => {
       const rows = Array.from({ length: 40 }, () => kit().run(null, { state: 'running' }))
       const all = [...rows, ...rows.map((row) => ({ ...row, state: 'completed' as const }))]
       await Promise.all(all.map((row) => kit().apply([put(row)])))
@@ -98,7 +98,7 @@ export function runRules(kit: () => Kit): void {
       expect(found.flat().every(({ state }) => state === 'completed')).toBe(true)
     })
 
-    test('[ST159] runs are listed by connection, state, purpose and work item, and by any of these together', async () => {
+    test('[ST159] runs are listed by connection, state, purpose and job, and by any combination', async () => {
       const [one, other] = [(await kit().add()).work, (await kit().add()).work]
       const ids: RunId[] = []
       const add = async (work: NewWork | null, fields: Partial<NewRun> = {}) => {
@@ -151,7 +151,7 @@ export function runRules(kit: () => Kit): void {
       await expect(reads().runs({ cursor: 'x', limit: 9 })).rejects.toMatchObject({ code: 'invalid_cursor' })
     })
 
-    test('[ST161] runs go with their work item, whatever their state', async () => {
+    test('[ST161] runs are deleted with their job, whatever their state', async () => {
       const [done, dead, open] = [
         (await kit().add()).work,
         (await kit().add()).work,
@@ -176,7 +176,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().runs({ workId: done.id, cursor: null, limit: 9 })).toMatchObject({ items: [] })
     })
 
-    test('[ST162] runs that no work is behind go when nobody has touched them for as long as any event is kept', async () => {
+    test('[ST162] runs without a job are deleted when they were untouched for as long as any event is kept', async () => {
       const { work } = await kit().add()
       const gone = kit().work(kit().ids.event())
       const old = [kit().run(null, { purpose: 'test' }), kit().run(gone), kit().run(null)]
@@ -193,7 +193,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().run(runIdOf(work.id))).not.toBeNull()
     })
 
-    test('[ST162] a walk in steps of 1 takes every one of them once, and passes by the others', async () => {
+    test('[ST162] a walk in steps of 1 deletes each of them once, and skips the others', async () => {
       const rows = Array.from({ length: 4 }, () => kit().run(null))
       const { work } = await kit().add()
       await kit().apply([...rows, kit().run(work)].map(put))
@@ -215,7 +215,7 @@ export function runRules(kit: () => Kit): void {
       expect(left.items.map(({ id }) => id)).toEqual([young.id, runIdOf(work.id)])
     })
 
-    test('[ST163] a rotation is work as any other: claimed, given back and settled', async () => {
+    test('[ST163] a rotation is a job like any other: claimed, put back and settled', async () => {
       const consumer = 'credential:tickets'
       const { work } = await kit().add({ work: { kind: 'rotation', consumer } })
       const owner = await kit().join()
@@ -232,7 +232,7 @@ export function runRules(kit: () => Kit): void {
       expect(listed.items.map(({ id }) => id)).toEqual([work.id])
     })
 
-    test('[ST164] what became of a connection, of a credential and of probes are records, guarded by their versions', async () => {
+    test('[ST164] the states of a connection, of a credential and of probes are records, guarded by their versions', async () => {
       for (const kind of ['connection', 'credential', 'health'] as const) {
         const write = (version: number) =>
           kit().store.commit(

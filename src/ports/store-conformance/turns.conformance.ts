@@ -1,4 +1,4 @@
-// What random operations are made with: chance, the names that were used so far, and small choices.
+// What random operations are made with: randomness, the names that were used so far, and small choices.
 
 import type {
   DeadLetterId,
@@ -25,7 +25,7 @@ export interface Book {
   readonly owners: Incarnation[]
   readonly events: { readonly tenant: TenantId; readonly id: EventId }[]
   readonly works: { readonly tenant: TenantId; readonly id: WorkId }[]
-  /** Those that somebody got hold of, the latest last. */
+  /** Those that were leased, the latest last. */
   readonly held: { readonly tenant: TenantId; readonly id: WorkId }[]
   readonly letters: { readonly tenant: TenantId; readonly id: DeadLetterId }[]
   readonly instances: { readonly tenant: TenantId; readonly id: InstanceId }[]
@@ -57,6 +57,6 @@ export interface Turn {
 
 export const oneOf = <Value>(pick: Pick, values: readonly Value[]): Value =>
   values[pick(values.length)] as Value
-/** True once in `times`; the last value, so that a tester that shrinks towards 0 prefers the usual. */
+/** True once in `times`; the last value, so that a tester that shrinks towards 0 prefers the common case. */
 export const rarely = (pick: Pick, times: number): boolean => pick(times) === times - 1
 export const tenantOf = (pick: Pick): TenantId => (rarely(pick, 4) ? OTHER : TENANT)

@@ -21,7 +21,7 @@ const note: Note = {
 export function writeRules(kit: () => Kit): void {
   const reads = () => kit().store.forTenant(TENANT)
 
-  describe('events and work', () => {
+  describe('events and jobs', () => {
     test('[ST20] an event with every field, and one with none', async () => {
       const full = kit().event({ matched: 2, causationId: kit().ids.event() })
       const bare = kit().event({ objectType: null, objectId: null, occurredAt: null })
@@ -36,7 +36,7 @@ export function writeRules(kit: () => Kit): void {
       expect(await reads().event(kit().ids.event())).toBeNull()
     })
 
-    test('[ST21] work is born ready', async () => {
+    test('[ST21] a job is ready on insert', async () => {
       const replayOf = kit().ids.deadLetter()
       const { work } = await kit().add({
         delayMs: 700,
@@ -74,7 +74,7 @@ export function writeRules(kit: () => Kit): void {
       } satisfies WorkRow)
     })
 
-    test('[ST22] work is born leased to an owner that is alive', async () => {
+    test('[ST22] a job is leased on insert to an owner that is alive', async () => {
       const owner = await kit().join()
       const { work, leased } = await kit().add({ lease: owner, delayMs: 5 })
       expect(leased).toEqual([work.id])
@@ -83,7 +83,7 @@ export function writeRules(kit: () => Kit): void {
       expect((await kit().claim(owner)).items).toEqual([])
     })
 
-    test('[ST22] only the items that were born leased are listed', async () => {
+    test('[ST22] only the jobs that were leased on insert are listed', async () => {
       const owner = await kit().join()
       const event = kit().event()
       const works = [1, 2, 3, 4].map(() => kit().work(event.id))
@@ -99,7 +99,7 @@ export function writeRules(kit: () => Kit): void {
       expect(leased).toEqual([works[0]!.id, works[2]!.id])
     })
 
-    test('[ST23] no lease at birth for an owner that is not alive', async () => {
+    test('[ST23] no lease on insert for an owner that is not alive', async () => {
       const fenced = await kit().join()
       await kit().join()
       const expired = await kit().join('node-b' as NodeId, 1_000)
@@ -128,7 +128,7 @@ export function writeRules(kit: () => Kit): void {
       },
     )
 
-    test('[ST24] what was lost by a crash stays marked when it is settled', async () => {
+    test('[ST24] a job that a crash left behind stays marked when it is settled', async () => {
       const { work } = await kit().add({ lease: await kit().join() })
       const owner = await kit().join()
       await kit().store.reclaim(10)
@@ -137,7 +137,7 @@ export function writeRules(kit: () => Kit): void {
       expect(await reads().work(work.id)).toMatchObject({ alone: true, epoch: 2, dueAt: START })
     })
 
-    test('[ST73] work that is added and settled in one commit', async () => {
+    test('[ST73] a job that is added and settled in one commit', async () => {
       const event = kit().event()
       const work = kit().work(event.id)
       await kit().apply([
@@ -163,7 +163,7 @@ export function writeRules(kit: () => Kit): void {
       expect(claimed?.work).toEqual({ ...after, state: 'leased', owner, epoch: 2 })
     })
 
-    test('[ST25] again ends being alone', async () => {
+    test('[ST25] again ends the isolation', async () => {
       const { work } = await kit().add({ lease: await kit().join() })
       const owner = await kit().join()
       await kit().store.reclaim(10)
@@ -173,7 +173,7 @@ export function writeRules(kit: () => Kit): void {
       expect(await reads().work(work.id)).toMatchObject({ alone: false, epoch: 2 })
     })
 
-    test('[ST25] parked work that is tried again is no longer processed', async () => {
+    test('[ST25] a parked job that is retried is no longer processed', async () => {
       const { work } = await kit().add()
       await kit().apply([{ w: 'work.settle', work: work.id, to: 'parked', counters, note }])
       await kit().apply([{ w: 'work.again', work: work.id, delayMs: 0, counters, note: EMPTY_NOTE }])
@@ -194,7 +194,7 @@ export function writeRules(kit: () => Kit): void {
       expect(await reads().attempts(work.id)).toEqual(attempts)
     })
 
-    test('[ST34] what does not exist is not changed', async () => {
+    test('[ST34] a missing row is not changed', async () => {
       const work = kit().ids.work()
       await kit().apply([
         { w: 'work.settle', work, to: 'done', counters, note },
@@ -229,7 +229,7 @@ export function writeRules(kit: () => Kit): void {
       } satisfies LedgerEntry)
     })
 
-    test.each(['released', 'unknown'] as const)('[ST28] a %s entry is taken up again', async (to) => {
+    test.each(['released', 'unknown'] as const)('[ST28] a %s entry is taken over', async (to) => {
       const { work } = await kit().add()
       const entry = kit().entry(work)
       await kit().apply([{ w: 'ledger.reserve', entry, sendWithinMs: 2_000 }])

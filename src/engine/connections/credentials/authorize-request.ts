@@ -1,7 +1,7 @@
-// What is added to a request so that the vendor knows who calls: the value itself, a token that is derived from it, or a signature.
+// Authorizes a request at the vendor: by the value itself, a token that is derived from it, or a signature.
 //
-// Invariants: CD5 as the provider says. CD12 values are read when a call is about to be made, and leave by the request alone: whoever keeps
-// something of the exchange is told what must not be in it.
+// Invariants: CD5 as the provider says. CD12 values are read when a call is about to be made, and leave by the request alone:
+// the result lists what must not be stored of the exchange.
 
 import {
   applyHmac,
@@ -37,21 +37,21 @@ export function makeAuthorize(
   },
 ): (request: ToAuthorize) => Promise<Authorized> {
   const { clock, log, time, book, values, tokens } = deps
-  /** Of values that are sent as they are: the same for every request. */
+  /** For values that are sent unchanged: the same for every request. */
   const made = new WeakMap<
     CredentialDocument,
     { readonly of: Value; readonly provider: ProviderDocument; readonly authorized: Good }
   >()
 
-  /** The same of tokens, while they are held. */
+  /** The same for tokens, while they are held. */
   const borne = new WeakMap<HeldToken, { readonly of: string; readonly authorized: Good }>()
   const noting = new Set<string>()
 
-  /** What the vault has in use by now, for those who look at it. */
+  /** Records which value the vault has in use by now, for operators. */
   const note = (tenant: TenantId, name: string, value: Value) => {
     const { current, rotation } = book.find(tenant, name)
     if (current?.version === value.version && current.fingerprint === value.fingerprint) return
-    // A rotation tells of its own end.
+    // A rotation records its own end.
     if (rotation !== null || noting.has(`${tenant}/${name}`)) return
     noting.add(`${tenant}/${name}`)
     const { version, fingerprint } = value
@@ -116,7 +116,10 @@ export function makeAuthorize(
   }
 }
 
-/** An earlier one that a vault may still remember. A secret that was removed and set again counts anew: what nobody knows is no former one. */
+/**
+ * An earlier one that a vault may still remember. The versions of a secret that was removed and set again start over: an
+ * unknown value is not a former one.
+ */
 function isFormer({ current, versions }: CredentialState, { version, fingerprint }: Value): boolean {
   if ((current?.version ?? 0) <= version) return false
   return versions.some((one) => one.version === version && one.fingerprint === fingerprint)

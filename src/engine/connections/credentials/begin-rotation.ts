@@ -1,7 +1,7 @@
-// Begins a rotation: the event that tells of it, the work item that does it, and the credential that is in its hands, in one commit.
+// Starts a rotation: its event, its job, and the credential that the job locks, in one commit.
 //
-// Invariants: CD2 one rotation at a time, known by its token: of any number who begin one for the same cause, one does. CD3 whether one is wanted
-// is asked of the state that the commit is guarded by.
+// Invariants: CD2 one rotation at a time, identified by its token: of any number of nodes that start one for the same cause,
+// one does. CD3 whether one is wanted is decided by the state that the commit guards.
 
 import {
   type CredentialEvent,
@@ -24,29 +24,29 @@ import type { Values } from './credential-values.ts'
 
 export interface ToBegin {
   readonly reason: RotationReason
-  /** The same cause of the same version is one rotation. */
+  /** The same cause for the same version is one rotation. */
   cause(state: CredentialState): string
   readonly note: string | null
   readonly by: string
-  /** Of the story that it belongs to; left out: it begins one. */
+  /** Of the timeline that it belongs to; omitted: it starts one. */
   readonly correlationId?: string
   /** The vendor refused the version in use. */
   readonly isRefused?: true
-  /** Asked of what the commit is guarded by: what was decided before may be over. Left out: it is. */
+  /** Evaluated with the state that the commit guards: an earlier decision may be outdated. Omitted: it is wanted. */
   isWanted?(state: CredentialState): boolean
 }
 
 export interface Begun {
   readonly isNew: boolean
   readonly state: CredentialState
-  /** null: there is none, for it is over already or is not wanted any more. */
+  /** null: there is none, because it is over already or no longer wanted. */
   readonly workId: WorkId | null
 }
 
 export type BeginRotation = (tenant: TenantId, name: string, asked: ToBegin) => Promise<Begun>
 
 export const CREDENTIAL_PREFIX = 'credential:'
-/** A person may need days to bring the new secret. */
+/** A user may need days to provide the new secret. */
 export const ROTATION_EXPIRES_MS = 30 * DAY
 const DEDUP_MS = DAY
 const ROTATING = 'integration.credential.rotating'
@@ -78,7 +78,7 @@ export function makeBegin(
 ): BeginRotation {
   const { ids, time, unitOfWork, registry, book, values, log } = deps
 
-  /** What the vault has in use and nobody has told of yet: the rotation is from that. */
+  /** The value that the vault has in use and that is not recorded yet: the rotation starts from it. */
   const findCurrent = async (
     tenant: TenantId,
     document: CredentialDocument,
@@ -155,7 +155,7 @@ export function makeBegin(
         return { isNew: true, state: change.next.state, workId }
       }
       if (result.guard !== 1) return retry()
-      // That very one was begun, and is over by now.
+      // This very rotation was started, and is over by now.
       const { state } = await book.read(tenant, name)
       return { isNew: false, state, workId: state.rotation?.workId ?? null }
     }

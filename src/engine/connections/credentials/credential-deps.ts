@@ -1,4 +1,4 @@
-// What the parts of credentials need of the engine.
+// The dependencies of credentials on the engine.
 
 import type {
   ConnectionDocument,
@@ -18,7 +18,7 @@ interface InForce<Document> {
   readonly hash: string
 }
 
-/** What is in force, by name. */
+/** What is deployed, by name. */
 export interface Named {
   credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
   credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]

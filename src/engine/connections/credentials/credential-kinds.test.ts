@@ -1,4 +1,4 @@
-// Every kind of credential: how it shows who calls, and that nothing of it stays behind.
+// Every kind of credential: how it authorizes a call, and that nothing of it is left behind.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -79,7 +79,7 @@ test.each(KINDS)('[CD5] [CD6] [CD12] %s', async (_kind, credential, value, shown
   for (const secret of secrets) expect(everywhere).not.toContain(secret)
 })
 
-test('[CD6] an app on a server of its own is verified there, where no probe can be called', async () => {
+test('[CD6] an app on its own server is verified there, if no probe can be called', async () => {
   const asked: ToAuthorize[] = []
   const verify = makeVerify({
     clock: { now: () => 0, monotonic: () => 0, after: () => () => {}, defer: queueMicrotask },

@@ -1,4 +1,4 @@
-// What people see of credentials and ask of them.
+// The operator API of credentials.
 
 import { nextRotationAt } from '../../../core/connections/credential/index.ts'
 import type { CredentialDocument, ManagedBy } from '../../../core/definitions/documents/index.ts'
@@ -12,7 +12,7 @@ import { type Values, vaultNameOf } from './credential-values.ts'
 import type { Waiting } from './rotation-sweep.ts'
 
 export interface CredentialPeople extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
-  /** A pending value was put into the vault under this name: rotations that it belongs to begin, or go on. */
+  /** A pending value was stored in the vault under this name: rotations that it belongs to start, or continue. */
   supplied(tenant: TenantId, secret: string, by: string): Promise<void>
 }
 

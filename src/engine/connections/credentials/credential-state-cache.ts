@@ -1,7 +1,8 @@
-// What became of each credential, as this node knows it: kept in memory, changed by guarded commits, and read again every few seconds and
-// when in doubt.
+// The state of each credential, as this node knows it: cached in memory, changed by guarded commits, and read again every few
+// seconds and when in doubt.
 //
-// Invariant: CD11 a change is one commit, guarded by the record that it was decided by: of two nodes that change at once, one decides anew.
+// Invariant: CD11 a change is one commit, guarded by the record that it was decided by: of two concurrent nodes, one decides
+// again.
 
 import {
   type CredentialEvent,
@@ -20,23 +21,26 @@ export interface Kept {
   readonly version: number
 }
 
-/** A change that belongs into somebody else's commit. */
+/** A change that is part of another commit. */
 export interface Change {
   readonly next: Kept
   readonly guard: Guard
   readonly write: Write
-  /** Once it is durable. */
+  /** Called once it is durable. */
   kept(): void
 }
 
 export interface CredentialBook {
   /** As this node knows it. */
   find(tenant: TenantId, name: string): CredentialState
-  /** As it is. */
+  /** Unchanged. */
   read(tenant: TenantId, name: string): Promise<Kept>
-  /** Events one after the other; null: none of them changes anything. */
+  /** Applies events one after the other; null: none of them changes anything. */
   plan(tenant: TenantId, name: string, kept: Kept, events: readonly CredentialEvent[]): Change | null
-  /** `decide` answers null where there is nothing to change, and is asked anew when somebody else was first. Answers what is so then. */
+  /**
+   * `decide` returns null if there is nothing to change, and is called again if another node was first. Returns the resulting
+   * state.
+   */
   change(
     tenant: TenantId,
     name: string,
@@ -49,13 +53,13 @@ export interface CredentialBook {
 const PAGE = 200
 const NOTHING: Kept = { state: NEW_CREDENTIAL, version: 0 }
 
-/** Names of credentials have no slash; what begins so is something else under the same kind. */
+/** Names of credentials have no slash; keys with this prefix are something else under the same kind. */
 export const AUTHORIZATION_PREFIX = 'authorize/'
 
 export function makeCredentialBook(
   deps: Pick<EngineDeps, 'store'> & {
     readonly commits: Pick<Commits, 'firmly' | 'stubbornly'>
-    /** Calls may be made that waited: a rotation is over. */
+    /** Waiting calls may be made: a rotation is over. */
     opened(tenant: TenantId): void
   },
 ): CredentialBook {
@@ -66,7 +70,7 @@ export function makeCredentialBook(
 
   const put = (tenant: TenantId, name: string, kept: Kept) => {
     const before = all.get(placeOf(tenant, name)) ?? NOTHING
-    // A look that began before a change of ours ends behind it.
+    // A read that began before a change of ours may end after it.
     if (kept.version < before.version && kept.version !== 0) return
     all.set(placeOf(tenant, name), kept)
     if (isClosed(before.state) && !isClosed(kept.state)) deps.opened(tenant)
@@ -111,7 +115,7 @@ export function makeCredentialBook(
       let kept = known ?? all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
       let change = changeOf(kept)
       if (change === null && race === 0) {
-        // What this node knows may be old: nothing is left undone by that.
+        // What this node knows may be outdated: nothing is skipped because of it.
         kept = await read(tenant, name)
         change = changeOf(kept)
       }
@@ -122,7 +126,7 @@ export function makeCredentialBook(
         return change.next.state
       }
       known = await read(tenant, name)
-      // Refused by its own first attempt, whose answer was lost.
+      // Refused by its own first attempt, whose response was lost.
       const isOurs =
         result.isRepeat === true && JSON.stringify(known.state) === JSON.stringify(change.next.state)
       return isOurs ? known.state : retry()
@@ -136,7 +140,7 @@ export function makeCredentialBook(
     plan,
     change(tenant, name, decide) {
       const place = placeOf(tenant, name)
-      // One after the other: of many that wait for one thing, each would be refused by the one before.
+      // Serialized: of many that wait for one thing, each would be refused by the one before.
       const before = turns.get(place) ?? Promise.resolve()
       const mine = before.then(() => changeOnce(tenant, name, decide))
       const turn = mine.catch(() => {})

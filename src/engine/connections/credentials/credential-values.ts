@@ -1,4 +1,4 @@
-// The value of a credential's secret, read from the vault when a call is about to be made, with the reason in words where there is none.
+// The value of a credential's secret, read from the vault when a call is about to be made, with the reason if there is none.
 
 import type { CredentialState } from '../../../core/connections/credential/index.ts'
 import type { CredentialDocument } from '../../../core/definitions/documents/index.ts'
@@ -15,7 +15,7 @@ export interface Value {
 }
 
 export interface Values {
-  /** `state` says which version is known to be in use: what the vault remembers of an earlier one is not taken. */
+  /** `state` says which version is known to be in use: an earlier one that the vault still remembers is not used. */
   read(
     tenant: TenantId,
     document: CredentialDocument,
@@ -24,7 +24,7 @@ export interface Values {
   ): Promise<Value | NoValue>
 }
 
-/** The name of its secret in the vault that is filled here; null: it is kept elsewhere, and changed there. */
+/** The name of its secret in the vault that this system manages; null: it is stored and changed elsewhere. */
 export function vaultNameOf({ secret }: Pick<CredentialDocument, 'secret'>): string | null {
   return 'ref' in secret ? secret.ref : null
 }
@@ -42,7 +42,7 @@ export function makeValues({ vault, secrets }: Pick<EngineDeps, 'vault' | 'secre
     return found === null ? missing(document, which) : { ok: true, ...found }
   }
 
-  /** Without versions: another value is the next one. */
+  /** Without versions: a different value is the next version. */
   const readElsewhere = async (
     tenant: TenantId,
     document: CredentialDocument,

@@ -1,5 +1,5 @@
-// Credentials on a memory store and a memory vault, with a vendor that the test scripts, a door as simple as one can be, and nodes that stop
-// after any commit.
+// Credentials on a memory store and a memory vault, with a vendor that the test scripts, a minimal outbound client, and nodes
+// that stop after any commit.
 
 import { makeMemoryLog } from '../../../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../../../adapters/store-memory/index.ts'
@@ -142,11 +142,11 @@ export type Script = (request: HttpRequest) => HttpOutcome | Promise<HttpOutcome
 export interface KeepingNode {
   readonly keeping: CredentialKeeping
   readonly log: ReturnType<typeof makeMemoryLog>
-  /** A call of the connection, as the door makes it. */
+  /** A call of the connection, as the outbound client makes it. */
   call(path?: string): Promise<DoorAnswer>
   /** Claims and runs what is due. */
   work(): Promise<number>
-  /** From its n-th commit from now on, nothing of it reaches the world. `isBefore`: that one neither. */
+  /** From its n-th commit from now on, nothing of it takes effect. `isBefore`: nor does that commit. */
   stopAt(commit: number, isBefore: boolean): void
   isStopped(): boolean
 }
@@ -161,15 +161,15 @@ export interface KeepingWorld {
   provider: ProviderDocument
   node(name?: string): Promise<KeepingNode>
   now(): number
-  /** Waits for what is asked, while time passes. */
+  /** Awaits the promise, while time passes. */
   run<Value>(promise: Promise<Value>, ms?: number): Promise<Value>
-  /** Lets a node work on what is due, while time passes. */
+  /** Lets a node run due jobs, while time passes. */
   pass(node: KeepingNode, ms?: number): Promise<void>
   state(tenant?: TenantId): Promise<CredentialState>
 }
 
 const STEP_MS = 250
-/** Longer than any test: nobody renews it. */
+/** Longer than any test: it is not renewed. */
 const LEASE_MS = 30 * 24 * 3_600_000
 
 export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = {}): KeepingWorld {

@@ -1,4 +1,4 @@
-// Credentials, put together: what the door asks of them, what runs their rotations, and what people ask.
+// Composes credentials: for the outbound client, for the worker of rotations, and for operators.
 
 import type { ManagedBy } from '../../../core/definitions/documents/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -23,9 +23,9 @@ export interface CredentialKeeping {
   readonly credentials: Credentials
   readonly rotations: Rotations
   readonly people: CredentialPeople & Omit<Consent, 'tidy'>
-  /** Reads what is kept of a tenant's credentials. */
+  /** Reads the stored state of a tenant's credentials. */
   learn(tenant: TenantId): Promise<void>
-  /** Looks for what is due, and follows the other nodes. */
+  /** Checks what is due, and follows the other nodes. */
   start(): void
   stop(): Promise<void>
 }
@@ -60,7 +60,7 @@ export function makeCredentials(
   })
   const refusals = makeRefusals({ ...deps, book, values, begin, verify })
 
-  /** A client whose secret the token address refuses is rotated as one that a call is refused for; whoever asked comes again. */
+  /** If the token address refuses a client's secret, it is rotated like one that a call is refused for; the caller retries. */
   const authorizeOrRotate = async (request: ToAuthorize, isAgain = false): Promise<Authorized> => {
     const allowed = await authorize(request)
     if (
@@ -73,7 +73,7 @@ export function makeCredentials(
     const { tenant, credential } = request
     const { state } = await book.read(tenant, credential.name)
     const value = await values.read(tenant, credential, 'current', state)
-    // A rotation was quicker: what was refused is not in use any more.
+    // A rotation was quicker: the refused value is no longer in use.
     if (!isAgain && value.ok && value.version !== allowed.version) return authorizeOrRotate(request, true)
     const about = { version: null, correlationId: deps.ids.uuid(), error: allowed.error }
     const next = await refusals.refused(tenant, credential.name, about)

@@ -7,7 +7,7 @@ import { answered, CLIENT, makeKeepingWorld, TENANT } from './credentials.fixtur
 const isTokenRequest = ({ url }: HttpRequest) => url === 'https://crm.example/token'
 const SECRET = 'the-secret-of-the-client'
 
-/** Gives out tokens by number, and takes those that it gave. */
+/** Issues numbered tokens, and accepts those that it issued. */
 function makeVendor(lifeS = 3_600) {
   let given = 0
   let refused: readonly string[] = []
@@ -39,7 +39,7 @@ async function start(lifeS?: number) {
 const statusOf = (answer: { outcome: { kind: string; status?: number } }) => answer.outcome.status
 
 describe('a token', () => {
-  test('[CD4] is got once, for two hundred who wait on two nodes', async () => {
+  test('[CD4] is requested once, for two hundred waiting calls on two nodes', async () => {
     const { world, other } = await start()
     const nodes = [await world.node('one'), await world.node('two')]
     const calls = Array.from({ length: 200 }, (_, at) => nodes[at % 2]!.call())
@@ -50,7 +50,7 @@ describe('a token', () => {
     expect((await world.state()).token).toMatchObject({ version: 1, expiresAt: expect.any(Number) })
   })
 
-  test('[CD4] whose refresh is lost with its node is got by another, after the lock', async () => {
+  test('[CD4] whose refresh is lost with its node is requested by another, after the lock', async () => {
     const { world, other } = await start()
     const [first, second] = [await world.node('one'), await world.node('two')]
     first.stopAt(2, false)
@@ -62,7 +62,7 @@ describe('a token', () => {
     expect(other.given()).toBeLessThanOrEqual(2)
   })
 
-  test('[CD9] is replaced before its end, and calls go on with it meanwhile', async () => {
+  test('[CD9] is replaced before it expires, and calls continue with it meanwhile', async () => {
     const { world, other } = await start(600)
     const node = await world.node()
     await world.run(node.call())
@@ -74,13 +74,13 @@ describe('a token', () => {
     expect(statusOf(answer)).toBe(200)
     await world.pass(node)
     expect(other.given()).toBe(2)
-    // A restart uses what is in the vault.
+    // A restart uses the token in the vault.
     const later = await world.node('later')
     expect(statusOf(await world.run(later.call()))).toBe(200)
     expect(other.given()).toBe(2)
   })
 
-  test('[CD4] that is refused before its time is replaced once, whoever was refused', async () => {
+  test('[CD4] that is refused before it expires is replaced once, whichever calls were refused', async () => {
     const { world, other } = await start()
     const nodes = [await world.node('one'), await world.node('two')]
     await world.run(Promise.all(nodes.map((node) => node.call())))
@@ -99,12 +99,12 @@ describe('a token', () => {
     expect((await world.state()).rotation).toBeNull()
   })
 
-  test('[CD8] that is not given out is told with what to do, and without a word of the secret', async () => {
+  test('[CD8] that is not issued is reported with what to do, and without any part of the secret', async () => {
     const { world } = await start()
     world.script = () => answered(401, { error: 'invalid_client', error_description: `bad ${SECRET}` })
     const node = await world.node()
     const { problem } = await world.run(node.call())
-    // A rotation is on its way: whoever asked comes again.
+    // A rotation is in progress: the caller retries.
     expect(problem).toMatchObject({
       class: 'transient',
       error: expect.stringMatching(/^oauth_refused: .*look whether/),
@@ -118,7 +118,7 @@ describe('a token', () => {
 })
 
 describe('a token and the vault', () => {
-  test('[CD19] that the record knows and the vault lost is got anew, and used from then on', async () => {
+  test('[CD19] that the record knows and the vault lost is requested again, and used from then on', async () => {
     const { world, other } = await start()
     await world.run((await world.node('one')).call())
     await world.run(world.vault.remove(TENANT, 'credentials.crm', 'ada'))
@@ -131,7 +131,7 @@ describe('a token and the vault', () => {
     expect((await world.state()).token?.version).toBe(1)
   })
 
-  test('[CD22] a secret of a person where tokens are kept is told without a word of it', async () => {
+  test('[CD22] a user’s secret under the name of tokens is reported without any part of it', async () => {
     const { world } = await start()
     await world.run(world.vault.set(TENANT, 'credentials.crm', 'sk-12345', { isPending: false, by: 'ada' }))
     const node = await world.node()
@@ -145,7 +145,7 @@ describe('a token and the vault', () => {
     expect(JSON.stringify([problem, node.log.messages])).not.toContain('sk-1')
   })
 
-  test('[CD23] an address that is away is asked less and less, and another secret at once', async () => {
+  test('[CD23] an address that is down is called less and less, and with another secret at once', async () => {
     const { world } = await start()
     const node = await world.node()
     world.script = () => answered(503)
@@ -162,7 +162,7 @@ describe('a token and the vault', () => {
   })
 })
 
-test('[CD29] a secret of the client that a rotation has replaced is read again, and no rotation begins', async () => {
+test('[CD29] a client secret that a rotation has replaced is read again, and no rotation starts', async () => {
   const { world, other } = await start()
   const one = await world.node('one')
   await world.run(one.call())
@@ -177,7 +177,7 @@ test('[CD29] a secret of the client that a rotation has replaced is read again, 
   await world.pass(one, 5_000)
   expect((await world.state()).current?.version).toBe(2)
   const { current } = world.vault
-  // As a vault that remembers for a while.
+  // Like a vault that remembers for a while.
   world.vault.current = async (tenant, name, options = {}) =>
     name === 'crm-key' && (options.atLeast ?? 0) < 2 ? old : current(tenant, name, options)
   const two = await world.node('two')
@@ -186,8 +186,8 @@ test('[CD29] a secret of the client that a rotation has replaced is read again, 
   expect((await world.state()).rotation).toBeNull()
 })
 
-describe('what is missing', () => {
-  test('[CD12] a value, or a vault that does not answer: each says what to do', async () => {
+describe('missing values', () => {
+  test('[CD12] a value, or a vault that does not answer: each error says what to do', async () => {
     const { world } = await start()
     const node = await world.node()
     await world.run(world.vault.remove(TENANT, 'crm-key', 'ada'))
@@ -206,7 +206,7 @@ describe('what is missing', () => {
 })
 
 test.each(['vault_sealed', 'vault_unavailable', 'vault_denied'] as const)(
-  '[CD12] a vault that says %s is waited for, and says what to do',
+  '[CD12] a vault that says %s is waited for, and the error says what to do',
   async (code) => {
     const { world } = await start()
     world.vault.current = async () => {
@@ -264,7 +264,7 @@ describe('consent', () => {
       (error: { readonly code: string }) => error.code,
     )
 
-  test('[CD15] a state is good once, and for ten minutes', async () => {
+  test('[CD15] a state is valid once, and for ten minutes', async () => {
     const { world, node, state } = await startConsent()
     const back = { state, code: 'code-1', error: null }
     const both = await world.run(
@@ -287,7 +287,7 @@ describe('consent', () => {
     ).toBe('oauth_state_invalid')
   })
 
-  test('[CD15] what the vendor says instead of a code, and a code that is none', async () => {
+  test('[CD15] an error instead of a code, and an invalid code', async () => {
     const said = await startConsent()
     const no = { state: said.state, code: null, error: 'access_denied' }
     expect(await said.world.run(refusal(said.node.keeping.people.authorized(no)))).toBe('oauth_refused')
@@ -299,7 +299,7 @@ describe('consent', () => {
     )
   })
 
-  test('[CD8] refresh tokens that change are kept, and one that is over asks for consent again', async () => {
+  test('[CD8] refresh tokens that change are stored, and an expired one asks for consent again', async () => {
     const { world, node, state, lose } = await startConsent()
     await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
     for (let hour = 0; hour < 3; hour += 1) {
@@ -317,7 +317,7 @@ describe('consent', () => {
     expect((await world.state()).rotation).toBeNull()
   })
 
-  test('[CD1] another secret of the client is verified by a refresh, however good the token is', async () => {
+  test('[CD1] another client secret is verified by a refresh, however valid the token is', async () => {
     const { world, node, state } = await startConsent()
     await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
     await world.run(world.vault.set(TENANT, 'crm-key', 'the-next-secret', { isPending: true, by: 'ada' }))
@@ -338,7 +338,7 @@ describe('consent', () => {
   const refreshesOf = ({ world }: Awaited<ReturnType<typeof startConsent>>) =>
     world.sent.filter(({ body }) => (body ?? '').includes('grant_type=refresh_token')).length
 
-  test('[CD20] a refresh token that the vault failed to keep is kept when it can, and not asked for again', async () => {
+  test('[CD20] a refresh token that the vault failed to store is stored when it can, and not requested again', async () => {
     const started = await startConsent()
     const { world, node } = started
     await allowIn(started)
@@ -358,7 +358,7 @@ describe('consent', () => {
     expect(statusOf(await world.run(node.call()))).toBe(200)
   })
 
-  test('[CD21] a vault that is slow does not let a second node use up the refresh token', async () => {
+  test('[CD21] a slow vault does not let a second node use up the refresh token', async () => {
     const started = await startConsent()
     const { world, node } = started
     await allowIn(started)
@@ -382,7 +382,7 @@ describe('consent', () => {
     expect(refreshesOf(started)).toBe(1)
   })
 
-  test('[CD21] a refresh token that a node used up before it stopped is doubted once, then believed to be over', async () => {
+  test('[CD21] a refresh token that a node used up before it stopped is retried once, then considered expired', async () => {
     const started = await startConsent()
     const { world, node, lose } = started
     await allowIn(started)

@@ -1,8 +1,8 @@
-// Tokens that are derived from a secret: access tokens of OAuth 2, of installations of an app, of service accounts. They are kept sealed in
-// the vault, so that a restart and the other nodes use them too, and in memory while they are good.
+// Tokens that are derived from a secret: access tokens of OAuth 2, of installations of an app, of service accounts. They are
+// stored encrypted in the vault, so that a restart and the other nodes use them too, and cached in memory while they are valid.
 //
-// Invariants: CD4 one refresh, whatever the number of those who wait and of nodes. CD9 a token is replaced before its end, and calls go on
-// with it meanwhile. CD8 nothing of a token or a secret is in an error.
+// Invariants: CD4 one refresh, whatever the number of waiting calls and of nodes. CD9 a token is replaced before it expires,
+// and calls continue with it meanwhile. CD8 no error contains any part of a token or a secret.
 
 import type { CredentialState } from '../../../core/connections/credential/index.ts'
 import {
@@ -31,7 +31,7 @@ interface KeptToken {
   readonly refreshToken: string | null
   readonly expiresAt: Instant | null
   readonly since: Instant
-  /** The version of the secret that it was got by. */
+  /** The version of the secret that it was issued for. */
   readonly of: number
 }
 
@@ -42,11 +42,11 @@ export interface HeldToken extends KeptToken {
 }
 
 export interface Tokens {
-  /** One that is good now. */
+  /** One that is valid now. */
   get(question: TokenQuestion): Promise<HeldToken | NoValue>
-  /** One that is got by this very value, to see whether it can be: nobody else uses it. */
+  /** One that is issued for this very value, to verify it: nothing else uses it. */
   tryOut(question: TokenQuestion): Promise<HeldToken | NoValue>
-  /** Keeps the first one of a person's consent. */
+  /** Stores the first one of a user's consent. */
   keep(tenant: TenantId, credential: CredentialDocument, token: Token, value: Value): Promise<HeldToken>
   /** Sends a request to the token address. */
   ask(
@@ -66,14 +66,14 @@ export function isDerived({ auth }: Pick<CredentialDocument, 'auth'>): boolean {
 }
 
 const ASK_TIMEOUT_MS = 10_000
-/** Longer than the request and what is written after it. */
+/** Longer than the request and the writes after it. */
 const LOCK_MS = 20_000
 const LOOK_AGAIN_MS = 200
-/** Nobody waits for longer than two locks. */
+/** No caller waits for longer than two locks. */
 const WAIT_MS_MAX = 2 * LOCK_MS
 /** Of a lock, while the vault is slow. */
 const RENEWALS_MAX = 6
-/** After an answer of the token address that is none. */
+/** After an unusable response of the token address. */
 const PAUSE_MS_MIN = 500
 const PAUSE_MS_MAX = 30_000
 const PAUSE_GROWTH = 2
@@ -84,14 +84,14 @@ export function makeTokens(
   deps: Pick<EngineDeps, 'clock' | 'http' | 'log' | 'secrets'> & {
     readonly time: StoreTime
     readonly book: CredentialBook
-    /** Names one refresh. */
+    /** Identifies one refresh. */
     newLock(): string
   },
 ): Tokens {
   const { clock, http, log, secrets, time, book } = deps
   const held = new Map<string, HeldToken>()
   const flights = new Map<string, Promise<HeldToken | NoValue>>()
-  /** Given out, and not in the vault yet. Nobody is asked again while there is one: a refresh token is often good once alone. */
+  /** Issued, and not in the vault yet. No other is requested while there is one: a refresh token is often valid once only. */
   const unstored = new Map<string, { readonly token: KeptToken; readonly before: number | null }>()
   const pauses = new Map<
     string,
@@ -110,7 +110,7 @@ export function makeTokens(
   const judge = (question: TokenQuestion, token: HeldToken | null | undefined, state: CredentialState) => {
     if (token == null) return 'over'
     const { credential, value } = question
-    // What a person consented to outlives the client's secret; any other token ends with the secret that it came from.
+    // A token by a user's consent outlives the client's secret; any other token ends with the secret that it was issued for.
     if (credential.oauth2?.grant !== 'authorizationCode' && token.of !== value.version) return 'over'
     const known = state.token
     if (known !== null && known.version > token.version) return 'over'
@@ -133,7 +133,7 @@ export function makeTokens(
     return flight
   }
 
-  /** An address that is away is left alone for a while, longer each time; another secret is tried at once. */
+  /** An address that is down is left alone for a while, longer each time; another secret is tried at once. */
   const notePause = (place: string, of: number, answer: NoValue | null) => {
     if (answer === null || (answer.class !== 'transient' && answer.class !== 'rate_limited')) {
       pauses.delete(place)
@@ -144,7 +144,7 @@ export function makeTokens(
     pauses.set(place, { of, answer, pauseMs, until: clock.monotonic() + pauseMs })
   }
 
-  /** `isForced`: by this very secret, however good the token is. */
+  /** `isForced`: by this very secret, however valid the token is. */
   const refreshInTurn = async (question: TokenQuestion, isForced: boolean): Promise<HeldToken | NoValue> => {
     const { tenant, credential, value } = question
     const { name } = credential
@@ -165,7 +165,8 @@ export function makeTokens(
       }
       const after = isLocked(state, by) ? state : await book.change(tenant, name, () => lockedBy(by))
       if (clock.monotonic() >= giveUpAt) {
-        // What is here alone keeps the others away for as long as the lock lasts: they would use what is used up.
+        // A token that is not stored yet keeps the lock until it expires: other nodes would use a refresh token that is used
+        // up.
         if (!unstored.has(place)) await unlock(tenant, name, by)
         return isLate
       }
@@ -173,7 +174,7 @@ export function makeTokens(
         await pause(LOOK_AGAIN_MS)
         continue
       }
-      // Somebody was quicker between our look and our lock.
+      // Another node was quicker between our read and our lock.
       if (after.token?.version !== state.token?.version) {
         await unlock(tenant, name, by)
         continue
@@ -185,7 +186,7 @@ export function makeTokens(
           const asked = await askFor(question, kept)
           if (!isForced) notePause(place, value.version, asked.ok ? null : asked)
           if (!asked.ok && asked.code === 'refresh_token_expired') {
-            // Used up by somebody whose lock ran out: what came of it may be in the vault by now, or on its way.
+            // Used up by a node whose lock expired: its new token may be in the vault by now, or soon.
             atLeast = (kept?.version ?? 0) + 1
             const now = await readKept(tenant, name, atLeast)
             if (now !== null && now.version !== kept?.version) continue
@@ -227,7 +228,7 @@ export function makeTokens(
       state.refresh?.by === by ? { type: 'unlocked', at: time.now(), by } : null,
     )
 
-  /** A vault that is slow must not let the lock run out under whoever waits for it; one that hangs must not hold it for ever. */
+  /** A slow vault must not let the lock expire under a caller that waits for it; one that hangs must not hold it for ever. */
   const whileLocked = async <Result>(
     tenant: TenantId,
     name: string,
@@ -258,7 +259,7 @@ export function makeTokens(
 
   const keptOf = (token: Token, before: HeldToken | null, value: Value): KeptToken => ({
     accessToken: token.accessToken,
-    // A server that gives no new one means that the old one stays.
+    // A server that issues no new one means that the old one stays valid.
     refreshToken: token.refreshToken ?? before?.refreshToken ?? null,
     expiresAt: token.expiresAt,
     since: time.now(),
@@ -344,7 +345,7 @@ export function makeTokens(
     },
     async tryOut(question) {
       const isConsented = question.credential.oauth2?.grant === 'authorizationCode'
-      // A refresh token is often good once alone: what came of it is kept.
+      // A refresh token is often valid once only: its result is stored.
       if (isConsented) return refreshInTurn(question, true).catch((error: unknown) => unreadable(error))
       try {
         const asked = await askFor(question, null)
@@ -360,7 +361,7 @@ export function makeTokens(
       const by = deps.newLock()
       const giveUpAt = clock.monotonic() + WAIT_MS_MAX
       for (;;) {
-        // The code is used up: who has the lock for too long is not waited for.
+        // The code is used up: it does not wait for a lock that is held for too long.
         const state = await book.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
         const isLate = clock.monotonic() >= giveUpAt
         if (state.refresh?.by !== by && !isLate) {
@@ -394,13 +395,13 @@ const IN_DOUBT: NoValue = {
   error: 'another node may have got the next token, and has not kept it yet',
 }
 
-/** The text is of the vault, and may be somebody's secret: nothing of it is said. */
+/** The text comes from the vault, and may be a user's secret: nothing of it is in the error. */
 function parseKept(text: string, name: string): KeptToken {
   try {
     const kept = JSON.parse(text) as Partial<KeptToken> | null
     if (typeof kept?.accessToken === 'string' && typeof kept.of === 'number') return kept as KeptToken
   } catch {
-    // Told below, in words of our own.
+    // Reported below, in words of our own.
   }
   const secret = tokenSecretOf(name)
   throw new AppError(

@@ -1,4 +1,4 @@
-// Credentials in an engine: from a refused call over a rotation to the work that waited for it.
+// Credentials in an engine: from a refused call over a rotation to the job that waited for it.
 
 import { describe, expect, test } from 'vitest'
 import type {
@@ -33,7 +33,7 @@ const CREATE: OperationDocument = {
 const ROTATION = { create: 'createToken', secret: 'result.body.token', revoke: null }
 const asked = { by: 'ada', reason: null }
 
-/** Knows which tokens are good. `admin` is good for making others alone. */
+/** Knows which tokens are valid. `admin` is valid only for creating others. */
 function makeVendor() {
   const good = new Set(['token-1'])
   let made = 1
@@ -76,7 +76,7 @@ const tokenOf = ({ headers }: HttpRequest) => headers.authorization
 const send = (world: World, node: Node, order: string) => accept(world, node, { ...PAID, id: order, order })
 
 describe('an expired secret', () => {
-  test('[CD18] is replaced at the vendor, and the work that was refused finishes, without using up an attempt', async () => {
+  test('[CD18] is replaced at the vendor, and the refused job finishes, without using an attempt', async () => {
     const { vendor, world, node } = await start({ provider: { rotation: ROTATION } })
     await send(world, node, 'o1')
     expect(orders(world)).toHaveLength(1)
@@ -106,7 +106,7 @@ describe('an expired secret', () => {
     })
   })
 
-  test('[CD18] that a person must bring holds the work back until it is there: nothing is claimed meanwhile', async () => {
+  test('[CD18] that a user must provide holds the jobs back until it is there: nothing is claimed meanwhile', async () => {
     const { vendor, world, node } = await start()
     vendor.good.delete('token-1')
     const refused = await send(world, node, 'o1')
@@ -154,7 +154,7 @@ describe('an expired secret', () => {
   })
 })
 
-test('[CD1] a rotation that fails is a dead letter, whose replay takes it up again', async () => {
+test('[CD1] a rotation that fails is a dead letter, whose replay resumes it', async () => {
   const { vendor, world, node } = await start()
   await world.vault.set(DEFAULT_TENANT, 'shop_key', 'token-9', { isPending: true, by: 'ada' })
   const rotating = node.engine.integrations.rotate(DEFAULT_TENANT, 'shop_key', 'request', asked)
@@ -179,7 +179,7 @@ test('[CD1] a rotation that fails is a dead letter, whose replay takes it up aga
   expect((await world.reads.deadLetter(items[0]!.id))?.state).toBe('resolved')
 })
 
-test('[HE5] a probe that is refused begins the rotation before any work fails', async () => {
+test('[HE5] a probe that is refused starts the rotation before any job fails', async () => {
   const { vendor, world } = await start({
     provider: { rotation: ROTATION },
     connection: { probe: { everyMs: 10_000, timeoutMs: 5_000 } },

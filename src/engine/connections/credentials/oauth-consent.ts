@@ -1,7 +1,8 @@
-// A person's consent, by the authorization code of OAuth 2: the address that he is sent to, and what the vendor's redirect brings back.
+// A user's consent, by the authorization code of OAuth 2: the address that the user is sent to, and what the vendor's redirect
+// returns.
 //
-// Invariants: CD15 a state is good once, for ten minutes, and for the one credential of the one tenant that it was made for; of it only a hash is
-// kept, and the verifier sealed. CD7 with PKCE.
+// Invariants: CD15 a state is valid once, for ten minutes, and for the one credential of the one tenant that it was made for;
+// only a hash of it is stored, and the verifier encrypted. CD7 with PKCE.
 
 import {
   authorizeAddress,
@@ -24,15 +25,15 @@ import { renderAddress } from './token-requests.ts'
 import { configOf } from './verify-secret.ts'
 
 export interface Consent extends Pick<Integrations, 'authorizeUrl' | 'authorized'> {
-  /** Takes away what nobody came back for. */
+  /** Deletes expired states. */
   tidy(tenant: TenantId): Promise<void>
 }
 
-/** What is kept under the hash of a state. */
+/** What is stored under the hash of a state. */
 interface Asked {
   readonly credential: string
   readonly callback: string
-  /** Sealed. */
+  /** Encrypted. */
   readonly verifier: string
   readonly expiresAt: Instant
   readonly by: string
@@ -47,7 +48,7 @@ export function makeConsent(
     readonly book: CredentialBook
     readonly values: Values
     readonly tokens: Tokens
-    /** Calls may be made that failed before. */
+    /** Calls that failed before may be made. */
     allowed(tenant: TenantId, credential: string): void
   },
 ): Consent {
@@ -82,7 +83,7 @@ export function makeConsent(
     }
   }
 
-  /** Whose it is can be read from it: the redirect names nobody. */
+  /** The state contains its tenant: the redirect names none. */
   const tenantOf = (state: string): TenantId | null => {
     const at = state.indexOf('.')
     if (at === -1) return null
@@ -127,7 +128,7 @@ export function makeConsent(
       const record = await store.forTenant(tenant).record('credential', key)
       if (record === null) throw new AppError('oauth_state_invalid', INVALID)
       const asked = JSON.parse(record.body) as Asked
-      // Used up, whatever comes of it: of two who bring it, one goes on.
+      // Used up, whatever the result: of two redirects with the same state, one succeeds.
       const taken = await commits.once(
         tenant,
         [{ g: 'version', of: 'credential', key, version: record.version }],
@@ -178,7 +179,7 @@ function keyOf(state: string): string {
   return `${AUTHORIZATION_PREFIX}${hashText(state).slice('sha256:'.length)}`
 }
 
-/** The vendor's code alone: whatever else stands in the redirect is anybody's. */
+/** Only the vendor's code: anything else in the redirect may be forged. */
 function wordOf(error: string | null): string {
   return error !== null && /^[\w.-]{1,64}$/.test(error) ? error : 'without saying why'
 }

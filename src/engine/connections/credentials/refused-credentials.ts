@@ -1,4 +1,4 @@
-// What becomes of work whose call was refused with a credential, and whether calls may use one now.
+// What happens to a job whose call was refused with a credential, and whether calls may use one now.
 
 import {
   type CredentialState,
@@ -20,13 +20,13 @@ import { type Values, vaultNameOf } from './credential-values.ts'
 import { isDerived } from './derived-tokens.ts'
 import type { Verify } from './verify-secret.ts'
 
-/** The end of a rotation wakes whoever waits for it; this is for an end of which nobody hears. */
+/** The end of a rotation wakes the waiting jobs; this is for an end whose wake-up signal is lost. */
 const WAIT_MS = 5 * SECOND
 const BY = 'millrace'
-/** It may be about one thing only; a 401 is about the credential. */
+/** A 403 may be about one resource only; a 401 is about the credential. */
 const FORBIDDEN = /^answered 403\b/
 const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
-/** Only a person's consent mends these. */
+/** Only a user's consent fixes these. */
 const HOPELESS = /^(refresh_token_expired|credential_missing_value)\b/
 
 export function makeRefusals(
@@ -39,7 +39,7 @@ export function makeRefusals(
 ): Pick<Credentials, 'accepted' | 'refused' | 'gate'> {
   const { time, ids, registry, book, values, begin, verify, log } = deps
 
-  /** Whether the account opens with the value in use: a 403 may be about one thing only. */
+  /** Whether the account accepts the value in use: a 403 may be about one resource only. */
   const look = async (
     tenant: TenantId,
     credential: CredentialDocument,
@@ -71,7 +71,7 @@ export function makeRefusals(
 
     async accepted(tenant, name, version, since) {
       const document = registry.credential(tenant, name)?.document
-      // Of a token it says nothing about the secret.
+      // A refused token says nothing about the secret.
       if (
         document === undefined ||
         version === null ||
@@ -90,7 +90,7 @@ export function makeRefusals(
       if (HOPELESS.test(error)) return { is: 'dead', why: error }
       const { state } = await book.read(tenant, name)
       const found = await values.read(tenant, document, 'current', state)
-      // The vault has another one by now, of which nobody has told yet.
+      // The vault has another one by now, which is not recorded yet.
       const known =
         found.ok && state.rotation === null && !isSame(found, state.current)
           ? await book.change(tenant, name, (now) =>
@@ -128,7 +128,7 @@ export function makeRefusals(
         })
         if (begun.isNew)
           log.warn('credential.refused', { tenant, credential: name, version, work: begun.workId })
-        // The one that was under way when this was decided may be over by now.
+        // The rotation that was in progress when this was decided may be over by now.
         else if (begun.state.rotation === null) step = decide(begun.state)
       }
       switch (step.do) {
@@ -170,7 +170,7 @@ function deadWords(code: RefusalCode, { name, secret, oauth2, provider }: Creden
   }
 }
 
-/** Versions alone do not tell: a secret that was removed and set again counts anew. */
+/** Versions alone do not tell: those of a secret that was removed and set again start over. */
 function isSame(one: VaultVersion | null, other: VaultVersion | null): boolean {
   return one?.version === other?.version && one?.fingerprint === other?.fingerprint
 }

@@ -1,5 +1,6 @@
-// What goes on by itself: a rotation that waited for a person and has its value by now, one whose item somebody ended, and credentials that
-// are due by their policy. Every node looks, to know what others did; of those that have the role, the record of the credential decides who acts.
+// Background work of rotations: continues one that waited for a user and has its value by now, ends one whose job an operator
+// ended, and starts those that are due by policy. Every node checks, to follow the others; among those with the role, the
+// record of the credential decides who acts.
 
 import { type CredentialState, nextRotationAt } from '../../../core/connections/credential/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -13,14 +14,14 @@ import type { CredentialBook } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 
 export interface Waiting {
-  /** Somebody may have brought the value that a rotation waits for, or one that nobody asked for. */
+  /** A user may have provided the value that a rotation waits for, or one that was not requested. */
   look(tenant: TenantId, credential: string, by: string): Promise<void>
   start(): void
   stop(): Promise<void>
 }
 
 const LOOK_MS = 5 * SECOND
-/** A value that was given, and whose rotation nobody began: the node stopped in between. */
+/** A value that was provided but whose rotation was not started: the node stopped in between. */
 const LOOK_FOR_VALUES_EVERY = 12
 const BY = 'millrace'
 const AFRESH = { attempts: 0, waits: 0, losses: 0 }
@@ -31,9 +32,9 @@ export function makeWaiting(
     readonly book: CredentialBook
     readonly values: Values
     readonly begin: BeginRotation
-    /** Whether this node acts on what it sees. */
+    /** Whether this node acts on what it finds. */
     readonly isKeeper: boolean
-    /** What else is done now and then for a tenant. */
+    /** Other periodic work for a tenant. */
     tidy(tenant: TenantId): Promise<void>
   },
 ): Waiting {
@@ -43,7 +44,7 @@ export function makeWaiting(
   let turns = 0
   let active: Promise<void> = Promise.resolve()
 
-  /** Puts the parked item back to work, with what is known of the credential, in one commit. False: its item is over. */
+  /** Makes the parked job due, with the state of the credential, in one commit. False: its job is over. */
   const resume = async (tenant: TenantId, name: string): Promise<boolean> => {
     const kept = await book.read(tenant, name)
     const { rotation } = kept.state
@@ -60,7 +61,7 @@ export function makeWaiting(
       again(0, {
         counters: AFRESH,
         note: { ...EMPTY_NOTE, class: work.class, lastError: 'its next secret is there' },
-        // A person may have needed all of its time.
+        // A user may have used up all of its time.
         expiresInMs: ROTATION_EXPIRES_MS,
         guards: change === null ? [] : [change.guard],
         writes: change === null ? [] : [change.write],
@@ -74,7 +75,7 @@ export function makeWaiting(
     return true
   }
 
-  /** A person cancelled its item, or discarded it: nothing will end the rotation but this. False: its item is not over. */
+  /** An operator cancelled or discarded its job: nothing else will end the rotation. False: its job is not over. */
   const endAbandoned = async (tenant: TenantId, name: string): Promise<boolean> => {
     const { state } = await book.read(tenant, name)
     const { rotation } = state
@@ -106,7 +107,7 @@ export function makeWaiting(
     if (rotation !== null) {
       const isThere = isNew || (current.ok && current.version !== rotation.from)
       if (state.status === 'waiting' && isThere && (await resume(tenant, name))) return
-      // What was given after its item was ended is for a rotation of its own.
+      // A value that was provided after its job ended is for a rotation of its own.
       if (!(await endAbandoned(tenant, name))) return
     }
     if (isNew && pending.ok) {
@@ -137,7 +138,7 @@ export function makeWaiting(
       const dueAt = nextRotationAt(state, policy)
       if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
       const cause = () => `policy:${dueAt}`
-      // What this node knows may be old: another one may have made it since.
+      // What this node knows may be outdated: another one may have created it since.
       const isWanted = (now: CredentialState) => nextRotationAt(now, policy) === dueAt
       await begin(tenant, name, { reason: 'policy', cause, note: null, by: BY, isWanted })
     }

@@ -23,7 +23,7 @@ const keyOf = ({ headers }: HttpRequest) => headers['x-key'] ?? ''
 const asked = { by: 'ada', reason: 'a word' }
 const set = { isPending: false, by: 'ada' }
 
-/** Knows which keys are good, and makes new ones. */
+/** Knows which keys are valid, and creates new ones. */
 function makeVendor() {
   const good = new Set<string>(['key-1'])
   let made = 1
@@ -71,8 +71,8 @@ const subjects = async (world: KeepingWorld) => {
   return events.map(({ subject }) => subject)
 }
 
-describe('a secret that is in nobody else’s hands', () => {
-  test('[CD24] is held until the vault takes it, and made once', async () => {
+describe('a secret that exists only in memory', () => {
+  test('[CD24] is held until the vault stores it, and created once', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await rotate(world, node)
     const real = world.vault.set
@@ -89,7 +89,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect(vendor.made()).toBe(2)
   })
 
-  test('[CD24] is not made while the vault is away', async () => {
+  test('[CD24] is not created while the vault is down', async () => {
     const { vendor, world } = await start({ provider: MAKES_KEYS })
     world.vault.pending = async () => {
       throw new AppError('vault_unavailable', 'it is away')
@@ -101,7 +101,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect((await rotationWork(world))[0]).toMatchObject({ class: 'transient', lastError: 'it is away' })
   })
 
-  test('[CD13] [DR14] is not made where what opens the account came too late for the reserve', async () => {
+  test('[CD13] [DR14] is not created if the authorization came too late for the reserve', async () => {
     const { vendor, world } = await start({ provider: MAKES_KEYS })
     const { current } = world.vault
     const go = makeHand<void>()
@@ -124,7 +124,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect(vendor.made()).toBe(2)
   })
 
-  test('[CD24] takes no other value’s place', async () => {
+  test('[CD24] does not replace another value', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await rotate(world, node)
     const { script } = world
@@ -158,7 +158,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect(seen).toBeGreaterThan(1)
   })
 
-  test('[CD26] is not ended at the vendor where it is in use again', async () => {
+  test('[CD26] is not revoked at the vendor if it is in use again', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     for (let turn = 0; turn < 2; turn += 1) {
       await rotate(world, node)
@@ -171,7 +171,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect(await call(world, node)).toBe(200)
   })
 
-  test('[CD27] that was removed and set again is the one in use, whatever its number', async () => {
+  test('[CD27] that was removed and set again is the one in use, whatever its version', async () => {
     const { vendor, world, node } = await start()
     for (const value of ['key-2', 'key-3']) await world.run(world.vault.set(TENANT, 'crm-key', value, set))
     await call(world, node)
@@ -184,7 +184,7 @@ describe('a secret that is in nobody else’s hands', () => {
     expect((await world.state()).current?.version).toBe(1)
   })
 
-  test('[CD28] that was given, and whose rotation nobody began, is found', async () => {
+  test('[CD28] that was provided, and whose rotation was not started, is found', async () => {
     const { vendor, world, node } = await start()
     vendor.good.add('key-2')
     await world.run(world.vault.set(TENANT, 'crm-key', 'key-2', { isPending: true, by: 'ada' }))
@@ -195,7 +195,7 @@ describe('a secret that is in nobody else’s hands', () => {
     await world.run(stopping)
   })
 
-  test('[CD28] that a person brings after a month is verified all the same', async () => {
+  test('[CD28] that a user provides after a month is verified all the same', async () => {
     const { vendor, world, node } = await start()
     vendor.good.add('key-2')
     await rotate(world, node)
@@ -211,7 +211,7 @@ describe('a secret that is in nobody else’s hands', () => {
 })
 
 describe('a rotation', () => {
-  test('[CD1] makes a secret at the vendor, verifies it, puts it in use, and ends the former one after the overlap', async () => {
+  test('[CD1] creates a secret at the vendor, verifies it, promotes it, and revokes the former one after the overlap', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     expect(await call(world, node)).toBe(200)
     const { isNew, rotationId } = await rotate(world, node)
@@ -230,7 +230,7 @@ describe('a rotation', () => {
       'integration.credential.rotating',
       'integration.credential.rotated',
     ])
-    // The one that a person had set has no name at the vendor; the next one has.
+    // The one that a user set has no name at the vendor; the next one has.
     await rotate(world, node)
     await world.pass(node, 1_000)
     expect(vendor.good).toEqual(new Set(['key-1', 'key-2', 'key-3']))
@@ -244,7 +244,7 @@ describe('a rotation', () => {
     ])
   })
 
-  test('[CD1] of a value that does not open the account leaves the prior one, after three tries', async () => {
+  test('[CD1] to a value that the account does not accept leaves the prior one, after three attempts', async () => {
     const { world, node } = await start()
     await call(world, node)
     await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
@@ -265,12 +265,12 @@ describe('a rotation', () => {
     expect(await subjects(world)).toContain('integration.failed')
     const escalations = await world.run(world.store.forTenant(TENANT).escalations({ cursor: null, limit: 5 }))
     expect(escalations.items).toHaveLength(1)
-    // What was refused is not taken for a new one.
+    // The refused value is not mistaken for a new one.
     await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
     expect((await world.state()).rotation).toBeNull()
   })
 
-  test('[CD16] without a way to make one waits for a person, and goes on when the value is there', async () => {
+  test('[CD16] that cannot create one waits for a user, and continues when the value is there', async () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     vendor.good.delete('key-1')
@@ -294,7 +294,7 @@ describe('a rotation', () => {
     expect((await rotationWork(world))[0]).toMatchObject({ state: 'done', id: parked?.id })
   })
 
-  test('[HE6] a look that passes with the refused secret lets calls go on, and one that began before says nothing', async () => {
+  test('[HE6] a probe that passes with the refused secret lets calls continue, and one that began before does not count', async () => {
     const { world, node } = await start()
     await call(world, node)
     const before = (await world.state()).updatedAt
@@ -311,7 +311,7 @@ describe('a rotation', () => {
     expect(node.keeping.credentials.gate(TENANT, 'crm')).toMatchObject({ is: 'closed' })
   })
 
-  test('[CD16] a refused secret that cannot make the next one waits for a person too', async () => {
+  test('[CD16] a refused secret that cannot create the next one waits for a user too', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await call(world, node)
     vendor.good.delete('key-1')
@@ -326,7 +326,7 @@ describe('a rotation', () => {
     expect(vendor.made()).toBe(1)
   })
 
-  test('[CD16] a value that nobody told this node of is found, and so is one that was set outright', async () => {
+  test('[CD16] a value that another node stored is found, and so is one that was set directly', async () => {
     for (const isPending of [true, false]) {
       const { vendor, world, node } = await start()
       await call(world, node)
@@ -344,7 +344,7 @@ describe('a rotation', () => {
     }
   })
 
-  /** As a person does. */
+  /** As a user does. */
   const cancelWork = async (world: KeepingWorld) => {
     const [parked] = await rotationWork(world)
     const counters = { attempts: 0, waits: 0, losses: 0 }
@@ -357,7 +357,7 @@ describe('a rotation', () => {
     )
   }
 
-  test('[CD16] whose item a person cancels is over when the value comes after all, which is used', async () => {
+  test('[CD16] whose job an operator cancels is over when the value comes after all, which is used', async () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     vendor.good.delete('key-1')
@@ -373,7 +373,7 @@ describe('a rotation', () => {
     expect(await call(world, node)).toBe(200)
   })
 
-  test('[CD16] whose item a person cancels is over: the prior one stays', async () => {
+  test('[CD16] whose job an operator cancels is over: the prior one stays', async () => {
     const { world, node } = await start()
     await call(world, node)
     await rotate(world, node)
@@ -389,7 +389,7 @@ describe('a rotation', () => {
     await world.run(node.keeping.stop())
   })
 
-  test('[CD10] by policy begins by itself, once, whatever the number of nodes', async () => {
+  test('[CD10] by policy starts by itself, once, whatever the number of nodes', async () => {
     const credential = { ...CREDENTIAL, rotation: { ...CREDENTIAL.rotation, everyMs: 3_600_000 } }
     const { vendor, world, node } = await start({ provider: MAKES_KEYS, credential })
     const other = await world.node('two')
@@ -406,7 +406,7 @@ describe('a rotation', () => {
 })
 
 describe('a refusal', () => {
-  test('[CD3] [CD11] begins one rotation, whoever is refused, and none within the cool-down', async () => {
+  test('[CD3] [CD11] starts one rotation, whichever calls are refused, and none within the cool-down', async () => {
     const { vendor, world, node } = await start()
     const other = await world.node('two')
     await call(world, node)
@@ -438,7 +438,7 @@ describe('a refusal', () => {
     vendor.good.clear()
   })
 
-  test('[CD3] [CD11] begins none where the one that it would have waited for failed meanwhile', async () => {
+  test('[CD3] [CD11] starts none if the one that it would have waited for failed meanwhile', async () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     await rotate(world, node)
@@ -457,7 +457,7 @@ describe('a refusal', () => {
     expect(await rotationWork(world)).toHaveLength(1)
   })
 
-  test('[CD3] of a vendor that refuses everything but its probe ends after one rotation', async () => {
+  test('[CD3] by a vendor that refuses everything but its probe ends after one rotation', async () => {
     const { vendor, world, node } = await start({ provider: MAKES_KEYS })
     await call(world, node)
     await refuse(world, node)
@@ -468,7 +468,7 @@ describe('a refusal', () => {
     expect(vendor.made()).toBe(2)
   })
 
-  test('[DR13] for one thing that is forbidden: the account opens, and the others go on', async () => {
+  test('[DR13] for one forbidden resource: the account accepts the secret, and the other jobs continue', async () => {
     const { vendor, world, node } = await start()
     await call(world, node)
     expect(await refuse(world, node, 1, 'answered 403, saying: Forbidden')).toMatchObject({
@@ -491,7 +491,7 @@ describe('a refusal', () => {
     expect(await rotationWork(world)).toHaveLength(1)
   })
 
-  test('[CD3] for want of a scope, and of a value that is not in the vault', async () => {
+  test('[CD3] for a missing scope, and of a value that is not in the vault', async () => {
     const { world, node } = await start()
     await call(world, node)
     expect(await refuse(world, node, 1, 'answered 403, saying: insufficient_scope')).toMatchObject({
@@ -507,7 +507,7 @@ describe('a refusal', () => {
 })
 
 describe('crashes', () => {
-  /** Counts what a rotation without faults commits. */
+  /** Counts the commits of a rotation without faults. */
   async function countCommits(): Promise<number> {
     const { world, node } = await start({ provider: MAKES_KEYS })
     await call(world, node)
@@ -517,7 +517,7 @@ describe('crashes', () => {
     return world.commits.length - before
   }
 
-  test('[CD14] [CD13] after and before any commit converge: one secret is made, and one is in use', async () => {
+  test('[CD14] [CD13] after and before any commit converge: one secret is created, and one is in use', async () => {
     const count = await countCommits()
     expect(count).toBeGreaterThanOrEqual(5)
     for (const isBefore of [false, true]) {
@@ -528,7 +528,7 @@ describe('crashes', () => {
         node.keeping.people.rotate(TENANT, 'crm', 'request', asked).catch(() => {})
         await world.pass(node, 3_000)
         expect(node.isStopped(), `${commit}`).toBe(true)
-        // The next life of the same node fences the one before.
+        // The next incarnation of the same node fences the one before.
         const next = await world.node()
         await world.run(world.store.reclaim(10))
         await world.run(next.keeping.people.rotate(TENANT, 'crm', 'request', asked))
@@ -536,7 +536,7 @@ describe('crashes', () => {
         await world.pass(next, 20_000)
         const state = await world.state()
         const where = `commit ${commit}, ${isBefore ? 'before' : 'after'}: ${JSON.stringify(state)}`
-        // Where a secret was made and got lost a person is asked; otherwise it is over.
+        // If a secret was created and lost, a user is asked; otherwise it is over.
         if (state.status === 'waiting') {
           vendor.good.add('key-9')
           await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
@@ -557,7 +557,7 @@ describe('crashes', () => {
     }
   }, 60_000)
 
-  test('[CD13] [N3] a repeat that had no effect says nothing of the call that it repeats', async () => {
+  test('[CD13] [N3] a repeat that had no effect says nothing about the call that it repeats', async () => {
     const outcomes = [answered(502), answered(503), answered(429)]
     const { operations } = MAKES_KEYS
     const native = { idempotency: 'native', keyTtlMs: 60_000, keyHeader: 'idempotency-key' } as const
@@ -573,7 +573,7 @@ describe('crashes', () => {
     expect(ledger).toMatchObject([{ state: 'unknown' }])
   })
 
-  /** The vendor makes no secret, and the node stops after this commit of the rotation. */
+  /** The vendor creates no secret, and the node stops after this commit of the rotation. */
   const refuseWith = async (stopAt: number, outcome: HttpOutcome, operation: Partial<OperationDocument>) => {
     const { operations } = MAKES_KEYS
     const createKey = { ...(operations.createKey as OperationDocument), ...operation }
@@ -602,7 +602,7 @@ describe('crashes', () => {
         const { asked, ended, isStopped } = await refuseWith(commit, outcome, operation)
         if (!isStopped) break
         stops += 1
-        // Of a reserve that was left behind a person is asked, where the call may not be repeated.
+        // An abandoned reserve needs a user's decision if the call may not be repeated.
         expect([[['dead', 3]], parked], `commit ${commit}`).toContainEqual(ended)
         expect(asked, `commit ${commit}`).toBeLessThanOrEqual(3)
       }
@@ -612,7 +612,7 @@ describe('crashes', () => {
   )
 })
 
-test('[CD17] under calls without end no call fails', async () => {
+test('[CD17] with continuous calls no call fails', async () => {
   const { vendor, world, node } = await start({ provider: MAKES_KEYS })
   const other = await world.node('two')
   await call(world, node)
@@ -632,7 +632,7 @@ test('[CD17] under calls without end no call fails', async () => {
   expect((await world.state()).current?.version).toBe(5)
 })
 
-test('[CD12] nothing of the values is in the store, the events or the log', async () => {
+test('[CD12] no part of the values is in the store, the events or the log', async () => {
   const { world, node } = await start({ provider: MAKES_KEYS })
   await call(world, node)
   await rotate(world, node)

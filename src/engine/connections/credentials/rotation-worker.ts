@@ -1,8 +1,9 @@
-// The rotation worker: from a work item of the kind `rotation` to another secret in use. The new value is made at the vendor, or waits in the
-// vault, or a person is asked for it; it is verified by a call, promoted, and the prior one ends after the overlap.
+// The rotation worker: from a job of the kind `rotation` to another secret in use. The new value is created at the vendor, or
+// waits in the vault, or a user is asked for it; it is verified by a call, promoted, and the prior one is revoked after the
+// overlap.
 //
-// Invariants: CD1 the prior version stays in use until the new one is verified. CD14 a crash after any commit converges: what was made is not
-// made twice, what was promoted is verified and told, and what is over is not done again.
+// Invariants: CD1 the prior version stays in use until the new one is verified. CD14 a crash after any commit converges: a
+// created secret is not created twice, a promoted one is verified and recorded, and a finished step is not repeated.
 
 import type {
   CredentialEvent,
@@ -41,11 +42,11 @@ import type { AtVendor, ReserveEnd } from './secret-at-vendor.ts'
 import type { Account, Verified, Verify } from './verify-secret.ts'
 
 export interface Rotations {
-  /** Throws StoreError; whoever calls puts the item back. */
+  /** Throws StoreError; the caller puts the job back. */
   run(item: Item): Promise<void>
 }
 
-/** What ends the former secret at the vendor. */
+/** What revokes the former secret at the vendor. */
 const REVOKE_STEP = 'revoke'
 const ASIDE_MS = SECOND
 const BY = 'millrace'
@@ -55,7 +56,7 @@ interface Failed {
   readonly error: string
   readonly retryAfterMs: number | null
   readonly verified: Verified | null
-  /** The pending version that did not do. */
+  /** The pending version that failed verification. */
   readonly pending: number | null
   /** Of the call that failed. */
   readonly end: ReserveEnd | null
@@ -114,7 +115,7 @@ export function makeRotations(
     }
   }
 
-  /** What this item is to do; null: it is over. One that is replayed takes it up again where nobody else has one under way. */
+  /** The rotation of this job; null: it is over. A replayed job resumes it unless another one is in progress. */
   const ownOf = async (
     { work }: Item,
     name: string,
@@ -170,7 +171,7 @@ export function makeRotations(
         )
       }
       case 'failed':
-        // What was refused cannot make the next one: work waits for it, so that a person is asked at once.
+        // A refused secret cannot create the next one: jobs wait for it, so a user is asked at once.
         if (made.class === 'auth' && isClosed(kept.state))
           return waitForPerson(
             about,
@@ -224,13 +225,13 @@ export function makeRotations(
       await finish(about, { version, fingerprint: value.fingerprint }, verified)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      // Somebody was quicker, or gave another value meanwhile: it is looked at again.
+      // Another node was quicker, or a user provided another value meanwhile: it is checked again.
       if (error.code === 'conflict' || error.code === 'not_found') return aside(item, error.message)
       return failed(about, { ...NO_TRY, ...unreadable(error), verified })
     }
   }
 
-  /** The vault has another value in use already: by us before a crash, or by a person. It is verified all the same. */
+  /** The vault has another value in use already: set by us before a crash, or by a user. It is verified all the same. */
   const verifyCurrent = async (about: About, value: Candidate): Promise<void> => {
     const { item, account } = about
     const verified = await deps.verify(item, account, 'current')
@@ -286,8 +287,8 @@ export function makeRotations(
   }
 
   /**
-   * A node that went in the middle of the making left its reserve. What is in use now is that very secret, or another one, or still the
-   * prior one (null): then nobody knows what became of the call.
+   * A node that crashed while it created the secret left its reserve. The value in use now is that very secret, or another one,
+   * or still the prior one (null): then the outcome of the call is unknown.
    */
   const endReserve = async (
     { work }: Item,
@@ -304,7 +305,7 @@ export function makeRotations(
     return { guards: [ledgerGuard(entry)], writes: [write] }
   }
 
-  /** Where the vendor can end the former one, and knows what it is called. */
+  /** If the vendor can revoke the former one, and its name there is known. */
   const revokeWrites = (
     item: Item,
     { provider, credential, hash }: Account,
@@ -358,7 +359,7 @@ export function makeRotations(
       tell(item, name, 'PARKED', { class: 'auth', error, attempts: item.work.attempts })
   }
 
-  /** Tried again by the profile of rotations, whatever the class: a new secret may take a moment to be known everywhere. */
+  /** Retried by the profile of rotations, whatever the class: a new secret may take a moment to be known everywhere. */
   const failed = async (about: About, failure: Failed): Promise<void> => {
     const { item, account, rotation } = about
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
@@ -389,7 +390,7 @@ export function makeRotations(
     tell(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
   }
 
-  /** The prior one stays in use; people are told. */
+  /** The prior one stays in use; operators are notified. */
   const bury = async (
     item: Item,
     name: string,
@@ -438,7 +439,7 @@ export function makeRotations(
     deps.wake()
   }
 
-  /** With what becomes of the credential, in one commit; decided anew where somebody else changed it. */
+  /** With the change of the credential, in one commit; decided again if another node changed it. */
   const settleWith = (
     item: Item,
     name: string,
@@ -545,7 +546,7 @@ export function makeRotations(
     tell(item, name, isLast ? 'DEAD_LETTERED' : 'RETRY', { class: failureClass, error, attempts })
   }
 
-  /** Nothing where no call was made. */
+  /** Nothing if no call was made. */
   const runRow = async (
     item: Item,
     { provider, connection }: Account,

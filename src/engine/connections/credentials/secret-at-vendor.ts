@@ -1,8 +1,8 @@
-// A new secret, made at the vendor by an operation of its provider, under the ledger: the key is the rotation's token, so that no crash makes
-// a second one. Likewise the end of the former one.
+// Creates a new secret at the vendor by an operation of its provider, under the ledger: the key is the rotation's token, so
+// that no crash creates a second one. Revokes the former one in the same way.
 //
-// Invariants: CD13 one secret per rotation is made: after a doubt a person says what became of it, unless the operation bears a repetition.
-// CD12 the new value goes from the answer into the vault, and nowhere else.
+// Invariants: CD13 one secret per rotation is created: an unknown outcome needs a user's decision, unless the operation may be
+// repeated. CD12 the new value goes from the response into the vault, and nowhere else.
 
 import { operationOf } from '../../../core/definitions/documents/index.ts'
 import {
@@ -50,7 +50,7 @@ export interface ReserveEnd {
 }
 
 export type Made =
-  /** It waits in the vault. `ref`: what it is called at the vendor. */
+  /** It waits in the vault. `ref`: its name at the vendor. */
   | { readonly is: 'made'; readonly ref: string | null }
   | {
       readonly is: 'failed'
@@ -60,22 +60,22 @@ export type Made =
       /** Ends the reserve in the commit that counts the attempt; null: this run has none. */
       readonly end: ReserveEnd | null
     }
-  /** It may have been made, and nobody has its value. */
+  /** It may have been created, and its value is lost. */
   | { readonly is: 'lost'; readonly why: string }
   /** Not now: nothing was sent. */
   | { readonly is: 'aside'; readonly why: string }
-  /** The item is somebody else's by now. */
+  /** Another node owns the job by now. */
   | { readonly is: 'stale' }
 
 export interface AtVendor {
   create(item: Item, account: Account, token: string): Promise<Made>
-  /** Ends the former one. `ref`: what it is called at the vendor. */
+  /** Revokes the former one. `ref`: its name at the vendor. */
   revoke(item: Item, account: Account, token: string, ref: string): Promise<Made>
 }
 
 const LOST = 'a new secret may have been made at the vendor, and its value got lost'
 const BY = 'millrace'
-/** For so long a value that nobody else has is held in hand while the vault does not take it. */
+/** For this long a value that exists nowhere else is held in memory while the vault does not store it. */
 const KEEP_MS_MAX = 10 * MINUTE
 const KEEP_PAUSE_MS_MAX = 15 * SECOND
 
@@ -112,7 +112,7 @@ export function makeAtVendor(
     return { is: 'aside', why: 'the reserve took too long; nothing was sent' }
   }
 
-  /** Refused by its own first try, whose answer was lost. */
+  /** Refused by its own first attempt, whose response was lost. */
   const isOwn = (
     { work }: Item,
     { isRepeat, found }: { readonly isRepeat?: boolean; readonly found?: unknown },
@@ -132,7 +132,7 @@ export function makeAtVendor(
     return ok
   }
 
-  /** Whoever reserved it stopped before it was settled: nobody will, and the item may end without it. */
+  /** The node that reserved it stopped before it was settled: no node will settle it, and the job may end without it. */
   const doubt = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
     if (entry.state !== 'reserved') return { is: 'lost', why: LOST }
     const { ok } = await commits.firmly(
@@ -155,7 +155,7 @@ export function makeAtVendor(
     },
   })
 
-  /** This call had no effect. That says nothing of an earlier one which it repeats: the outcome of that stays unknown. */
+  /** This call had no effect. That says nothing about an earlier one which it repeats: the outcome of that stays unknown. */
   const settleNothing = (
     key: string,
     { policy }: CompiledOperation,
@@ -197,7 +197,7 @@ export function makeAtVendor(
     })
   }
 
-  /** One call under its key. `keep` is given the answer before it is written down that it was made. */
+  /** One call under its key. `keep` gets the response before the call is recorded as made. */
   const once = async (
     item: Item,
     account: Account,
@@ -220,7 +220,7 @@ export function makeAtVendor(
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
       return doubt(item, key, entry)
     if (entry?.state === 'reserved') return interrupted(key, entry)
-    // Before the reserve: a request that cannot be made leaves no doubt behind.
+    // Before the reserve: a request that cannot be rendered leaves no unknown outcome behind.
     const request = operation.render({
       input,
       config: configOf(account.connection, vars) as JsonValue,
@@ -244,7 +244,7 @@ export function makeAtVendor(
           ? settleLedger(key, 'unknown', 'no-answer', null, null)
           : settleNothing(key, operation, entry, 'not-applied'),
       )
-      // What it says may quote what it was about to give.
+      // The error may quote the value that it was about to return.
       const error = `${operation.document.name}: ${errorText(outcome)}`
       return { is: 'failed', class: verdict.class, error, retryAfterMs: verdict.retryAfterMs, end }
     }
@@ -255,7 +255,10 @@ export function makeAtVendor(
     return isKept ? made : { is: 'stale' }
   }
 
-  /** `before`: of the value that waited before the call; null: none did. false: a person gave another one meanwhile, which stays. */
+  /**
+   * `before`: the fingerprint of the value that was pending before the call; null: there was none. False: a user provided
+   * another one meanwhile, which stays.
+   */
   const keepValue = async (
     item: Item,
     tenant: TenantId,
@@ -267,7 +270,7 @@ export function makeAtVendor(
     for (let pauseMs = SECOND; ; pauseMs = Math.min(KEEP_PAUSE_MS_MAX, pauseMs * 2)) {
       try {
         const pending = await secrets.pending(tenant, name)
-        // By a try whose answer was lost.
+        // By an attempt whose response was lost.
         if (pending?.value === value) return true
         if (pending !== null && pending.fingerprint !== before) return false
         await secrets.set(tenant, name, value, { isPending: true, by: BY })
@@ -293,7 +296,7 @@ export function makeAtVendor(
       if (rotation === null || name === null) return hopeless('the provider makes no secrets')
       const input = { credential: credential.name, rotation: token }
       try {
-        // A vault that is away must be known before there is something to keep.
+        // A vault that is down must be noticed before there is a value to store.
         const before = (await secrets.pending(tenant, name))?.fingerprint ?? null
         return await once(
           item,

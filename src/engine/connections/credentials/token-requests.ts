@@ -1,4 +1,4 @@
-// What is asked of a token address, and which one: by the kind of the credential.
+// The requests to a token address, and which address: by the kind of the credential.
 
 import {
   assertionRequest,

@@ -1,5 +1,5 @@
-// Whether a new secret opens the account: one call of the provider's probe with it, past every gate. Where a provider has no probe, what can
-// be seen without a call must do: that the value is there, and that a token can be had by it.
+// Whether the account accepts a new secret: one call of the provider's probe with it, past every gate. If a provider has no
+// probe, checks without a call must do: that the value is set, and that a token is issued for it.
 
 import { probeOf, resolveAddresses } from '../../../core/connections/connection/index.ts'
 import type {
@@ -31,7 +31,7 @@ export interface Account {
 export interface Verified {
   readonly startedAt: Instant
   readonly durationMs: number
-  /** null: it opens the account. */
+  /** null: the account accepts it. */
   readonly failure: {
     readonly class: FailureClass
     readonly error: string
@@ -42,7 +42,7 @@ export interface Verified {
   readonly answer: DoorAnswer | null
 }
 
-/** Whose trace the call belongs to. */
+/** The trace that the call belongs to. */
 export interface Traced {
   readonly work: Pick<Item['work'], 'id'>
   readonly event: Pick<Item['event'], 'traceId'>

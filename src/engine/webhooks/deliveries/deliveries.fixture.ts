@@ -1,4 +1,4 @@
-// A world with endpoints that the test answers.
+// A world whose endpoints respond as the test says.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { DAY } from '../../../core/foundation/time/index.ts'
@@ -36,7 +36,7 @@ export const REFUSED: HttpOutcome = {
   durationMs: 1,
 }
 
-/** Endpoints answer with these in turn, and with the last one from then on; null: not before the test says. */
+/** Endpoints respond with these in order, and with the last one from then on; null: not before the test says. */
 export function endpointWorld(
   outcomes: readonly (HttpOutcome | null)[] = [answered(204)],
   secrets: readonly string[] = [SECRET],

@@ -50,7 +50,7 @@ describe('an attempt', () => {
     ])
   })
 
-  test('[DY10] [DY16] it is tried eight times under one id, each with its own time, and then a dead letter', async () => {
+  test('[DY10] [DY16] it is attempted eight times under one id, each with its own time, and then dead-lettered', async () => {
     const world = endpointWorld([answered(500)])
     const config = { pollMs: 10 * MINUTE }
     const node = await world.start([HOOK, { ...EVERYTHING, on: ['webhook.dead'] }], { config })
@@ -90,7 +90,7 @@ describe('an attempt', () => {
     expect(await world.told()).toEqual(['integration.failed', 'integration.failure.resolved'])
   })
 
-  test('[DY16] it is not tried sooner than the endpoint asks', async () => {
+  test('[DY16] it is not retried sooner than the endpoint asks', async () => {
     const world = endpointWorld([answered(503, { 'retry-after': '600' }), answered(204)])
     const node = await world.start()
     await accept(world, node)
@@ -100,7 +100,7 @@ describe('an attempt', () => {
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 2 }])
   })
 
-  test('[DY17] an endpoint that is gone gets nothing more', async () => {
+  test('[DY17] an endpoint that is gone gets no further delivery', async () => {
     const world = endpointWorld([answered(410)])
     const node = await world.start()
     await accept(world, node)
@@ -119,12 +119,12 @@ describe('an attempt', () => {
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 1, waits: 2 }])
   })
 
-  test.each([429, 503])('[DY16] a %d that asks for years is tried again the next day', async (status) => {
+  test.each([429, 503])('[DY16] a %d that asks for years is retried the next day', async (status) => {
     const world = endpointWorld([answered(status, { 'retry-after': '99999999' }), answered(204)])
     const node = await world.start([{ ...HOOK, maxWaitMs: 24 * HOUR }])
     await accept(world, node)
     expect(await world.deliveries()).toMatchObject([{ state: 'ready' }])
-    // The window of the endpoint and the item ask for the same.
+    // The endpoint's concurrency limit and the job ask for the same delay.
     const [{ dueAt } = { dueAt: 0 }] = await world.deliveries()
     expect(dueAt - world.now()).toBeLessThan(27 * HOUR)
     expect(dueAt - world.now()).toBeGreaterThan(23 * HOUR)
@@ -133,14 +133,14 @@ describe('an attempt', () => {
   test.each([
     ['an address that is not allowed', { ...REFUSED, code: 'blocked' } as HttpOutcome, 'config'],
     ['no address at all', { ...REFUSED, code: 'bad_url' } as HttpOutcome, 'config'],
-  ])('[DY15] %s is a dead letter at once', async (_name, outcome, failureClass) => {
+  ])('[DY15] %s is dead-lettered at once', async (_name, outcome, failureClass) => {
     const world = endpointWorld([outcome])
     const node = await world.start()
     await accept(world, node)
     expect(await world.deliveries()).toMatchObject([{ state: 'dead', class: failureClass, attempts: 1 }])
   })
 
-  test('[DY15] a transform that fails is a dead letter, and nothing is sent', async () => {
+  test('[DY15] a transform that fails makes a dead letter, and nothing is sent', async () => {
     const world = endpointWorld()
     const node = await world.start([{ ...HOOK, transform: { order: '{{ payload.order / 2 }}' } }])
     await accept(world, node)
@@ -148,7 +148,7 @@ describe('an attempt', () => {
     expect(world.calls).toHaveLength(0)
   })
 
-  test('[DY10] nothing is sent unsigned: the error names the secret that is missing', async () => {
+  test('[DY10] nothing is sent unsigned: the error names the missing secret', async () => {
     const world = endpointWorld([answered(204)], [])
     const node = await world.start()
     await accept(world, node)
@@ -158,7 +158,7 @@ describe('an attempt', () => {
     expect(world.calls).toHaveLength(0)
   })
 
-  test('[DY10] a secret that cannot be opened is a failure like one that is missing, not a fault of ours', async () => {
+  test('[DY10] a secret that cannot be decrypted fails like a missing one, not as an internal error', async () => {
     const error = new AppError('secret_unreadable', 'the secret ‘crm’ cannot be opened')
     const vault = { resolve: () => Promise.reject(error) }
     const rendered = { url: HOOK.url, headers: {}, body: '{}' }
@@ -167,7 +167,7 @@ describe('an attempt', () => {
     expect(await signed).toEqual({ ok: false, error: error.message })
   })
 
-  test('[DY11] address and transform are those in force when it is sent', async () => {
+  test('[DY11] address and transform are those deployed when it is sent', async () => {
     const world = endpointWorld([REFUSED, answered(204)])
     const node = await world.start()
     await accept(world, node)
@@ -178,7 +178,7 @@ describe('an attempt', () => {
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 2 }])
   })
 
-  test('[DY7] what is sensitive is hidden, unless the subscription says otherwise', async () => {
+  test('[DY7] sensitive values are hidden, unless the subscription says otherwise', async () => {
     const world = endpointWorld()
     const source = { ...SOURCE, sensitive: ['payload.order'] }
     const seeing = { ...EVERYTHING, sensitive: 'send', where: "payload.order == 'o1'" } as const
@@ -216,7 +216,7 @@ describe('an attempt', () => {
     expect(preview.items).toMatchObject([{ verdict: 'would-fail' }])
   })
 
-  test('[DY14] of one that is paused they wait, and of one that is gone they are cancelled', async () => {
+  test('[DY14] deliveries of a paused subscription wait, and those of a removed one are cancelled', async () => {
     const world = endpointWorld()
     const node = await world.start([{ ...HOOK, status: 'paused' }])
     await accept(world, node)
@@ -230,7 +230,7 @@ describe('an attempt', () => {
 })
 
 describe('owners', () => {
-  test('[DY13] a crash between the call and its commit sends it again, under the same id', async () => {
+  test('[DY13] after a crash between the call and its commit it is sent again, under the same id', async () => {
     const world = endpointWorld([null, answered(204)])
     const node = await world.start()
     const id = await accept(world, node)
@@ -256,7 +256,7 @@ describe('owners', () => {
     expect(first.log.controls.at(-1)).toMatchObject({ action: 'STALE' })
   })
 
-  test('[DY28] of what a crash left behind, endpoints that hang hold up nobody', async () => {
+  test('[DY28] after a crash, endpoints that hang do not hold up the other recovered deliveries', async () => {
     let isWell = false
     const answer = (url: string) => (isWell && url.includes('well') ? answered(204) : null)
     const world = { ...endpointWorld(), ...makeWorld(({ url }) => answer(url), [SECRET]) }
@@ -278,7 +278,7 @@ describe('owners', () => {
     expect(await states('subscription:hangs')).toEqual(['leased', 'leased', 'leased'])
   })
 
-  test('[DY28] one whose nodes stop each time while it is sent is a dead letter after some of them', async () => {
+  test('[DY28] a delivery during which the node crashes each time is dead-lettered after a few crashes', async () => {
     const world = endpointWorld([null])
     let node = await world.start()
     await accept(world, node)
@@ -291,7 +291,7 @@ describe('owners', () => {
     expect(world.calls.length).toBeLessThan(10)
   })
 
-  test('[DY13] a node whose lease ended while the vault was asked sends nothing', async () => {
+  test('[DY13] a node whose lease expired while the vault was asked sends nothing', async () => {
     const world = endpointWorld()
     const vault = world.vault as { resolve: typeof world.vault.resolve }
     const resolve = vault.resolve.bind(vault)
@@ -302,7 +302,7 @@ describe('owners', () => {
       return resolve(...given)
     }
     const id = await accept(world, stale)
-    // Another process starts under the same name, and takes over what this one holds.
+    // Another process starts under the same name, and takes over the jobs of this one.
     vault.resolve = resolve
     await world.start([HOOK], { name: 'a', config: { leaseMs: 3_000 } })
     await world.pass(1 * SECOND)
@@ -315,7 +315,7 @@ describe('owners', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[DY3] an item of another tenant’s event is not sent', async () => {
+  test('[DY3] a job of another tenant’s event is not sent', async () => {
     const world = endpointWorld([REFUSED, answered(204)])
     const node = await world.start()
     await accept(world, node)
@@ -334,8 +334,8 @@ describe('owners', () => {
   })
 })
 
-describe('what is told', () => {
-  test('[DY19] a delivery is told of where somebody wants it', async () => {
+describe('emitted events', () => {
+  test('[DY19] the end of a delivery is emitted if a subscription wants it', async () => {
     const world = endpointWorld()
     const watcher = { ...ROUTE, name: 'watch', on: ['webhook.delivered'], key: null, where: null }
     const node = await world.node({ documents: [SOURCE, HOOK, watcher] })
@@ -347,7 +347,7 @@ describe('what is told', () => {
     expect(await alone.told()).toEqual([])
   })
 
-  test('[DY6] what tests an endpoint is for nobody else, also when it is matched again', () => {
+  test('[DY6] a test event goes to no other subscription, also when it is matched again', () => {
     const { route } = compileSubscription(EVERYTHING)
     const registry = { candidates: () => [route], subscription: () => null } as never
     const found = (subject: string) =>
@@ -356,7 +356,7 @@ describe('what is told', () => {
     expect(found('webhook.test')).toMatchObject({ routes: [] })
   })
 
-  test('[DY6] two that listen to everything come to an end, and none is told of itself', async () => {
+  test('[DY6] two subscriptions to everything come to an end, and neither gets events about itself', async () => {
     const world = endpointWorld([answered(204), answered(500), answered(204)])
     const node = await world.start([
       EVERYTHING,
@@ -377,8 +377,8 @@ describe('what is told', () => {
   })
 })
 
-describe('how much at once', () => {
-  test('[DY20] an endpoint gets four at once, then more with what arrives', async () => {
+describe('concurrency', () => {
+  test('[DY20] an endpoint gets four at once, then more as deliveries succeed', async () => {
     const world = endpointWorld([null])
     const node = await world.start()
     for (let n = 0; n < 20; n += 1) void node.send({ ...PAID, id: `d${n}` })
@@ -394,7 +394,7 @@ describe('how much at once', () => {
     })
   })
 
-  test('[DY21] one that fails is left alone for a pause, and then one is tried; what waits uses no attempt', async () => {
+  test('[DY21] a failing endpoint is left alone for a pause, and then one delivery is tried; waiting uses no attempt', async () => {
     const world = endpointWorld([answered(503), null])
     const node = await world.start()
     await accept(world, node)
@@ -411,7 +411,7 @@ describe('how much at once', () => {
     expect((await world.deliveries()).slice(1).every(({ attempts }) => attempts <= 1)).toBe(true)
   })
 
-  test('[DY22] one that a person puts to work again is tried at once', async () => {
+  test('[DY22] a subscription that a user resumes is tried at once', async () => {
     const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
     const node = await world.start()
     await accept(world, node)
@@ -423,7 +423,7 @@ describe('how much at once', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[DY22] a mended address is tried at once', async () => {
+  test('[DY22] a corrected address is tried at once', async () => {
     const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
     const node = await world.start()
     await accept(world, node)
@@ -435,7 +435,7 @@ describe('how much at once', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[DY22] that its subscription fails now does not end the pause that its endpoint asked for', async () => {
+  test('[DY22] a subscription that becomes failing does not end the pause that its endpoint asked for', async () => {
     const world = endpointWorld([answered(503, { 'retry-after': '3600' }), answered(204)])
     const once = { ...HOOK, retry: { profile: null, attempts: 1, delaysMs: [] } }
     const node = await world.start([once])
@@ -507,8 +507,8 @@ describe('how much at once', () => {
   })
 })
 
-describe('by hand', () => {
-  test('[DY25] a delivery may be made due at once, or cancelled', async () => {
+describe('operator actions', () => {
+  test('[DY25] a delivery can be made due at once, or cancelled', async () => {
     const world = endpointWorld([answered(500), answered(204), answered(500)])
     const node = await world.start()
     const id = await accept(world, node)
@@ -522,7 +522,7 @@ describe('by hand', () => {
     expect(world.calls).toHaveLength(3)
   })
 
-  test('[DY25] the replay of its letter goes to the address in force, and ends without a call where it was taken', async () => {
+  test('[DY25] the replay of its dead letter goes to the deployed address, and ends without a call if it was delivered before', async () => {
     const world = endpointWorld([{ ...REFUSED, code: 'blocked' } as HttpOutcome, answered(204)])
     const node = await world.start()
     const id = await accept(world, node)
@@ -542,7 +542,7 @@ describe('by hand', () => {
     expect((await world.deliveries()).map(({ state }) => state)).toEqual(['dead', 'done'])
   })
 
-  test('[DY25] a replay of what was taken meanwhile ends without a call, unless it is asked for again', async () => {
+  test('[DY25] a replay of an event that was delivered meanwhile ends without a call, unless it is requested again', async () => {
     const blocked = { ...REFUSED, code: 'blocked' } as HttpOutcome
     const world = endpointWorld([blocked, blocked, answered(204)])
     const node = await world.start()
@@ -570,7 +570,7 @@ describe('by hand', () => {
     })
   })
 
-  test('[DY25] asked for again, it is sent although it was taken', async () => {
+  test('[DY25] requested again, it is sent although it was delivered', async () => {
     const blocked = { ...REFUSED, code: 'blocked' } as HttpOutcome
     const world = endpointWorld([blocked, answered(204)])
     const node = await world.start()
@@ -601,7 +601,7 @@ describe('by hand', () => {
     expect(explained.consumers[1]?.why).not.toEqual([])
   })
 
-  test('[DY5] an event that is matched again is not sent again to those who have it', async () => {
+  test('[DY5] an event that is matched again is not sent again to subscriptions that have it', async () => {
     const world = endpointWorld([
       answered(204),
       { ...REFUSED, code: 'blocked' } as HttpOutcome,

@@ -1,4 +1,4 @@
-// What running and ending a delivery needs.
+// The dependencies of running and ending a delivery.
 
 import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
@@ -23,11 +23,11 @@ export interface DeliveryDeps
   readonly lending: Lending
   readonly watch: DeliveryWatch
   readonly plan: PlanEvent
-  /** Before an item runs: its time, and the letter that it replays. */
+  /** Prepares a job to run: its expiry, and the dead letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
-  /** Whether the API keeps it or definitions have it, be it in force here or not. */
+  /** Whether the API or definitions have it, deployed on this node or not. */
   isKept(tenant: TenantId, name: string): boolean
-  /** Looks whether another node changed the subscriptions. */
+  /** Checks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>
   readonly unitOfWork: Pick<UnitOfWork, 'release'>
 }

@@ -1,7 +1,7 @@
-// How a delivery ends or is put back: each a decision for the settler, with the attempt, what is told of it, and a line in the log.
+// How a delivery ends or is put back: each is a decision for the settler, with the attempt, the event about it, and a log line.
 //
-// Invariants: DY12 the end of a delivery, its attempt and what is told of it are one commit. DY13 what a stale owner found out is
-// written nowhere, and told to nobody.
+// Invariants: DY12 the end of a delivery, its attempt and the event about it are one commit. DY13 the result of a stale owner
+// is neither written nor published.
 
 import { type Scrub, scrubNothing } from '../../../core/events/sensitive/index.ts'
 import type { DeadLetterReason } from '../../../core/failures/dead-letter/index.ts'
@@ -39,19 +39,19 @@ export interface Attempted {
   readonly outcome: HttpOutcome | null
   /** The host. */
   readonly target: string | null
-  /** null: nothing was. */
+  /** null: nothing was sent. */
   readonly sent: Sent | null
 }
 
 export interface FailedAttempt extends Attempted {
   readonly class: FailureClass
-  /** null: as the outcome says. */
+  /** null: derived from the outcome. */
   readonly error: string | null
-  /** What to say beyond the status. */
+  /** An explanation beyond the status. */
   readonly hint?: string | null
   readonly retryAfterMs: number | null
   readonly isGone: boolean
-  /** Whether it says something of the endpoint. */
+  /** Whether it counts for the health of the endpoint. */
   readonly isTold: boolean
 }
 
@@ -64,15 +64,15 @@ interface Untried {
 
 export interface DeliveryEnds {
   delivered(item: Item, subscription: Subscription, attempted: Attempted): Promise<void>
-  /** Tried again, or a dead letter, by the retry policy. */
+  /** Retried or dead-lettered, by the retry policy. */
   failed(item: Item, subscription: Subscription, failed: FailedAttempt): Promise<void>
-  /** A dead letter without a further call. */
+  /** Dead-lettered without a further call. */
   bury(item: Item, subscription: Subscription, end: Untried): Promise<void>
-  /** `by`: the item that its endpoint took. */
+  /** `by`: the job that was delivered before. */
   skip(item: Item, subscription: Subscription, by: string, why: string): Promise<void>
-  /** Its subscription is not there any more. */
+  /** Its subscription was removed. */
   gone(item: Item, name: string): Promise<void>
-  /** As it was: it waits where nothing has to be written. */
+  /** Unchanged: it waits where nothing has to be written. */
   putBack(item: Item, route: Route): Promise<void>
   wait(item: Item, route: Route, delayMs: number, why: string): Promise<void>
 }
@@ -82,7 +82,7 @@ export const SUBSCRIPTION_GONE = 'SUBSCRIPTION_GONE'
 export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
   const { log, time, settler, watch } = deps
 
-  /** Settles with the event that tells it, where somebody wants that. */
+  /** Settles with the event about it, if a subscription wants that event. */
   const settleTelling = (
     item: Item,
     { route, document }: Subscription,
@@ -192,7 +192,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
         attempt: attemptOf(item, counters.attempts, failed, word, failed.class, error, echoes),
       }
       const isOver = step.step !== 'again'
-      // A repetition is harmless: nothing is ever parked.
+      // A repeated delivery is harmless: nothing is ever parked.
       const reason = step.step === 'dead' ? step.reason : 'cap_reached'
       const decision = isOver
         ? dead({ class: failed.class, reason, error, step: 'call' }, base)
@@ -260,9 +260,9 @@ function countedUp({ work }: Item): Counters {
 }
 
 /**
- * Until when it is tried. One whose time was up before it was its turn has lain where nobody could run it: behind a failure it has its
- * time anew, as often as it has attempts. And a wait that its endpoint asks for is not taken from its time. A 429 uses no attempt: with
- * it there would be no end.
+ * Until when it is retried. A delivery that expired before its attempt had waited where no node could run it: after a failure
+ * its full time starts again, as often as it has attempts. A wait that its endpoint asks for does not count against its time
+ * either. A 429 uses no attempt: if it extended the time, there would be no end.
  */
 function expiryOf(
   { work }: Item,
@@ -272,7 +272,7 @@ function expiryOf(
 ): Instant {
   if (failureClass === 'rate_limited') return work.expiresAt
   const isLate = startedAt >= work.expiresAt
-  // Chance adds up to a tenth to what is asked for.
+  // Jitter adds up to a tenth to the requested wait.
   return (isLate ? startedAt + route.expiresInMs : work.expiresAt) + Math.ceil(stretch(askedMs, 1))
 }
 
@@ -308,7 +308,7 @@ function attemptOf(
   return head === null ? attempt : { ...attempt, response: echoes(scrubOf(event)(head)) }
 }
 
-/** Only an answer repeats something: what else fails is told in sentences of our own, of which none may name a secret. */
+/** Only a response echoes anything: other failures have messages of our own, and none may contain a secret. */
 function echoesOf({ document }: Subscription, { outcome, sent }: Attempted): Scrub {
   if (sent === null) return scrubNothing
   const { hidden = [] } = sent

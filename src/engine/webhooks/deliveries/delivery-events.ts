@@ -1,5 +1,5 @@
-// What is told of the end of a delivery, as an event in the commit of that end: only where somebody wants it, and never of
-// deliveries of such events, so that nothing goes in circles.
+// The event about the end of a delivery, in the commit of that end: only if a subscription wants it, and never about deliveries
+// of such events, which would loop.
 
 import { isCanonical } from '../../../core/events/canonical/index.ts'
 import type { Ids } from '../../../core/foundation/ids/index.ts'
@@ -29,7 +29,7 @@ export function tellEnd(
   const { tenant, consumer } = work
   if (!deps.registry.isWanted(tenant, end)) return null
   const wanting = deps.registry.candidates(tenant, end)
-  // The subscription itself is not told of its own.
+  // A subscription gets no events about its own deliveries.
   const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
   if (isOwnAlone && !deps.registry.isBeyondUs(tenant)) return null
   if (isCanonical(event)) return null
@@ -41,7 +41,7 @@ export function tellEnd(
     parent: event,
   })
   if (plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return plan
-  // Their conditions say no.
+  // Their conditions are false.
   deps.unitOfWork.release([plan])
   return null
 }

@@ -1,6 +1,6 @@
-// Deliveries as people see them: which there are, what became of each, and what may be done about one.
+// Deliveries for operators: which there are, the result of each, and the possible actions.
 //
-// A delivery is a work item of kind `delivery`; its state in the words of people follows from the item's.
+// A delivery is a job of kind `delivery`; its public state derives from the job's.
 
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
@@ -18,12 +18,12 @@ import { letterOfDead, makeRetry, mustFind, type Retried, type RetryDeps } from 
 
 export interface Delivery {
   readonly work: WorkRow
-  /** The name of its subscription, which may be gone. */
+  /** The name of its subscription, which may have been removed. */
   readonly subscription: string
   readonly state: DeliveryState
-  /** Of its event; null: the event is gone. */
+  /** Of its event; null: the event was deleted. */
   readonly subject: string | null
-  /** The letter that tells of its end, or that it replays. */
+  /** The dead letter that records its end, or that it replays. */
   readonly deadLetterId: DeadLetterId | null
 }
 
@@ -31,7 +31,7 @@ export interface DeliveryFilter {
   readonly subscription?: string
   readonly state?: DeliveryState
   readonly eventId?: EventId
-  /** When they were made: from this instant on, and before that one. */
+  /** Creation time: from this instant on, and before that one. */
   readonly from?: Instant
   readonly to?: Instant
 }
@@ -39,11 +39,11 @@ export interface DeliveryFilter {
 export interface DeliveryActions {
   find(tenant: TenantId, id: WorkId): Promise<Delivery | null>
   /**
-   * Newest first; of `pending` and `retrying` those whose turn it is, and then those that wait for it. A page may hold fewer
-   * than asked while there are more.
+   * Newest first; of `pending` and `retrying` first those that are next in their lane, and then those that wait in it. A page
+   * may contain fewer than requested while there are more.
    */
   list(tenant: TenantId, filter: DeliveryFilter, page: PageRequest): Promise<Page<Delivery>>
-  /** Once more, whatever became of it; what was delivered, skipped or cancelled needs a reason. */
+  /** Sends it once more, whatever its state; a delivered, skipped or cancelled one needs a reason. */
   retry(tenant: TenantId, id: WorkId, decided: Decided): Promise<Retried>
   cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
 }
@@ -78,7 +78,7 @@ export function makeDeliveryActions(deps: DeliveryPeopleDeps): DeliveryActions {
 
 async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery> {
   const [{ items }, letter] = await Promise.all([
-    // By its whole id: its summary, without the payload.
+    // By its full id: its summary, without the payload.
     reads.events({ q: work.eventId, cursor: null, limit: 1 }),
     work.state === 'dead' ? letterOfDead(reads, work) : null,
   ])
@@ -91,7 +91,7 @@ async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery
   }
 }
 
-/** Pages that hold nothing that fits are passed by, so many of them. */
+/** Pages without a match are skipped, up to this many. */
 const PAGES_MAX = 5
 
 async function findWork(
@@ -113,7 +113,7 @@ async function findWork(
     return { items: all.toReversed(), nextCursor: null }
   }
   const states = state === undefined ? [undefined] : WORK_STATES_OF[state]
-  // A consumer of deliveries has no other work, and an index of its own.
+  // A consumer of deliveries has no other jobs, and its own index.
   const asked = { ...(consumer === undefined ? { kind: 'delivery' as const } : { consumer }) }
   const span = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
   let place: { readonly part: number; readonly cursor: string | null } = readPlace(cursor, states.length)

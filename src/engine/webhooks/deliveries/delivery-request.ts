@@ -1,7 +1,7 @@
-// What is sent to an endpoint: its address, the subscription's own headers and ours, and the body; and what proves it.
+// The request to an endpoint: its address, the subscription's own headers and ours, the body, and the signature.
 //
-// Invariants: DY10 the id is the event's, whatever attempt, replay or resend it is. Nothing is sent unsigned. DY7 what a source
-// declares as sensitive is hidden, unless the subscription says `sensitive: send`.
+// Invariants: DY10 the id is the event's, for every attempt, replay and resend. Nothing is sent unsigned. DY7 values that a
+// source declares as sensitive are hidden, unless the subscription says `sensitive: send`.
 
 import { editedFrom, type StoredEvent } from '../../../core/events/event/index.ts'
 import { ExpressionError, type Scope } from '../../../core/expression/index.ts'
@@ -30,15 +30,15 @@ export interface ToRender {
 }
 
 /**
- * Throws ExpressionError where the condition cannot be decided: the event may be one that the endpoint must not have. One that is merely
- * false by now says nothing. `scope`: as the subscription sees the event.
+ * Throws ExpressionError if the condition cannot be evaluated: the endpoint may not be allowed to get the event. A condition
+ * that merely became false changes nothing. `scope`: the event as the subscription sees it.
  */
 export function mustBeDecided(
   { route, document }: Subscription,
   event: StoredEvent,
   scope: () => Scope,
 ): void {
-  // Our own test is wanted by nobody but who asked for it.
+  // Our own test event is for the requester alone.
   if (document.where === null || isTestEvent(event)) return
   try {
     route.wants(scope())
@@ -50,7 +50,7 @@ export function mustBeDecided(
   }
 }
 
-/** What a subscription sees of an event. */
+/** The event as a subscription sees it. */
 export function sightOf(
   { document }: Subscription,
   { event, payload, header }: Pick<ToRender, 'event' | 'payload' | 'header'>,
@@ -61,8 +61,8 @@ export function sightOf(
 }
 
 /**
- * All but the signature; without `open`, which brings their values, secrets are hidden in it. Throws ExpressionError where the condition cannot be decided or a template fails, JsonError where the payload
- * cannot be read.
+ * Everything but the signature; without `open`, which provides their values, secrets are hidden. Throws ExpressionError if the
+ * condition cannot be evaluated or a template fails, JsonError if the payload cannot be read.
  */
 export function renderDelivery(
   subscription: Subscription,
@@ -86,7 +86,7 @@ export function renderDelivery(
       'content-type': 'application/json',
       'user-agent': `millrace/${version}`,
       traceparent: `00-${event.traceId}-${span}-01`,
-      // A user changed the payload: the endpoint must not take it for what the source sent.
+      // A user changed the payload: the endpoint must not mistake it for the source's original.
       ...(original !== null && { 'millrace-edited-from': original }),
     },
     body: subscription.bodyOf(event, seen),
@@ -104,15 +104,15 @@ export interface ToSign {
 export type Signed =
   | (Rendered & {
       readonly ok: true
-      /** What it carries of secrets beside the signature: it must be seen nowhere. */
+      /** The secrets in it beside the signature: they must never be shown. */
       readonly hidden: readonly string[]
     })
-  /** What is missing, by its name: never a value. `class`: left out where waiting for it may help. */
+  /** Names what is missing, never a value. `class`: omitted if waiting may help. */
   | { readonly ok: false; readonly error: string; readonly class?: FailureClass }
 
 /**
- * Puts in what the request carries of secrets, and signs with all secrets that hold at this moment. `render` makes the request with them.
- * Throws what the vault throws.
+ * Inserts the request's secrets, and signs with all secrets that are valid at this moment. `render` makes the request with
+ * them. Throws what the vault throws.
  */
 export async function signRequest(
   vault: Vault,
@@ -140,7 +140,7 @@ export async function signRequest(
   } catch (error) {
     if (error instanceof SecretError)
       return { ok: false, error: `${placeOfSecret(ref)} cannot sign: ${error.message}` }
-    // One that cannot be opened is for people to mend, as one that is not set.
+    // A secret that cannot be decrypted needs an operator, like one that is not set.
     if (isVaultTrouble(error)) return { ok: false, error: error.message }
     throw error
   }

@@ -16,8 +16,8 @@ async function letters(world: HookWorld) {
   return (await world.got(world.reads.deadLetters({ cursor: null, limit: 20 }))).items
 }
 
-describe('a delivery that nobody could run', () => {
-  test('[DY29] what waited in a pause for longer than it may is sent, tried before or not', async () => {
+describe('a delivery that no node could run', () => {
+  test('[DY29] a delivery that waited in a pause beyond its expiry is sent, attempted before or not', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: DOCUMENTS })
     await world.create(first, { maxWaitMs: DAY })
@@ -37,7 +37,7 @@ describe('a delivery that nobody could run', () => {
     ])
   })
 
-  test('[DY29] what failed before its subscription was disabled has all its attempts when it is enabled', async () => {
+  test('[DY29] a delivery that failed before its subscription was disabled has all its attempts when it is enabled', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: DOCUMENTS })
     await world.create(first, { maxWaitMs: DAY })
@@ -49,14 +49,14 @@ describe('a delivery that nobody could run', () => {
     const second = await world.node({ name: 'b', documents: DOCUMENTS, config: { pollMs: 10 * MINUTE } })
     await world.got(second.engine.subscriptions.enable(DEFAULT_TENANT, 'crm', ADA))
     await world.pass(12 * HOUR)
-    // It has used them all: no time-out came before.
+    // It used all attempts: it did not expire before.
     expect((await letters(world)).map(({ reason, attempts }) => `${reason} ${attempts}`)).toEqual([
       'cap_reached 8',
       'cap_reached 8',
     ])
   })
 
-  test('[DY29] one that was born while it was paused has its whole time from its first try', async () => {
+  test('[DY29] a delivery that was created during the pause has its whole time from its first attempt', async () => {
     const world = makeHookWorld()
     const node = await world.node({ name: 'a', documents: DOCUMENTS, config: { pollMs: 10 * MINUTE } })
     await world.create(node, { maxWaitMs: DAY })
@@ -73,7 +73,7 @@ describe('a delivery that nobody could run', () => {
     )
   })
 
-  test('[DY29] one that a 429 holds up for longer than it may ends, however late its last turn comes', async () => {
+  test('[DY29] a delivery that a 429 delays beyond its expiry ends, however late its last attempt comes', async () => {
     const world = makeHookWorld()
     const first = await world.node({ name: 'a', documents: DOCUMENTS })
     await world.create(first, { maxWaitMs: 1 * HOUR })
@@ -91,7 +91,7 @@ describe('a delivery that nobody could run', () => {
 describe('a delivery that was asked to wait', () => {
   const retry = { profile: null, attempts: 5, delaysMs: [1_000, 1_000, 1_000, 1_000] }
 
-  test('[DY31] all of its time at once ends nothing before its attempts are used up', async () => {
+  test('[DY31] a wait of its whole time ends nothing before its attempts are used up', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { retry, maxWaitMs: 5 * MINUTE })
@@ -102,7 +102,7 @@ describe('a delivery that was asked to wait', () => {
     expect(await letters(world)).toMatchObject([{ reason: 'cap_reached' }])
   })
 
-  test('[DY31] one that may not wait for long is tried again sooner, instead of never', async () => {
+  test('[DY31] a delivery that may not wait for long is retried sooner, instead of never', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { maxWaitMs: 1 * MINUTE })

@@ -1,8 +1,8 @@
-// Who adds deliveries to a subscription beside the door: one after the other.
+// Serializes those who add deliveries to a subscription after ingest.
 //
-// Whether an event has a delivery cannot be guarded: there is no row to name before there is one. So whoever adds one by what he
-// has read guards the subscription's turn, which he read before, and moves it on. Of two who looked at the same time the second
-// is refused, looks again, and sees what the first has added.
+// That an event has no delivery cannot be guarded: there is no row to name before it exists. So before reading, the caller
+// reads a version of the subscription, and its commit guards and increments that version. Of two concurrent callers the second
+// is refused, reads again, and sees what the first one added.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
@@ -12,7 +12,7 @@ export interface Turn {
   readonly write: Write
 }
 
-/** To be read before what is decided by. `consumer`: `subscription:<name>` */
+/** To be read before the rows that the decision is based on. `consumer`: `subscription:<name>` */
 export async function readTurn(store: Store, tenant: TenantId, consumer: string): Promise<Turn> {
   const key = `turn/${consumer}`
   const version = (await store.forTenant(tenant).record('replay', key))?.version ?? 0

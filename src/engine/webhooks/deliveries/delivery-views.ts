@@ -1,9 +1,9 @@
-// What people look at beside a delivery: what would be sent now, and how a node sends to an endpoint.
+// Views beside a delivery: what would be sent now, and how a node sends to an endpoint.
 
 import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { EndpointWindow } from '../../flow-control/index.ts'
 
-/** What would be sent now, by what is in force. The signature is made when it is sent, and nothing of a secret is in it. */
+/** What would be sent now, by the deployed subscription. It is signed only when it is sent, and contains no secret. */
 export type DeliveryRequest =
   | {
       readonly ok: true
@@ -11,7 +11,7 @@ export type DeliveryRequest =
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
     }
-  /** Why it cannot be made: the event or the subscription is gone, or a template fails. */
+  /** Why it cannot be rendered: the event or the subscription is gone, or a template fails. */
   | { readonly ok: false; readonly error: string }
 
 export interface DeliveryViews {

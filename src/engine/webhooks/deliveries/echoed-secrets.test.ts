@@ -12,7 +12,7 @@ const ECHOED = {
   headers: { Authorization: `Bearer ${TOKEN}`, accept: 'application/json' },
 }
 
-/** As many test servers do, and some in earnest when they refuse. */
+/** As many test servers do, and some production servers when they refuse a request. */
 function echoing(status: number): (request: HttpRequest) => HttpOutcome {
   return ({ url, headers }) => ({
     ...answered(status, { 'content-type': 'application/json', server: `x ${headers.authorization}` }),
@@ -20,34 +20,31 @@ function echoing(status: number): (request: HttpRequest) => HttpOutcome {
   })
 }
 
-describe('[DY27] what an endpoint repeats of the request', () => {
-  test.each([200, 400])(
-    'is not in its attempt, its error, its letter or what is told: %i',
-    async (status) => {
-      const world = endpointWorld([null])
-      const node = await world.start([{ ...ECHOED, retry: { ...HOOK.retry, attempts: 1 } }])
-      const id = await accept(world, node)
-      const { request, answer } = world.calls[0] as (typeof world.calls)[number]
-      answer(echoing(status)(request))
-      await world.pass()
-      const work = await workOf(world, id)
-      expect(work.state).toBe(status === 200 ? 'done' : 'dead')
-      const attempts = await world.got(world.reads.attempts(work.id))
-      const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
-      const told = await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 10 }))
-      const events = await world.got(Promise.all(told.items.map((one) => world.reads.event(one.id))))
-      expect(attempts[0]?.response).toContain('[hidden]')
-      const signature = request.headers['webhook-signature']?.slice('v1,'.length) as string
-      expect(signature.length).toBeGreaterThan(40)
-      const all = JSON.stringify([work, attempts, letters, events, node.log.controls])
-      for (const secret of [TOKEN, QUERY, encodeURIComponent(QUERY), signature])
-        expect(all).not.toContain(secret)
-      // Nothing of who asks, and the answer's own word.
-      expect(attempts[0]?.response).toContain('content-type: application/json')
-    },
-  )
+describe('[DY27] what an endpoint echoes of the request', () => {
+  test.each([200, 400])('is not in its attempt, error, dead letter or emitted event: %i', async (status) => {
+    const world = endpointWorld([null])
+    const node = await world.start([{ ...ECHOED, retry: { ...HOOK.retry, attempts: 1 } }])
+    const id = await accept(world, node)
+    const { request, answer } = world.calls[0] as (typeof world.calls)[number]
+    answer(echoing(status)(request))
+    await world.pass()
+    const work = await workOf(world, id)
+    expect(work.state).toBe(status === 200 ? 'done' : 'dead')
+    const attempts = await world.got(world.reads.attempts(work.id))
+    const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
+    const told = await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 10 }))
+    const events = await world.got(Promise.all(told.items.map((one) => world.reads.event(one.id))))
+    expect(attempts[0]?.response).toContain('[hidden]')
+    const signature = request.headers['webhook-signature']?.slice('v1,'.length) as string
+    expect(signature.length).toBeGreaterThan(40)
+    const all = JSON.stringify([work, attempts, letters, events, node.log.controls])
+    for (const secret of [TOKEN, QUERY, encodeURIComponent(QUERY), signature])
+      expect(all).not.toContain(secret)
+    // No credential, and the response's own words.
+    expect(attempts[0]?.response).toContain('content-type: application/json')
+  })
 
-  test('is found without its scheme, cut in its middle, and in GitHub’s form; words stay', () => {
+  test('is found without its scheme, cut in its middle, and in GitHub’s form; ordinary words stay', () => {
     const hub = 'ab'.repeat(32)
     const sent = {
       url: 'https://crm.example/?v=2&plain-token-1',

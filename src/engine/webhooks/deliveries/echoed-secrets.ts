@@ -1,21 +1,22 @@
-// What an endpoint's answer repeats of the request. Many answer with the headers that they got; what stands in those of a subscription, or
-// in the query of its address, proves who calls, and an answer is kept where people look who may not see that. So it goes before
-// anything of the answer is kept or told. The same holds for the signature: with it the request could be made once more.
+// Removes what an endpoint's response echoes of the request. Many endpoints respond with the headers that they got. The headers
+// of a subscription and the query of its address may authenticate the caller, and a response is stored where users can read it
+// who may not see those. So they are removed before anything of the response is stored or published. The same holds for the
+// signature: with it the request could be repeated.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { makeScrubOfTexts, type Scrub } from '../../../core/events/sensitive/index.ts'
 import { makeRedact } from '../../../core/secrets/index.ts'
 import type { Rendered } from './delivery-request.ts'
 
-/** As it left. */
+/** As it was sent. */
 export interface Sent extends Pick<Rendered, 'url' | 'headers'> {
-  /** What it carries of secrets. Left out: nothing. */
+  /** The secrets in it. Omitted: none. */
   readonly hidden?: readonly string[]
 }
 
-/** Shorter ones are words that any answer may hold. */
+/** Shorter ones are words that any response may contain. */
 const LENGTH_MIN = 8
-/** Says what may be answered, and nothing of who asks; answers have it of themselves. */
+/** These headers say which responses are accepted and nothing about the caller; responses contain such words anyway. */
 const SAID_OF_ANSWERS = /^accept(?:-|$)/
 const SIGNATURES = ['webhook-signature', 'x-hub-signature-256']
 const SCHEME = /^(?:v1a?,|sha256=)/
@@ -25,12 +26,12 @@ export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'heade
   for (const written of Object.keys(headers)) {
     const name = written.toLowerCase()
     const value = sent.headers[name]
-    // Also without `Bearer` before it, as those tell it who refuse it.
+    // Also without `Bearer` before it, as endpoints that refuse it echo it.
     if (value !== undefined && !SAID_OF_ANSWERS.test(name)) texts.push(value, ...value.split(/\s+/))
   }
   for (const name of SIGNATURES) {
     const value = sent.headers[name]
-    // One, as a rule: more of them while a secret is rotated.
+    // Usually one; more of them while a secret is rotated.
     if (value === undefined) continue
     for (const one of value.includes(' ') ? value.split(' ') : [value]) texts.push(one.replace(SCHEME, ''))
   }
@@ -38,7 +39,7 @@ export function makeScrubOfEchoes({ headers }: Pick<SubscriptionDocument, 'heade
   const scrub = makeScrubOfTexts(texts.filter(({ length }) => length >= LENGTH_MIN))
   const { hidden = [] } = sent
   if (hidden.length === 0) return scrub
-  // First: in more forms than a header is looked for in, and shorter ones too.
+  // First: these are matched in more forms than a header, and also when they are shorter.
   const redact = makeRedact(hidden)
   return (text) => scrub(redact(text))
 }

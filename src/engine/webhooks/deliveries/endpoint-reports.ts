@@ -1,29 +1,29 @@
-// What deliveries tell of the endpoint that they went to. Whoever keeps subscriptions listens.
+// What deliveries report about their endpoint to the management of subscriptions.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 
-/** A call that was made, and by what. */
+/** A call that was made, and the document it was made by. */
 export interface ToldCall {
   /** When it began. */
   readonly at: Instant
-  /** Of the document that said where to: what a former address answers says nothing of the one in force. */
+  /** Of the document that had the address: a response of a former address says nothing about the deployed one. */
   readonly hash: string
 }
 
 export interface FailedDelivery extends ToldCall {
-  /** As it is kept: nothing in it that is sensitive in the event. */
+  /** As it is stored: without values that are sensitive in the event. */
   readonly error: string
-  /** It was the last try: the delivery is a dead letter now. */
+  /** It was the last attempt: the delivery is a dead letter now. */
   readonly isExhausted: boolean
-  /** The endpoint answered 410: it wants nothing more, ever. */
+  /** The endpoint answered 410: it wants no further deliveries, ever. */
   readonly isGone: boolean
 }
 
 /**
- * Told after the commit that ends an attempt, of attempts that reached out alone: a call that was not made (a secret that is
- * missing, a transform that fails) says nothing of the endpoint. Must not throw and must not wait; told of every delivery, so
- * `delivered` has to cost next to nothing where nothing failed before.
+ * Called after the commit that ends an attempt, and only for attempts that made a call: without a call (a missing secret, a
+ * failing transform) it says nothing about the endpoint. Must not throw and must not wait. It is called for every delivery, so
+ * `delivered` must cost next to nothing if nothing failed before.
  */
 export interface DeliveryWatch {
   /** `name`: of the subscription. */

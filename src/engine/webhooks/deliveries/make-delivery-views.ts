@@ -1,4 +1,4 @@
-// What would be sent now, and how this node sends to an endpoint: for people who look.
+// What would be sent now, and how this node sends to an endpoint: for users who inspect a delivery.
 
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError } from '../../../core/expression/index.ts'

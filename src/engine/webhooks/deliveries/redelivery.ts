@@ -1,6 +1,6 @@
-// Deliveries of an event that a subscription has had before: what counts as had, a further one, and what that would do.
+// Repeated deliveries of an event to one subscription: what counts as delivered, a further one, and what it would do.
 //
-// There is no ledger of deliveries (docs/adr/0042-no-ledger-for-deliveries.md): the items of the event say what was taken.
+// There is no ledger of deliveries (docs/adr/0042-no-ledger-for-deliveries.md): the jobs of the event show what was delivered.
 
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
@@ -14,19 +14,19 @@ type Row = Pick<WorkRow, 'id' | 'kind' | 'state' | 'consumer'>
 
 const UNDER_WAY: readonly WorkState[] = ['ready', 'waiting', 'leased', 'parked']
 
-/** Its endpoint took it. */
+/** Its endpoint accepted it. */
 export function isDelivered({ kind, state }: Pick<Row, 'kind' | 'state'>): boolean {
   return kind === 'delivery' && state === 'done'
 }
 
-/** It will be sent, or is on its way. */
+/** It will be sent, or is being sent. */
 export function isUnderWay({ kind, state }: Pick<Row, 'kind' | 'state'>): boolean {
   return kind === 'delivery' && UNDER_WAY.includes(state)
 }
 
 /**
- * One more delivery of an event. `isAgain`: a person wants it sent although it may have been taken before; otherwise an item
- * that finds it taken ends without a call.
+ * One more delivery of an event. `isAgain`: a user wants it sent although it may have been delivered before; otherwise a job
+ * that finds it delivered ends without a call.
  */
 export function newDelivery(
   deps: { readonly ids: Ids; readonly vars: Vars },
@@ -41,7 +41,7 @@ export function newDelivery(
     const scope = routeScope(event, parsePayload(event.data), parsePayload(event.headers), deps.vars)
     return inLane(route, scope, work)
   } catch (error) {
-    // Its payload cannot be read: it runs, dies of that, and is seen.
+    // Its payload cannot be read: the job runs, is dead-lettered for it, and becomes visible.
     if (error instanceof JsonError) return work
     throw error
   }
@@ -53,7 +53,10 @@ export interface DeliveryVerdict {
   readonly call: { readonly host: string; readonly route: string; readonly perMinute: number | null } | null
 }
 
-/** What a further one would do. `before`: its subscription's items of the event; `host`: where it goes now, null: nowhere. */
+/**
+ * What a further delivery would do. `before`: the jobs of the event for its subscription; `host`: where it goes now, null:
+ * nowhere.
+ */
 export function judgeDelivery(
   route: Pick<Route, 'document' | 'status'>,
   host: string | null,

@@ -1,4 +1,4 @@
-// A delivery once more: whatever became of it, and whoever else asks.
+// Sends a delivery once more: whatever its state, and whatever other requests run at the same time.
 
 import { expect, test } from 'vitest'
 import type { EventId, WorkId } from '../../../core/foundation/ids/index.ts'
@@ -22,7 +22,7 @@ async function deliveryOf({ world }: Scene, id: EventId): Promise<WorkId> {
 const retry = (scene: Scene, id: WorkId, decided: object = WHY) =>
   heard(scene.world, scene.node.engine.deliveries.retry(T, id, decided), 1_000)
 
-test('[RV12] a dead one is replayed by its letter', async () => {
+test('[RV12] a dead one is replayed by its dead letter', async () => {
   const scene = await makeScene()
   const { world, node, answer, sent, states } = scene
   answer(answered(500))
@@ -37,7 +37,7 @@ test('[RV12] a dead one is replayed by its letter', async () => {
     subject: 'shop.events.paid',
     deadLetterId: letter!.id,
   })
-  // Also after more replays in vain than a letter has by itself.
+  // Also after more failed replays than a dead letter has by itself.
   for (let index = 0; index < 4; index += 1)
     expect(await retry(scene, dead, {})).toMatchObject({ how: 'replayed' })
   await world.pass(200_000)
@@ -50,7 +50,7 @@ test('[RV12] a dead one is replayed by its letter', async () => {
   expect((await states(id)).filter((state) => state === 'done')).toHaveLength(1)
 })
 
-test('[RV12] one that is tried again later is due now, also while its endpoint pauses', async () => {
+test('[RV12] a delivery that waits for its retry is due now, also while its endpoint pauses', async () => {
   const scene = await makeScene([PATIENT])
   const { world, node, answer } = scene
   answer(answered(503))
@@ -66,7 +66,7 @@ test('[RV12] one that is tried again later is due now, also while its endpoint p
   expect(await node.engine.deliveries.find(T, work)).toMatchObject({ state: 'delivered' })
 })
 
-test('[RV11] [RV12] a delivered one is sent anew under the same id, as often as somebody says why', async () => {
+test('[RV11] [RV12] a delivered one is sent again under the same id, as often as a reason is given', async () => {
   const scene = await makeScene()
   const { world, node, sent, states } = scene
   const id = await accept(world, node)
@@ -82,7 +82,7 @@ test('[RV11] [RV12] a delivered one is sent anew under the same id, as often as 
   expect(node.log.controls.filter(({ action }) => action === 'RESENT')).toHaveLength(2)
 })
 
-test('[RV12] a delivered one whose resending died is sent once more by that letter', async () => {
+test('[RV12] a delivered one whose resend was dead-lettered is sent once more by that dead letter', async () => {
   const scene = await makeScene()
   const { world, node, answer, sent } = scene
   const id = await accept(world, node)
@@ -116,7 +116,7 @@ test('[RV12] a skipped or cancelled one is sent', async () => {
   ])
 })
 
-test('[RV10] of two who ask at once one gets it, and the other is told', async () => {
+test('[RV10] of two concurrent requests one succeeds, and the other gets a conflict', async () => {
   const scene = await makeScene()
   const { world, node, answer, sent } = scene
   const id = await accept(world, node)
@@ -131,12 +131,12 @@ test('[RV10] of two who ask at once one gets it, and the other is told', async (
   )
   const said = await heard(world, Promise.all(both))
   expect(said.toSorted()).toEqual([expect.stringMatching(/^conflict: wrk_.* is under way already/), 'resent'])
-  // And a third, while it is on its way.
+  // And a third request, while it is being sent.
   await expect(retry(scene, work)).rejects.toMatchObject({ code: 'conflict' })
   expect(sent()).toEqual([id, id])
 })
 
-test('[RV11] one that is under way, or waits for its turn or for a person, is not told to go', async () => {
+test('[RV11] one that is being sent, waits in its lane or is paused is refused', async () => {
   const scene = await makeScene([{ ...HOOK, order: { by: 'payload.order' } }])
   const { world, node, answer } = scene
   answer(null)
@@ -158,7 +158,7 @@ test('[RV11] one that is under way, or waits for its turn or for a person, is no
   })
 })
 
-test('[RV13] where its subscription is gone or disabled, it says what to do', async () => {
+test('[RV13] if its subscription is removed or disabled, the error says what to do', async () => {
   const scene = await makeScene()
   const { world, node } = scene
   const id = await accept(world, node)

@@ -1,8 +1,8 @@
-// A person wants a delivery once more: what is due later becomes due now, what is dead is replayed by its letter, and what has
-// ended otherwise is sent anew, under the same id.
+// Sends a delivery once more for an operator: one that is due later becomes due now, a dead one is replayed by its dead letter,
+// and one that ended otherwise is sent again, under the same id.
 //
-// Invariants: RV10 of two who ask at once for the same one, one gets it and the other is told. RV11 nobody is told that something
-// goes out when nothing does.
+// Invariants: RV10 of two concurrent requests for the same delivery, one succeeds and the other gets a conflict. RV11 a request
+// succeeds only if something is sent.
 
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
@@ -23,7 +23,7 @@ import { isDelivered, isUnderWay, newDelivery } from './redelivery.ts'
 /** `hurried`: it is due now. `replayed`: its dead letter. `resent`: a new delivery of the same event. */
 export interface Retried {
   readonly how: 'hurried' | 'replayed' | 'resent'
-  /** The delivery that goes out now: itself, or the new one. */
+  /** The delivery that is sent now: itself, or the new one. */
   readonly workId: WorkId
 }
 
@@ -41,14 +41,14 @@ export interface RetryDeps {
     id: DeadLetter['id'],
     options: Decided & { readonly force: boolean; readonly again: boolean },
   ): Promise<{ readonly workId: WorkId }>
-  /** Looks whether another node changed its subscription: enabled a moment ago, it is. */
+  /** Checks whether another node changed its subscription: it may have been enabled a moment ago. */
   refresh(tenant: TenantId): Promise<void>
-  /** What is known of the endpoint’s failures holds up nothing any more. */
+  /** The known failures of the endpoint delay nothing any more. */
   hurry(tenant: TenantId, consumer: string): void
   wake(): void
 }
 
-/** Others add deliveries to the same subscription at the same time, each by the version that all of them guard. */
+/** Other requests add deliveries to the same subscription at the same time; all of them guard the same version. */
 const RACES_MAX = 50
 
 export function makeRetry(
@@ -79,7 +79,7 @@ export function makeRetry(
     return { how: 'replayed', workId }
   }
 
-  /** What was taken before is sent again only where somebody says why. */
+  /** A delivered one is sent again only with a reason. */
   const resend = (work: WorkRow, subscription: Subscription, decided: Decided): Promise<Retried> => {
     const { tenant, eventId, consumer } = work
     const reads = store.forTenant(tenant)
@@ -135,7 +135,7 @@ export async function mustFind(reads: TenantReads, id: WorkId): Promise<WorkRow>
   return work
 }
 
-/** Where it would go. */
+/** The subscription it would go to. */
 function mustTake(registry: Registry, { tenant, consumer }: WorkRow): Subscription {
   const name = subscriptionOf(consumer) ?? consumer
   const subscription = registry.subscription(tenant, name)
@@ -155,7 +155,7 @@ function mustSayWhy({ reason }: Decided): void {
 
 const LETTERS_MAX = 50
 
-/** The letter that tells of its end; a later one of the same event, where it was replayed in vain. */
+/** The dead letter that records its end; a later one of the same event if a replay of it failed. */
 export async function letterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
   const replayed = letterOf(work)
   if (replayed !== null) return reads.deadLetter(replayed)

@@ -1,9 +1,9 @@
-// Runs a delivery: renders what its subscription in force says, signs it, makes the call, and settles what came of it in one commit
-// with the attempt. There is no reserve before it: a repetition is harmless, for the receiver knows it by its id
+// Runs a delivery: renders it by the deployed subscription, signs it, makes the call, and settles the result in one commit with
+// the attempt. Nothing is reserved before: a repetition is harmless, because the receiver recognizes it by its id
 // (docs/adr/0042-no-ledger-for-deliveries.md).
 //
-// Invariants: DY3 item, event and subscription are of one tenant before anything is read or sent. DY13 only who holds the item sends,
-// and its lease outlasts the call. DY5 what was delivered is not sent again by itself.
+// Invariants: DY3 job, event and subscription are of one tenant before anything is read or sent. DY13 only the owner of the job
+// sends, and its lease outlasts the call. DY5 a delivered event is not sent again by itself.
 
 import { describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
@@ -29,13 +29,13 @@ import { renderDelivery, signRequest } from './delivery-request.ts'
 import { isDelivered } from './redelivery.ts'
 
 export interface DeliveryRunner {
-  /** Throws StoreError; whoever calls puts the item back. */
+  /** Throws StoreError; the caller puts the job back. */
   run(item: Item): Promise<void>
 }
 
-/** Of an answer nothing but its head is of use. */
+/** Only the head of a response is used. */
 const ANSWER_BYTES_MAX = 16_384
-/** Each crash is two: the one that was lost, and the one that was put back. */
+/** Each crash counts twice: the lost claim, and the one that put the job back. */
 const UNEXPLAINED_MAX = 6
 const DELIVERED_BEFORE = 'its endpoint took it before'
 
@@ -53,19 +53,19 @@ export function makeDeliveryRunner(
     assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
     const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
     if (subscription === null) {
-      // Kept in a form that this version cannot read: another node may. It goes back, and is not lost.
+      // Stored in a form that this version cannot read: another node may. The job goes back, and is not lost.
       if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
       return ends.gone(item, name)
     }
     const { route } = subscription
-    // Claimed before this node heard that somebody paused it: it waits like the others.
+    // Claimed before this node learned that the subscription was paused: it waits like the others.
     if (route.status !== 'active') return ends.putBack(item, route)
     const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
     if (pausedUntil !== null) return ends.putBack(item, route)
     return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
   }
 
-  /** Another node may know more: what is gone is not tried again. */
+  /** Another node may have changed it: a removed subscription is not retried. */
   const lookAgain = async (tenant: TenantId, name: string): Promise<Subscription | null> => {
     await deps.refresh(tenant)
     return registry.subscription(tenant, name)
@@ -104,7 +104,7 @@ export function makeDeliveryRunner(
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
     const preparing = pace.prepare(item, route)
     if (preparing !== null) await preparing
-    // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have ended meanwhile.
+    // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have expired meanwhile.
     const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
     if (!(covered === true || (await covered)) || !lease.holds(item.owner))
       return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
@@ -130,7 +130,7 @@ export function makeDeliveryRunner(
     return settle(item, subscription, outcome, { startedAt, target, sent: request })
   }
 
-  /** What ends an item before it is tried; null: nothing. That its time is up does not: nobody could run it (DY29). */
+  /** Why a job ends before its attempt; null: it does not. Its expiry alone does not end it: no node could run it (DY29). */
   const endOf = ({ work }: Item, attemptsMax: number) => {
     if (work.losses >= LOSSES_MAX) {
       const error = 'the node stopped each time while this item ran alone'
@@ -150,8 +150,8 @@ export function makeDeliveryRunner(
   const render = (item: Item, subscription: Subscription) => {
     try {
       const { route } = subscription
-      // It was born without a lane: either there is no key for one, which is told as a failure, or it had none then.
-      // Our own test belongs into none.
+      // It was created without a lane: either its key cannot be computed, which this reports as a failure, or the subscription
+      // had no order then. Our own test event is in no lane.
       if (route.lane !== null && item.work.lane === null && !isTestEvent(item.event))
         route.lane.of(routeScope(item.event, item.payload(), item.header(), config.vars))
       return renderDelivery(subscription, item, config)
@@ -177,7 +177,7 @@ export function makeDeliveryRunner(
     const verdict = classifyDelivery(factsOf(outcome, clock.now()))
     const isDone = verdict.as === 'delivered'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
-    // What a former address answers says nothing of the one in force.
+    // A response of a former address says nothing about the deployed one.
     const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
     if (verdict.sign !== null && isInForce)
       pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
@@ -193,7 +193,7 @@ export function makeDeliveryRunner(
       hint: verdict.hint,
       retryAfterMs,
       isGone: verdict.isGone,
-      // A bucket that is closed says that somebody is there; where no call was made, nothing was said of the endpoint.
+      // A rate limit shows that the endpoint is alive; without a call, nothing is known about it.
       isTold: verdict.class !== 'rate_limited' && verdict.sign !== null,
     })
   }
@@ -202,15 +202,15 @@ export function makeDeliveryRunner(
 }
 
 /**
- * Two crashes left it behind, so it is isolated; once it is made and signed without harm, it is sent beside others. Sent in isolation,
- * deliveries to endpoints that hang would hold up all the others. Crashes that go on show as changes of owner that no attempt and no wait
- * explains: then it is sent in isolation too, so that one that takes its node down is found.
+ * Two crashes left it behind, so it runs isolated; once it is rendered and signed without harm, it is sent beside others. Sent
+ * in isolation, deliveries to endpoints that hang would hold up all the others. Further crashes show as changes of owner that
+ * no attempt and no wait explains: then it is sent in isolation too, so that a delivery that crashes its node is found.
  */
 function mayGoOnWithOthers({ work }: Item): boolean {
   return isIsolated(work) && work.losses === 1 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
-/** What is run at its birth, by the node that has its route at hand, has all of its time, and replays nothing. */
+/** A job that is leased on insert, by the node that has its route at hand, has all of its time, and replays nothing. */
 function needsBegin({ work, route }: Item): boolean {
   return work.replayOf !== null || route === null
 }

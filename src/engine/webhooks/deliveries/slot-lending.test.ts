@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { makeLending } from './slot-lending.ts'
 
-/** Time passes when the test says so; `lent` tells whose slots are lent now. */
+/** The test advances the time; `lent` contains the tenants whose slots are lent now. */
 function makeParts() {
   let now = 0
   let waiting: { readonly at: number; readonly callback: () => void }[] = []
@@ -32,13 +32,13 @@ function makeParts() {
   }
 }
 
-test('[DY23] the endpoints of one tenant that hang leave something to be lent to others', () => {
+test('[DY23] hanging endpoints of one tenant leave slots that can be lent to others', () => {
   const { lending, lentOf, pass } = makeParts()
   const ends = Array.from({ length: 2_000 }, () => lending.begin('many' as TenantId, 100))
   for (let call = 0; call < 300; call += 1) lending.begin('few' as TenantId, 100)
   pass(1_000)
   expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
-  // Whoever ends makes room for the next, also of the tenant that had all of its own.
+  // A call that ends makes room for the next, also of the tenant that used up its own share.
   for (const end of ends.slice(0, 100)) end()
   pass(1_000)
   expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
@@ -47,11 +47,11 @@ test('[DY23] the endpoints of one tenant that hang leave something to be lent to
   expect([lentOf('many'), lentOf('few')]).toEqual([0, 300])
 })
 
-test('[DY32] while bodies fill the memory that calls may have, nothing more is lent', () => {
+test('[DY32] while bodies use up the memory for calls, nothing more is lent', () => {
   const { lending, lentOf, pass } = makeParts()
   const MIB = 1_048_576
   const begin = (tenant: string, bytes: number) => lending.begin(tenant as TenantId, bytes)
-  // One tenant has its part, others still get theirs.
+  // One tenant used up its share, others still get theirs.
   const large = Array.from({ length: 200 }, () => begin('large', MIB))
   begin('small', 1_000)
   pass(1_000)
@@ -60,7 +60,7 @@ test('[DY32] while bodies fill the memory that calls may have, nothing more is l
   begin('small', 1_000)
   pass(1_000)
   expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 0, 1])
-  // What ends gives its bytes back, and what waited is lent.
+  // A call that ends returns its bytes, and a waiting one is lent.
   for (const end of more.slice(0, 10)) end()
   pass(1_000)
   expect([lentOf('large'), lentOf('other'), lentOf('small')]).toEqual([0, 50, 2])

@@ -1,28 +1,28 @@
-// Slots of calls that last: an endpoint that hangs must not keep the slots of others, so a call that has lasted for a second lends
-// its slot until it is answered.
+// Slots of long calls: a hanging endpoint must not keep slots from others, so a call that has lasted for a second lends its
+// slot until it ends.
 //
-// Invariant: DY23 no more than `LENT_MAX` are lent, so that calls under way are bounded by that and the node's concurrency; and not all
-// of them to the endpoints of one tenant. DY32 nothing is lent while the bodies of all calls under way have more than `BYTES_MAX`, nor to a
-// tenant whose own have more than its part: calls that hang keep their bodies in memory.
-// One timer watches all calls: most are over before it looks.
+// Invariant: DY23 at most `LENT_MAX` slots are lent, so that this and the node's concurrency bound the calls in progress; and
+// not all of them to the endpoints of one tenant. DY32 nothing is lent while the bodies of all calls in progress exceed
+// `BYTES_MAX`, nor to a tenant whose own exceed its share: hanging calls keep their bodies in memory. One timer watches all
+// calls: most end before it fires.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
 export interface Lending {
-  /** A call with a body of so many bytes begins. Answers what to do when it has ended. */
+  /** A call with a body of this many bytes begins. The result must be called when it has ended. */
   begin(tenant: TenantId, bytes: number): () => void
 }
 
 const LEND_AFTER_MS = 1_000
-/** So many calls may be under way beside those that have a slot. */
+/** This many calls may be in progress beside those that have a slot. */
 export const LENT_MAX = 1_024
-/** The others are for other tenants: one with thousands of endpoints that hang must not leave them without. */
+/** The rest is for other tenants: one with thousands of hanging endpoints must not use up all of them. */
 const LENT_OF_ONE_MAX = 768
 
-/** Bodies of calls under way, lent or not, beyond which nothing is lent. */
+/** Bodies of calls in progress, lent or not, beyond which nothing is lent. */
 const BYTES_MAX = 256 * 1_048_576
-/** Those of one tenant, as a part of these. */
+/** The share that one tenant may use. */
 const BYTES_OF_ONE_PART = 0.75
 
 interface Held {
@@ -33,12 +33,12 @@ interface Held {
 
 export function makeLending(deps: {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
-  /** Lends a slot of the tenant's. Answers how to take it back. */
+  /** Lends a slot of the tenant. The result takes it back. */
   lend(tenant: TenantId): () => void
   readonly bytesMax?: number
 }): Lending {
   const { clock, bytesMax = BYTES_MAX } = deps
-  /** Those that hold their slot, the eldest first. */
+  /** Calls that hold their slot, the oldest first. */
   const holding = new Set<Held>()
   let lent = 0
   const lentOf = new Map<TenantId, number>()
@@ -72,7 +72,7 @@ export function makeLending(deps: {
       for (const held of holding) {
         const leftMs = held.since + LEND_AFTER_MS - now
         if (leftMs > 0) return watch(leftMs)
-        // All that may be lent are: whoever ends gives the next a chance, at the next look.
+        // The maximum is lent: a call that ends makes room for the next, at the next check.
         if (lent >= LENT_MAX || bytes > bytesMax) return watch(LEND_AFTER_MS)
         if (hasAll(held.tenant)) {
           isOneLeft = true

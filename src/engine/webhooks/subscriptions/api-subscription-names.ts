@@ -1,9 +1,9 @@
-// Which names subscriptions of the API have: asked before definitions bring some.
+// The names of subscriptions of the API: checked before definitions are applied.
 
 import type { TenantReads } from '../../../ports/store.ts'
 import { trySubscription, UNREADABLE } from './subscription-records.ts'
 
-/** Of a subscription that definitions have, only what happened to it is kept. */
+/** Of a subscription in definitions only its state is stored. */
 export async function heldByApi(
   reads: Pick<TenantReads, 'record'>,
   names: readonly string[],
@@ -11,7 +11,7 @@ export async function heldByApi(
   const held = new Set<string>()
   for (const name of names) {
     const found = await trySubscription(reads, name)
-    // Of one that does not open nobody here can tell; whoever takes its name for another is refused then.
+    // An unreadable record does not tell; a request that takes its name for another is refused later.
     if (found !== null && found !== UNREADABLE && found.record.document !== null) held.add(name)
   }
   return held

@@ -1,4 +1,4 @@
-// Puts the parts that keep subscriptions together: what definitions, deliveries and people ask, and what goes on by itself.
+// Composes the management of subscriptions: the interfaces for definitions, deliveries and operators, and the background work.
 
 import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -26,16 +26,16 @@ export interface SubscriptionKeeping {
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
   readonly watch: DeliveryWatch
-  /** Whether the API keeps it or definitions have it, be it in force here or not. */
+  /** Whether the API or definitions have it, deployed on this node or not. */
   isKept(tenant: TenantId, name: string): boolean
-  /** Looks whether another node changed something. */
+  /** Checks whether another node changed something. */
   refresh(tenant: TenantId): Promise<void>
-  /** Behind the loading of definitions. */
+  /** After the definitions are loaded. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** How often a node asks whether another one changed a subscription. */
+/** How often a node checks whether another one changed a subscription. */
 const FOLLOW_MS = 5 * SECOND
 
 export function makeSubscriptionKeeping(
@@ -45,7 +45,7 @@ export function makeSubscriptionKeeping(
       readonly commits: Pick<Commits, 'once'>
       readonly settler: Pick<Settler, 'settleUnheld'>
       readonly time: Pick<StoreTime, 'now'>
-      /** An event for one route alone, whatever else would match it. */
+      /** Plans an event for one route alone, whatever else would match it. */
       planFor(route: Route): PlanEvent
       refreshDefinitions(tenant: TenantId): Promise<void>
       readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
@@ -88,7 +88,7 @@ export function makeSubscriptionKeeping(
     test: (tenant, subscription) =>
       testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),
   })
-  /** Whether this node ends what others left half done. */
+  /** Whether this node finishes what others left half done. */
   const isKeeper = config.roles.has('schedule')
   let isStopped = false
   let cancel = () => {}
@@ -109,7 +109,7 @@ export function makeSubscriptionKeeping(
     if (!isStopped) cancel = clock.after(FOLLOW_MS, () => void follow())
   }
 
-  /** Of the definitions too: who made a record without its secret may have gone before it made that. */
+  /** Of the definitions too: the node that made a record may have crashed before it made the secret. */
   const mend = async (tenant: TenantId) => {
     try {
       await mending.look(tenant)
@@ -135,7 +135,7 @@ export function makeSubscriptionKeeping(
         await book.prepare(tenant)
         if (isKeeper) await mend(tenant)
       }
-      // Whoever removes one sees to it; what is left of those that went is for the keepers.
+      // The node that removes a subscription finishes it; what crashed nodes left is for nodes with the role `schedule`.
       removals.start(isKeeper)
       next()
     },

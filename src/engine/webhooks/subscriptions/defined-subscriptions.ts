@@ -1,8 +1,9 @@
-// Subscriptions that stand in a tenant's definitions: what happened to each is a record beside its document, which is there before the
-// document is in force, and outlives it.
+// Subscriptions in a tenant's definitions: the state of each is a record beside its document, which exists before the document
+// is deployed, and outlives it.
 //
-// Invariants: SU5 a name is that of one subscription, of the definitions or of the API. SU6 what was said of a definition's subscription
-// survives being applied anew, and its going and coming back. SU11 its generated secret is there before it is in force, and is made once.
+// Invariants: SU5 a name belongs to one subscription, of the definitions or of the API. SU6 the state of a definition's
+// subscription survives when it is applied again, or removed and added again. SU11 its generated secret exists before it is
+// deployed, and is made once.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
@@ -17,7 +18,7 @@ import type { SigningSecrets } from './signing-secrets.ts'
 import { freshRecord, guardOf, readSubscription } from './subscription-records.ts'
 import { type Book, saidStatus } from './subscription-state-cache.ts'
 
-/** Who made a record without its secret may be about to make it. */
+/** The node that made a record without its secret may be about to make it. */
 const GRACE_MS = 1 * MINUTE
 const FOLDER = 'its definition'
 
@@ -28,17 +29,17 @@ export function makeDefinedSubscriptions(deps: {
   readonly signing: SigningSecrets
   now(): Instant
   setStatus: Registry['setSubscriptionStatus']
-  /** One is no longer defined. */
+  /** A subscription is no longer defined. */
   gone(tenant: TenantId, name: string): void
 }): DefinedSubscriptions & {
-  /** Those that have a record and no document any more. */
+  /** Those that have a record but no document any more. */
   left(tenant: TenantId): readonly string[]
   isDefined(tenant: TenantId, name: string): boolean
 } {
   const { store, log, book, signing } = deps
-  /** Those in force by definitions. */
+  /** Those deployed by definitions. */
   const defined = new Map<TenantId, ReadonlySet<string>>()
-  /** Whose secret was looked at, and the way of signing that it was good for. */
+  /** Whose secret was checked, and the signing method that it was valid for. */
   const looked = new Map<string, string>()
 
   /** Whether this node made its record. */
@@ -57,7 +58,7 @@ export function makeDefinedSubscriptions(deps: {
       return { record: { ...record, state: { ...record.state, isSecretUnseen: true } } }
     })
 
-  /** Whether it is there. */
+  /** Whether the secret exists. */
   const ensureSecret = async (
     tenant: TenantId,
     document: SubscriptionDocument,
@@ -69,7 +70,7 @@ export function makeDefinedSubscriptions(deps: {
     const record = book.find(tenant, name)?.record
     if (current === null && !isMine && deps.now() - (record?.createdAt ?? 0) < GRACE_MS) return false
     if (current === null) await signing.generate(tenant, document, FOLDER)
-    // It signs another way from now on, and receivers may need a while for it.
+    // Its signing method changed, and receivers may need a while to follow.
     else await signing.rotate(tenant, document, {}, FOLDER)
     await markUnseen(tenant, name)
     log.info('subscription.secret-generated', { tenant, subscription: name, by: FOLDER })
@@ -96,7 +97,7 @@ export function makeDefinedSubscriptions(deps: {
       for (const document of documents) {
         const place = `${tenant}/${document.name}`
         const isMine = await ensureRecord(tenant, document).catch((error: unknown) => {
-          // The book has said so; the rest of the definitions must not wait for it.
+          // The state cache has logged it; the rest of the definitions must not wait for it.
           if (isUnreadable(error)) return null
           throw error
         })
@@ -105,7 +106,7 @@ export function makeDefinedSubscriptions(deps: {
         try {
           if (await ensureSecret(tenant, document, isMine)) looked.set(place, document.signing)
         } catch (error) {
-          // It cannot sign then, which its deliveries say; the rest of the definitions must not wait for it.
+          // It cannot sign then, and its deliveries fail for it; the rest of the definitions must not wait for it.
           log.warn('subscription.secret-not-generated', {
             tenant,
             subscription: document.name,

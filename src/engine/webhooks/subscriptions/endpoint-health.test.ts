@@ -24,7 +24,7 @@ async function failFor(world: HookWorld, node: Node, ms: number) {
 
 let lives = 0
 
-/** The node stops, and after that time another one starts: days go by as quickly as that. */
+/** The node stops, and another one starts after that time: this makes days pass quickly. */
 async function later(world: HookWorld, node: Node, ms: number): Promise<Node> {
   lives += 1
   node.crash()
@@ -32,7 +32,7 @@ async function later(world: HookWorld, node: Node, ms: number): Promise<Node> {
   return world.node({ name: `life-${lives}`, documents: DOCUMENTS })
 }
 
-/** What it would be signed with by this secret alone. */
+/** The signature by this secret alone. */
 function signatureOf(secret: string, { headers, body }: HttpRequest): string | undefined {
   const id = headers['webhook-id'] ?? ''
   const timestamp = Number(headers['webhook-timestamp'])
@@ -41,7 +41,7 @@ function signatureOf(secret: string, { headers, body }: HttpRequest): string | u
 }
 
 describe('an endpoint that fails', () => {
-  test('[SU12] a healthy one writes nothing of its own, and a failed try that changes nothing neither', async () => {
+  test('[SU12] a healthy endpoint writes nothing of its own, nor does a failed attempt that changes nothing', async () => {
     const world = makeHookWorld()
     let writes = 0
     const node = await world.node({
@@ -63,7 +63,7 @@ describe('an endpoint that fails', () => {
     expect(writes).toBe(2)
   })
 
-  test('[SU13] is failing after five tries in a row, and recovered by one that arrives: each is told with its change', async () => {
+  test('[SU13] is failing after five failed attempts in a row, and recovers by one success: each change is emitted in its commit', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { url: 'https://crm.example/hooks?token=abc' })
@@ -84,7 +84,7 @@ describe('an endpoint that fails', () => {
     ])
   })
 
-  test('[SU13] [SU19] warns three times, each once, and disables itself after five days without a success, whoever is there', async () => {
+  test('[SU13] [SU19] warns three times, each once, and disables itself after five days without a success, across nodes', async () => {
     const world = makeHookWorld()
     let node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -116,7 +116,7 @@ describe('an endpoint that fails', () => {
   })
 
   test.each(['blocked', 'bad_url'])(
-    '[SB8] %s makes dead letters, and says nothing of the endpoint',
+    '[SB8] %s makes dead letters, and does not count against the endpoint',
     async (code) => {
       const world = makeHookWorld()
       const node = await world.node({ documents: DOCUMENTS })
@@ -135,7 +135,7 @@ describe('an endpoint that fails', () => {
     },
   )
 
-  test('[SU29] what a former address answers late changes nothing of the one in force', async () => {
+  test('[SU29] a late response of a former address changes nothing about the deployed one', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -159,7 +159,7 @@ describe('an endpoint that fails', () => {
     expect(await world.told()).not.toContain('webhook.subscription.disabled')
   })
 
-  test('[SU29] so does one that began before somebody enabled it', async () => {
+  test('[SU29] nor does a call that began before the subscription was enabled', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -194,7 +194,7 @@ describe('an endpoint that fails', () => {
     expect(await world.got(node.engine.subscriptions.find(T, 'crm'))).toMatchObject({ status: 'failing' })
   })
 
-  test('[SU13] 410 disables at once, whoever else delivers at the same moment', async () => {
+  test('[SU13] 410 disables at once, whatever else is delivered at the same moment', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const two = await world.node({ name: 'two', documents: DOCUMENTS })
@@ -218,8 +218,8 @@ describe('an endpoint that fails', () => {
   })
 })
 
-describe('people', () => {
-  test('[SU23] one that comes and goes is told of once a minute', async () => {
+describe('operator actions', () => {
+  test('[SU23] an endpoint that flaps is reported once a minute', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { retry: { profile: null, attempts: 2, delaysMs: [DAY] } })
@@ -239,7 +239,7 @@ describe('people', () => {
     expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
   })
 
-  test('[SU22] a success that comes while its failing is being written ends it', async () => {
+  test('[SU22] a success that comes while failing is being written ends it', async () => {
     const world = makeHookWorld()
     let hold: (() => void) | null = null
     const node = await world.node({
@@ -265,7 +265,7 @@ describe('people', () => {
     expect((await world.got(node.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
   })
 
-  test('[SU22] what arrives by another node counts: neither is it failing, nor does it stop', async () => {
+  test('[SU22] a success on another node counts: the subscription neither becomes failing nor is disabled', async () => {
     const world = makeHookWorld()
     const one = await world.node({ name: 'one', documents: DOCUMENTS })
     const two = await world.node({ name: 'two', documents: DOCUMENTS })
@@ -289,7 +289,7 @@ describe('people', () => {
     expect(await told()).toEqual(['webhook.subscription.failing'])
   })
 
-  test('[SU14] enabling a disabled one sends a test event ahead of all that waits', async () => {
+  test('[SU14] enabling a disabled one sends a test event before all waiting deliveries', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -312,12 +312,12 @@ describe('people', () => {
     const enabling = commits.find((writes) => writes.includes('record.put') && writes.includes('work.add'))
     expect(enabling).toContain('event.append')
     expect(await world.toldData('webhook.subscription.enabled')).toMatchObject([{ by: 'ada' }])
-    // Nothing happens to what is active.
+    // An active one does not change.
     await world.got(subscriptions.enable(T, 'crm', ADA))
     expect(world.calls).toHaveLength(4)
   })
 
-  test('[SU14] counting begins anew with it: what failed before is no reason to stop again', async () => {
+  test('[SU14] enabling resets the count: earlier failures do not disable it again', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { disableAfterMs: 2 * MINUTE })
@@ -358,7 +358,7 @@ describe('people', () => {
 })
 
 describe('secrets', () => {
-  test('[SU15] deliveries under way carry both signatures until the overlap is over', async () => {
+  test('[SU15] deliveries carry both signatures until the overlap is over', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -383,7 +383,7 @@ describe('secrets', () => {
     expect(await world.toldData('webhook.secret.rotated')).toMatchObject([{ version: 2, by: 'ada' }])
   })
 
-  test('[SU15] only what can be rotated is: an overlap of 0 to 7 days, a secret of its form, not the environment', async () => {
+  test('[SU15] a rotation needs an overlap of 0 to 7 days, a secret of its form, and one that is not in the environment', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -402,7 +402,7 @@ describe('secrets', () => {
     })
   })
 
-  test('[SU1] a secret that the vault does not take: nothing is made, and the name is free', async () => {
+  test('[SU1] if the vault refuses the secret, nothing is created, and the name is free', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { set } = world.vault
@@ -415,7 +415,7 @@ describe('secrets', () => {
     expect(world.calls).toHaveLength(0)
   })
 
-  test('[SU11] a node that stops between a subscription and its secret: the next start makes one, to be revealed', async () => {
+  test('[SU11] if a node stops between a subscription and its secret, the next start makes one, to be revealed', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const { set } = world.vault
@@ -434,7 +434,7 @@ describe('secrets', () => {
     expect(request.headers['webhook-signature']).toBe(signatureOf(secret, request))
   })
 
-  test('[SU10] a value is in the vault and in one answer: neither in the store nor in the log', async () => {
+  test('[SU10] a value is in the vault and in one response: neither in the store nor in the log', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, { ...HOOK, name: 'folder' }] })
     const { subscriptions } = node.engine
@@ -454,7 +454,7 @@ describe('secrets', () => {
 })
 
 describe('removal', () => {
-  test('[SU7] [SU9] what waits is cancelled, its secret goes, and its name is free when nothing is left', async () => {
+  test('[SU7] [SU9] waiting deliveries are cancelled, its secret is deleted, and its name is free when none is left', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -467,7 +467,7 @@ describe('removal', () => {
       world.reads.workList({ consumer: CONSUMER, state: 'cancelled', cursor: null, limit: 10 }),
     )
     expect(cancelled.items.map(({ lastError }) => lastError)).toEqual(Array(5).fill('SUBSCRIPTION_GONE'))
-    // Other nodes may not have heard of it yet.
+    // Other nodes may not have learned of it yet.
     expect(await world.refusal(world.create(node))).toBe('name_taken')
     await world.pass(15_000)
     const second = await world.create(node)
@@ -475,7 +475,7 @@ describe('removal', () => {
     expect(await world.refusal(subscriptions.remove(T, 'other', ADA))).toBe('unknown_subscription')
   })
 
-  test('[SU8] a crash in the middle of it: whoever starts next goes on', async () => {
+  test('[SU8] after a crash in the middle of it, the next node that starts continues', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     await world.create(one)
@@ -498,7 +498,7 @@ describe('removal', () => {
     expect(await world.create(two)).toMatch(/^whsec_/)
   })
 
-  test('[SU7] one that this version cannot read is not gone: its deliveries wait for a node that can', async () => {
+  test('[SU7] a subscription that this version cannot read is not removed: its deliveries wait for a node that can', async () => {
     const world = makeHookWorld()
     const one = await world.node({ name: 'one', documents: DOCUMENTS })
     await world.create(one)
@@ -519,7 +519,7 @@ describe('removal', () => {
     expect(await openOf(world)).toBe(1)
   })
 
-  test('[SU7] deliveries in somebody’s hands are cancelled when they come back', async () => {
+  test('[SU7] leased deliveries are cancelled when they are put back', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -533,7 +533,7 @@ describe('removal', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[SU7] of one that is gone from the definitions too; its secret stays for when it comes back', async () => {
+  test('[SU7] also of a subscription that is removed from the definitions; its secret stays for when it returns', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, HOOK] })
     await world.got(node.engine.subscriptions.pause(T, 'crm', ADA))

@@ -1,8 +1,9 @@
-// Listens to what deliveries tell of their endpoints: counts failures in a row in memory, and writes when something changes.
+// Listens to what deliveries report about their endpoints: counts failures in a row in memory, and writes when something
+// changes.
 //
-// Invariants: SU12 a delivery to a healthy endpoint costs look-ups in maps, and a failed one that changes nothing no more. SU13 what
-// changes is one commit with the event that tells it. What cannot be written now is decided anew by the next news. SU22 what arrived
-// by another node, or was forgotten with a former life of this one, is looked for in the store before anybody is told of a failing.
+// Invariants: SU12 a delivery to a healthy endpoint costs look-ups in maps, and so does a failed one that changes nothing. SU13
+// a change is one commit with its event. A change that cannot be written now is decided again by the next report. SU22
+// successes on another node, or before a restart of this one, are looked up in the store before a subscription becomes failing.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -29,16 +30,16 @@ type News = SubscriptionInput & ToldCall
 interface Streak {
   failures: number
   readonly since: Instant
-  /** Its address, and since when its subscription had the status that it had then: with others, counting begins anew. */
+  /** Its address, and since when its subscription has its status: if either changes, counting starts again. */
   readonly of: string
 }
 
-/** What is remembered of endpoints that fail; beyond it the oldest begin anew. */
+/** How many failing endpoints are remembered; beyond it the oldest start again. */
 const STREAKS_MAX = 20_000
 const ITSELF = 'itself'
-/** The newest by birth: one that was made earlier may have arrived later. */
+/** The newest by creation: an older one may have been delivered later. */
 const ARRIVALS_LOOKED_AT = 100
-/** One that comes and goes is told of so seldom: each change is a commit, an event, and a look by every other node. */
+/** How often a flapping endpoint is reported: each change is a commit, an event, and a read by every other node. */
 const RESTLESS_MS = 1 * MINUTE
 
 export function makeWatching(
@@ -49,16 +50,16 @@ export function makeWatching(
     readonly registry: Registry
   },
 ): DeliveryWatch & {
-  /** Settles when nothing is being written. */
+  /** Resolves when nothing is being written. */
   idle(): Promise<void>
 } {
   const { store, log, book, registry } = deps
   const streaks = new Map<string, Streak>()
   const writing = new Map<string, Promise<void>>()
-  /** Where a success waits for what is being written. */
+  /** Subscriptions for which a success waits for a write in progress. */
   const arrived = new Set<string>()
 
-  /** When something arrived behind the first of these failures; null: nothing did. */
+  /** The time of a success after the first of these failures; null: there was none. */
   const findArrival = async (
     tenant: TenantId,
     name: string,
@@ -76,7 +77,7 @@ export function makeWatching(
     return at > (state.failingSince ?? since) ? at : null
   }
 
-  /** What it comes to, by what all nodes know. */
+  /** The resulting step, by what all nodes know. */
   const decided = async (
     tenant: TenantId,
     name: string,
@@ -119,7 +120,10 @@ export function makeWatching(
     }
   }
 
-  /** What is in force, where the news is about it; null: it is about a former address, or of before somebody put it to work again. */
+  /**
+   * The deployed document, if the report is about it; null: it is about a former address, or a call from before an operator
+   * resumed it.
+   */
   const documentFor = (
     tenant: TenantId,
     name: string,
@@ -131,7 +135,7 @@ export function makeWatching(
     return state !== undefined && isBefore(at, state) ? null : inForce.document
   }
 
-  /** By what this node knows: whether there is anything to write. */
+  /** Whether there is anything to write, by what this node knows. */
   const isChange = (tenant: TenantId, name: string, input: News): boolean => {
     const document = documentFor(tenant, name, input, book.find(tenant, name)?.record.state)
     if (document === null) return false
@@ -147,7 +151,7 @@ export function makeWatching(
     if (before === undefined) {
       if (!isChange(tenant, name, input)) return
     }
-    // Others of a crowd say the same. A 410 is said once, and what arrives may end what is being written.
+    // Concurrent failures report the same. A 410 is reported once, and a success may revert what is being written.
     else if (input.type === 'failed' || (isArrival && arrived.has(place))) return
     if (isArrival) arrived.add(place)
     const mine = (before ?? Promise.resolve()).then(() => {
@@ -194,12 +198,12 @@ export function makeWatching(
   }
 }
 
-/** A call that began before somebody put it to work again. What it fails of by itself since then is no such word. */
+/** Whether the call began before an operator resumed the subscription. Changes by the subscription itself do not count. */
 function isBefore(at: Instant, { status, by, since }: SubscriptionState): boolean {
   return by !== null && since !== null && at < since && status !== 'paused' && status !== 'disabled'
 }
 
-/** It has recovered by itself a moment ago. */
+/** It recovered by itself a moment ago. */
 function isRestless({ failingSince, by, since }: SubscriptionState, at: Instant): boolean {
   return failingSince === null && by === null && since !== null && at - since < RESTLESS_MS
 }

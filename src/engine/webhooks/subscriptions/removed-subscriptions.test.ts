@@ -6,7 +6,7 @@ import { makeRemovals } from './removed-subscriptions.ts'
 
 type WorkList = TenantReads['workList']
 
-test('[SU7] a page that holds nothing is not the end of what is open, and what is in somebody’s hands is not asked for again and again', async () => {
+test('[SU7] an empty page is not the end of the open deliveries, and leased ones are not asked for again and again', async () => {
   let open = 3
   let isHeld = true
   let reads = 0
@@ -15,7 +15,7 @@ test('[SU7] a page that holds nothing is not the end of what is open, and what i
   const workList: WorkList = async ({ state, cursor }) => {
     reads += 1
     if (state !== 'ready') return { items: [], nextCursor: null }
-    // As a store does that has looked at as many rows as it may.
+    // Like a store that has scanned as many rows as it may.
     if (cursor === null) return { items: [], nextCursor: 'on' }
     const items = Array.from({ length: open }, (_, n) => ({ id: `wrk_${n}`, state: 'ready' }) as WorkRow)
     return { items, nextCursor: null }

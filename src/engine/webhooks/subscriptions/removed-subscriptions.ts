@@ -1,11 +1,12 @@
-// Cancels what is left of the deliveries of subscriptions that are gone: in the background, a bounded piece at a time.
+// Cancels the remaining deliveries of removed subscriptions: in the background, a bounded number at a time.
 //
-// Of one that the API removed a marker stays until nothing is left, so that whoever starts next goes on, and nobody makes another of
-// the same name whose endpoint would get what was meant for the former one. Of a folder's, its record is what a start goes by.
+// A subscription that the API removed leaves a marker until nothing is left. By the marker the next node that starts continues,
+// and no other subscription of the same name can be created whose endpoint would get deliveries of the former one. For a
+// subscription of definitions, a start goes by its record.
 //
-// Invariants: SU7 no delivery of a subscription that is gone stays open. SU8 a crash loses none of it: every cancellation is a commit
-// of its own, and the marker goes last. SU25 what belongs to another of the same name is left alone: while the marker is there nobody
-// makes one, so nothing is cancelled or forgotten that was not looked at before it was seen to be there still.
+// Invariants: SU7 no delivery of a removed subscription stays open. SU8 a crash loses none of it: every cancellation is its own
+// commit, and the marker is removed last. SU25 another subscription of the same name is left alone: none can be created while
+// the marker exists, so only what was read before the marker was seen to exist is cancelled or deleted.
 
 import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -22,11 +23,11 @@ import type { SigningSecrets } from './signing-secrets.ts'
 import { endRemoval, type RemovalMark, readRemoval, readRemovals } from './subscription-records.ts'
 
 export interface Removals {
-  /** `isKeeper`: goes on with what others left. */
+  /** `isKeeper`: continues what other nodes left. */
   start(isKeeper: boolean): void
-  /** `isMarked`: the API removed it, and its generated secret goes too. */
+  /** `isMarked`: the API removed it, and its generated secret is deleted too. */
   begin(tenant: TenantId, name: string, isMarked: boolean): void
-  /** Settles when the piece under way is done. */
+  /** Resolves when the step in progress is done. */
   stop(): Promise<void>
 }
 
@@ -39,11 +40,11 @@ interface Removal {
 }
 
 const PIECE = 100
-/** Other nodes hear of it by their next look, and may add deliveries until then. */
+/** Other nodes learn of it by their next check, and may add deliveries until then. */
 const OTHERS_HEAR_MS = 12 * SECOND
-/** While somebody's call is under way. */
+/** While a call is in progress. */
 const AGAIN_MS = 2 * SECOND
-/** What a node left that crashed, while others go on. */
+/** What a crashed node left, while others are running. */
 const LOOK_MS = 5 * MINUTE
 const MARKERS_MAX = 500
 
@@ -54,9 +55,9 @@ export function makeRemovals(
     readonly settler: Pick<Settler, 'settleUnheld'>
     readonly signing: Pick<SigningSecrets, 'forget'>
     tenants(): Promise<readonly TenantId[]>
-    /** Looks whether another node applied definitions. */
+    /** Checks whether another node applied definitions. */
     refresh(tenant: TenantId): Promise<void>
-    /** Of definitions that are gone, by the records that they left. */
+    /** Subscriptions removed from definitions, by the records that they left. */
     left(tenant: TenantId): readonly string[]
   },
 ): Removals {
@@ -75,7 +76,7 @@ export function makeRemovals(
     const { attempts, waits, losses, key, effectRef, httpStatus, durationMs } = work
     const note = { key, class: null, lastError: SUBSCRIPTION_GONE, effectRef, httpStatus, durationMs }
     const counters = { attempts, waits, losses }
-    // Refused: somebody has it in hand, or it is over; the next look tells.
+    // Refused: a node has leased it, or it is over; the next check shows which.
     await deps.settler.settleUnheld({ work, event }, null, cancelled({ counters, note }), {
       g: 'work',
       work: work.id,
@@ -84,15 +85,15 @@ export function makeRemovals(
     })
   }
 
-  /** Of definitions: it has not come back. Of the API: its marker is there still, so that nobody has made another of its name. */
+  /** Of definitions: it was not added again. Of the API: its marker still exists, so no other one of its name was created. */
   const isGoneStill = async ({ tenant, name }: Removal, mark: RemovalMark | null): Promise<boolean> => {
     if (mark === null) return registry.subscription(tenant, name) === null
     return (await readRemoval(store.forTenant(tenant), name))?.version === mark.version
   }
 
   /**
-   * Once over all that is open: a page may hold nothing while more is behind it. What is in somebody's hands is met when it is put back.
-   * False: what was met is another's.
+   * One pass over all open deliveries: a page may be empty while more follow. Leased ones are met when they are put back.
+   * False: the deliveries belong to another subscription.
    */
   const sweep = async (removal: Removal, mark: RemovalMark | null, consumer: string): Promise<boolean> => {
     const { tenant } = removal
@@ -117,7 +118,7 @@ export function makeRemovals(
   const step = async (removal: Removal): Promise<boolean> => {
     const { tenant, name, isMarked, since } = removal
     const consumer = `${SUBSCRIPTION_PREFIX}${name}`
-    // It may have come back with definitions that another node applied: what waits is for it then.
+    // Another node may have applied definitions that have it again: then the waiting deliveries are for it.
     if (!isMarked) await deps.refresh(tenant)
     const mark = isMarked ? await readRemoval(store.forTenant(tenant), name) : null
     if (isMarked ? mark === null : registry.subscription(tenant, name) !== null) return true

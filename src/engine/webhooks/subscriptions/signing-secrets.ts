@@ -1,6 +1,7 @@
-// What subscriptions sign with, as far as it is made here: generated into the vault, shown once, rotated with an overlap.
+// The signing secrets of subscriptions, as far as they are made here: generated into the vault, shown once, rotated with an
+// overlap.
 //
-// Invariant: SU10 a value is in the vault and in one answer, and nowhere else: no record, no event, no line of the log has it.
+// Invariant: SU10 a value is in the vault and in one response, and nowhere else: no record, event or log line contains it.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
@@ -19,7 +20,7 @@ const OVERLAP_MS = 1 * DAY
 const OVERLAP_MS_MAX = 7 * DAY
 
 export interface SigningSecrets {
-  /** Makes one and puts it into the vault; what was there is gone at once. */
+  /** Generates one and stores it in the vault; the former one is invalid at once. */
   generate(tenant: TenantId, document: SubscriptionDocument, by: string): Promise<ShownSecret>
   rotate(
     tenant: TenantId,
@@ -27,19 +28,19 @@ export interface SigningSecrets {
     request: { readonly overlapMs?: number; readonly secret?: string },
     by: string,
   ): Promise<ShownSecret & { readonly overlapMs: number }>
-  /** What a rotation would put into the vault; refuses what it would refuse. */
+  /** What a rotation would store in the vault; throws what the rotation would throw. */
   plan(
     document: SubscriptionDocument,
     request: { readonly overlapMs?: number; readonly secret?: string },
   ): { readonly name: string; readonly secret: string; readonly overlapMs: number }
   /** The value that it signs with now; null: it is not set. */
   current(tenant: TenantId, document: SubscriptionDocument): Promise<ShownSecret | null>
-  /** Nothing happens if there is none, or if it was made after `madeBefore`: then it is of another. */
+  /** Does nothing if there is none, or if it was made after `madeBefore`: then it belongs to another subscription. */
   forget(tenant: TenantId, name: string, by: string, madeBefore?: Instant): Promise<void>
-  /** Names of all that the vault has. */
+  /** The names of all secrets in the vault. */
   names(tenant: TenantId): Promise<ReadonlySet<string>>
   show(tenant: TenantId, document: SubscriptionDocument, isUnseen: boolean): Promise<SubscriptionSecret>
-  /** null: it does not sign by keys, nor did it until a moment ago: those of the overlap sign beside the others. */
+  /** null: it does not sign by keys, and did not until a moment ago: keys in the overlap sign beside the others. */
   publicKeys(
     tenant: TenantId,
     document: SubscriptionDocument,
@@ -121,7 +122,7 @@ export function makeSigningSecrets(deps: {
     async publicKeys(tenant, document) {
       const keys = (await resolve(tenant, document)).flatMap((secret) => publicKeyOf(secret) ?? [])
       if (document.signing !== 'ed25519' && keys.length === 0) return null
-      // By the key itself, so that whoever remembers some knows whether this is one of them.
+      // Derived from the key itself, so that a receiver that caches keys recognizes it.
       return [...new Set(keys)].map((key) => ({ id: key.slice(-12), algorithm: 'ed25519', key }))
     },
   }

@@ -1,4 +1,4 @@
-// What becomes of subscriptions, as events that anybody may route or subscribe to: kept in the commit of what they tell.
+// The events about subscriptions, which can be routed and subscribed to: stored in the commit of the change.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
@@ -16,7 +16,7 @@ export interface TellDeps {
 export interface About {
   readonly tenant: TenantId
   readonly document: SubscriptionDocument
-  /** Names the very change. */
+  /** Identifies the change. */
   readonly change: string
 }
 
@@ -47,7 +47,7 @@ export function tellRotated(
   return tell(deps, about, 'webhook.secret.rotated', { version, oldUntil: iso(oldUntil), by })
 }
 
-/** `deps.plan` plans it for the one subscription alone. */
+/** `deps.plan` plans it for this subscription alone. */
 export function testEvent(deps: TellDeps, about: About): EventPlan {
   return tell(deps, about, 'webhook.test', { message: TEST_MESSAGE })
 }
@@ -71,8 +71,8 @@ function tell(
 }
 
 /**
- * What every one of these events says. Of the address only whom it names: whoever else listens may be another of our user's customers,
- * and paths and queries of endpoints often hold what lets one in.
+ * The data that all these events have in common. Of the address only its origin: other subscribers may be other customers of
+ * the user, and paths and queries of endpoints often contain credentials.
  */
 export function aboutData({ name, url }: Pick<SubscriptionDocument, 'name' | 'url'>) {
   const [origin] = /^(?:[a-z]+:\/\/)?[^/?#]*/i.exec(url) ?? ['']

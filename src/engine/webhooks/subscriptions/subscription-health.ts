@@ -1,4 +1,4 @@
-// How subscriptions go, by what the store has of their deliveries: a few looks by index each, whatever their history.
+// The health of subscriptions, by their deliveries in the store: a few index reads each, whatever their history.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
@@ -7,9 +7,9 @@ import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.t
 import type { OpenCount, Store, TenantReads } from '../../../ports/store.ts'
 import type { SubscriptionHealth } from './subscription-types.ts'
 
-/** The newest that are looked at. */
+/** How many of the newest are read. */
 const HEALTH_DELIVERIES = 50
-/** Those that wait are counted up to here, by state. */
+/** Waiting ones are counted up to this number, by state. */
 const WAITING_MAX = 10_000
 
 /** In the order of the names. */
@@ -49,7 +49,7 @@ async function healthOf(
   }
 }
 
-/** At least once, whatever came of it. */
+/** It failed at least once, whatever its final state. */
 function hasFailed({ state, attempts }: WorkRow): boolean {
   return state === 'dead' || attempts > (state === 'done' ? 1 : 0)
 }

@@ -1,7 +1,8 @@
-// How subscriptions lie in the store: what the API made, and what happened to each, by name; and beside them the pulse, which counts
+// How subscriptions are stored: by name what the API created, and the state of each; beside them a change counter, which counts
 // every change of a tenant's subscriptions and names the latest, so that a node that is behind reads those alone.
 //
-// The pulse is a record of the kind by which a start finds its tenants: one may have subscriptions and no definitions.
+// The change counter is a record of the kind by which a start finds its tenants: a tenant may have subscriptions and no
+// definitions.
 
 import { isSealed } from '../../../core/events/sensitive/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
@@ -26,10 +27,10 @@ export interface Pulse {
 }
 
 const PULSE = 'subscriptions'
-/** A node that is further behind looks at all of them. */
+/** A node that is further behind reads all of them. */
 const RECENT_MAX = 64
 const PAGE = 500
-/** Of a subscription whose deliveries are being cancelled: whoever starts next goes on. */
+/** Marks a subscription whose deliveries are being cancelled: the next node that starts continues. */
 const REMOVAL_PREFIX = 'subscription-removed/'
 
 export const NO_PULSE: Pulse = { version: 0, recent: [] }
@@ -40,7 +41,7 @@ export async function readPulse(reads: Pick<TenantReads, 'record'>): Promise<Pul
   return { version: found.version, recent: JSON.parse(found.body) as readonly string[] }
 }
 
-/** One more change: guarded, so that no two have the same number. */
+/** Counts one more change: guarded, so that no two have the same number. */
 export function beat(
   { version, recent }: Pulse,
   name: string,
@@ -59,7 +60,7 @@ export function beat(
   }
 }
 
-/** The names that changed since; null: nobody knows which, so all may have. */
+/** The names that changed since; null: unknown, so all may have changed. */
 export function changedSince(known: Pulse, pulse: Pulse): readonly string[] | null {
   const count = pulse.version - known.version
   return count < 0 || count > pulse.recent.length ? null : [...new Set(pulse.recent.slice(0, count))]
@@ -73,7 +74,7 @@ export async function readSubscription(
   return found === null ? null : { record: parse(found.body), version: found.version }
 }
 
-/** What is kept of one does not open here. */
+/** The record cannot be decrypted here. */
 export const UNREADABLE = 'unreadable'
 
 export async function trySubscription(
@@ -88,7 +89,7 @@ export async function trySubscription(
   }
 }
 
-/** All of them, by name; those of which `known` has the version already are not read again. */
+/** All of them, by name; a record whose version is in `known` is not read again. */
 export async function readSubscriptions(
   reads: Pick<TenantReads, 'records'>,
   known: ReadonlyMap<string, Kept>,
@@ -124,7 +125,7 @@ export function deleteSubscription(name: string): Write {
   return { w: 'record.delete', kind: 'subscription', key: name }
 }
 
-/** What a folder's subscription is kept as before anything happened to it. */
+/** The first record of a definition's subscription. */
 export function freshRecord(
   now: Instant,
   by: string,
@@ -146,10 +147,10 @@ export function removalGuard(name: string): Guard {
   return { g: 'version', of: 'setting', key: `${REMOVAL_PREFIX}${name}`, version: 0 }
 }
 
-/** Of one removal: another of the same name has another version. */
+/** Of one removal: another one of the same name has another version. */
 export interface RemovalMark {
   readonly version: number
-  /** When it was removed: what was made for the name later is of another. */
+  /** When it was removed: anything made for the name later belongs to another subscription. */
   readonly at: Instant
 }
 
@@ -163,7 +164,7 @@ export function putRemoval(name: string, { version, at }: RemovalMark): Write {
   }
 }
 
-/** Of this very removal: one that somebody else has ended, and perhaps begun anew, is left alone. */
+/** Ends this one removal: another one, perhaps begun after it was ended elsewhere, is left alone. */
 export function endRemoval(
   name: string,
   { version }: RemovalMark,
@@ -185,7 +186,7 @@ export async function readRemoval(
   return { version: found.version, at }
 }
 
-/** Names whose deliveries are not all cancelled yet, `limit` at most. */
+/** Names whose deliveries are not all cancelled yet, at most `limit`. */
 export async function readRemovals(
   reads: Pick<TenantReads, 'records'>,
   limit: number,
@@ -194,7 +195,7 @@ export async function readRemovals(
   return page.items.map(({ key }) => key.slice(REMOVAL_PREFIX.length))
 }
 
-/** With every number as it was written: a transform may hold some that a double would change. */
+/** With every number as it was written: a transform may contain one that a double would change. */
 function parse(body: string): SubscriptionRecord {
   return parseJson(body) as unknown as SubscriptionRecord
 }

@@ -1,7 +1,8 @@
-// The subscriptions of each tenant as this node knows them: read at the start, followed by the pulse, changed one at a time.
+// The subscriptions of each tenant as this node knows them: read at the start, followed by the change counter, changed one at a
+// time.
 //
-// Invariants: SU1 a change is one commit, guarded by the record that it was decided by. SU2 what it costs does not grow with how many
-// there are. SU3 what is in force here is never older than what this node was told last.
+// Invariants: SU1 a change is one commit, guarded by the record that it was decided by. SU2 its cost does not grow with the
+// number of subscriptions. SU3 what is deployed here is never older than what this node learned last.
 
 import {
   HMAC_LANGUAGE,
@@ -49,15 +50,18 @@ import {
   UNREADABLE,
 } from './subscription-records.ts'
 
-/** What a change comes to. */
+/** The result of a change. */
 export interface Step {
-  /** null: it is gone. */
+  /** null: it is removed. */
   readonly record: SubscriptionRecord | null
   readonly guards?: readonly Guard[]
   readonly writes?: readonly Write[]
-  /** Events that tell of it: kept in the same commit. */
+  /** Events about it: stored in the same commit. */
   readonly plans?: readonly EventPlan[]
-  /** Once it is durable, and before it is in force here. Where it throws, the change is taken back; only for what has no plans. */
+  /**
+   * Called once it is durable, and before it is deployed here. If it throws, the change is reverted; only for changes without
+   * plans.
+   */
   kept?(): Promise<void>
 }
 
@@ -68,17 +72,17 @@ export interface Changed {
 }
 
 export interface Book {
-  /** Reads those of a tenant, unless it did. */
+  /** Reads the subscriptions of a tenant, unless they were read. */
   prepare(tenant: TenantId): Promise<void>
-  /** Reads what other nodes changed since; one small read when nothing did. */
+  /** Reads what other nodes changed since; one small read if nothing changed. */
   refresh(tenant: TenantId): Promise<void>
-  /** Those that it has read so far. */
+  /** The tenants that were read so far. */
   tenants(): readonly TenantId[]
   find(tenant: TenantId, name: string): Kept | null
   all(tenant: TenantId): ReadonlyMap<string, Kept>
   /**
-   * Decided anew, by what then is kept, when somebody else changed it at the same moment. `decide` answers null where there is nothing
-   * to change. Throws what `decide` throws, and `conflict` when it never comes to rest.
+   * Decided again, by the record stored then, if another node changed it at the same moment. `decide` returns null if there is
+   * nothing to change. Throws what `decide` throws, and `conflict` after too many races.
    */
   change(
     tenant: TenantId,
@@ -90,9 +94,9 @@ export interface Book {
 interface Tenant {
   pulse: Pulse
   kept: Map<string, Kept>
-  /** Names of those that do not open here. */
+  /** Names of those that cannot be decrypted here. */
   unreadable: Set<string>
-  /** Names of those that call `hmac`, whose key is missing or does not open here. */
+  /** Names of those that call `hmac`, whose key is missing or cannot be decrypted here. */
   keyless: Set<string>
   isRead: boolean
   turn: Promise<unknown>
@@ -107,7 +111,7 @@ export function makeBook(
     readonly commits: Pick<Commits, 'once'>
     readonly ids: Pick<Ids, 'uuid'>
     readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
-    /** Work of subscriptions may be due that was not claimed before. */
+    /** Jobs of subscriptions may be due that were not claimed before. */
     wake(): void
   },
 ): Book {
@@ -129,7 +133,7 @@ export function makeBook(
     return made
   }
 
-  /** One after the other: a look at the store must not undo what was changed meanwhile. */
+  /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
     const mine = tenant.turn.then(work)
     tenant.turn = mine.catch(() => {})
@@ -139,7 +143,7 @@ export function makeBook(
   const enforce = (tenant: TenantId, name: string, before: Kept | null, after: Kept | null) => {
     const wasOwn = before?.record.document != null
     const document = after?.record.document ?? null
-    // Of definitions: told anew once they are in force, by what they declare then.
+    // Of definitions: applied again once they are deployed, by what they declare then.
     const declared = document ?? registry.subscription(tenant, name)?.document ?? null
     const state = after?.record.state ?? null
     registry.setSubscriptionStatus(tenant, name, saidStatus(declared, state))
@@ -175,7 +179,10 @@ export function makeBook(
     }
   }
 
-  /** Those that call `hmac` are compiled with its key: it is loaded before the first of them. One that is older than `hmac` cannot call it. */
+  /**
+   * Subscriptions that call `hmac` are compiled with its key: it is loaded before the first of them. Those older than `hmac`
+   * cannot call it.
+   */
   const loadHmacKeyFor = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
     if (registry.hmacKeys.known(tenant) !== null) return
     for (const kept of found) {
@@ -187,7 +194,10 @@ export function makeBook(
     }
   }
 
-  /** A key that was missing or did not open may do so by now: another node encrypts it again with the current master key. */
+  /**
+   * A key that was missing or could not be decrypted may be usable by now: another node encrypts it again with the current
+   * master key.
+   */
   const compileKeyless = async (tenant: TenantId, book: Tenant) => {
     if (book.keyless.size === 0 || (await registry.hmacKeys.load(tenant)) === null) return
     for (const name of [...book.keyless]) {
@@ -216,7 +226,7 @@ export function makeBook(
     enforce(tenant, name, before, after)
   }
 
-  /** In its turn. */
+  /** Serialized with the changes of the tenant. */
   const follow = async (tenant: TenantId, book: Tenant) => {
     const reads = store.forTenant(tenant)
     const pulse = await readPulse(reads)
@@ -242,7 +252,7 @@ export function makeBook(
     if (!isFirst || book.kept.size > 0) deps.wake()
   }
 
-  /** One that is removed and made anew must not have a number that somebody still guards, or knows. */
+  /** A subscription that is removed and created again must not get a version that another node still guards or knows. */
   const nextVersion = (kept: Kept | null): number =>
     kept === null ? Number.parseInt(ids.uuid().slice(-6), 16) + 1 : kept.version + 1
 
@@ -294,7 +304,7 @@ export function makeBook(
       unitOfWork.release(plans)
       throw error
     }
-    // Deployed first: what starts with the change finds it as it is now.
+    // Deployed first: jobs that start with the change find it in its current form.
     const ended = (isStored: boolean) => {
       if (isStored) learn(tenant, book, name, after)
     }
@@ -302,7 +312,7 @@ export function makeBook(
       guards: [guardOf(name, before?.version ?? 0), guard, ...guards],
       writes: [
         after === null ? deleteSubscription(name) : putSubscription(name, after),
-        // What is pinned to it is found by its hash, whatever becomes of it.
+        // Jobs pinned to it find it by its hash, even after it is changed or removed.
         ...(isNewDocument && record?.document != null ? [putDocument(record.document)] : []),
         write,
         ...writes,
@@ -331,7 +341,7 @@ export function makeBook(
       const step = await decide(kept)
       if (step === null) {
         await loadHmacKeyFor(tenant, [kept])
-        // Perhaps another node's change, which this one has not followed yet.
+        // Perhaps another node's change, which this one has not read yet.
         learn(tenant, book, name, kept)
         return null
       }
@@ -360,7 +370,7 @@ export function makeBook(
   }
 }
 
-/** Compiled before it is committed, whatever was changed of it: what nobody can use must not be kept. */
+/** Compiled before it is committed, whatever changed: an unusable document must not be stored. */
 function refuseUnusable(document: SubscriptionDocument): void {
   try {
     compileSubscription(document)
@@ -369,7 +379,7 @@ function refuseUnusable(document: SubscriptionDocument): void {
   }
 }
 
-/** What counts beside the document; null: the document alone. */
+/** The state that overrides the document; null: the document alone counts. */
 export function saidStatus(
   document: Pick<SubscriptionDocument, 'status'> | null,
   state: SubscriptionState | null,

@@ -1,4 +1,4 @@
-// What can be asked about the subscriptions of a tenant, and what is answered.
+// The interface to the subscriptions of a tenant, with its results.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
@@ -8,20 +8,20 @@ import type { SubscriptionState, SubscriptionStatus } from '../../../core/webhoo
 import type { Page, PageRequest } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
 
-/** A subscription that is in force, as this node knows it. */
+/** A deployed subscription, as this node knows it. */
 export interface SubscriptionItem {
   readonly name: string
   /** Normal form. */
   readonly document: SubscriptionDocument
   readonly hash: string
-  /** What was given to the API, as it was given; null: definitions have it. */
+  /** The document given to the API, unchanged; null: it is in definitions. */
   readonly written: string | null
-  /** `folder`: it stands in the tenant's definitions, and is changed there. */
+  /** `folder`: it is in the tenant's definitions, and is changed there. */
   readonly managedBy: 'folder' | 'api'
-  /** The one that counts: what happened to it, and else what it declares. */
+  /** The effective one: the stored state, else what the document declares. */
   readonly status: SubscriptionStatus
   readonly state: SubscriptionState
-  /** When it will disable itself if nothing arrives until then; null: it is not failing, or never will. */
+  /** When it will disable itself without a success until then; null: it is not failing, or never will. */
   readonly disableAt: Instant | null
   /** Of its record; grows with every change, also of its state. */
   readonly version: number
@@ -31,19 +31,19 @@ export interface SubscriptionItem {
   readonly updatedBy: string | null
 }
 
-/** How it goes, by what the store has of its deliveries. */
+/** Its health, by its deliveries in the store. */
 export interface SubscriptionHealth {
   readonly lastDeliveredAt: Instant | null
   readonly lastFailedAt: Instant | null
-  /** Of its newest deliveries, 50 at most: how many arrived, and how many failed at least once or died. */
+  /** Of its newest deliveries, 50 at most: how many were delivered, and how many failed at least once or were dead-lettered. */
   readonly recent: { readonly delivered: number; readonly failed: number }
-  /** Deliveries that are not over. */
+  /** Deliveries that have not ended. */
   readonly waiting: number
-  /** At least so many wait. */
+  /** `waiting` is a lower bound. */
   readonly isCapped: boolean
 }
 
-/** What it signs with; never the value. */
+/** Its signing secret; never the value. */
 export interface SubscriptionSecret {
   readonly from: 'generated' | 'vault' | 'environment' | 'file'
   /** Its name in the vault, in the environment or in the folder of secrets. */
@@ -66,14 +66,14 @@ export interface SubscriptionDetail extends SubscriptionView {
 
 export interface SubscriptionQuery extends PageRequest {
   readonly status?: SubscriptionStatus
-  /** A piece of its name, description, url, patterns or metadata; A to Z count as a to z. */
+  /** A part of its name, description, url, patterns or metadata; A to Z count as a to z. */
   readonly q?: string
 }
 
-/** What the API was given, checked as a definition is. */
+/** The document given to the API, validated like a definition. */
 export interface NewSubscription {
   readonly document: SubscriptionDocument
-  /** As it was given. */
+  /** Unchanged. */
   readonly written: string
 }
 
@@ -88,16 +88,16 @@ export interface RotatedSecret extends ShownSecret {
   readonly oldUntil: Instant | null
 }
 
-/** The outcome of one call to the endpoint, made for a person. */
+/** The outcome of one call to the endpoint, made for a user. */
 export interface SubscriptionTest {
   readonly ok: boolean
-  /** The answer's; null: there was none. */
+  /** Of the response; null: there was none. */
   readonly status: number | null
   readonly durationMs: number
-  /** null: it arrived. */
+  /** null: it was delivered. */
   readonly class: FailureClass | null
   readonly error: string | null
-  /** The head of the answer; null: there was none. */
+  /** The head of the response; null: there was none. */
   readonly response: {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
@@ -108,17 +108,17 @@ export interface SubscriptionTest {
 }
 
 /**
- * The subscriptions of each tenant. All throw AppError: `unknown_subscription`; `conflict` where somebody else changed the same one at
- * the same moment, again and again.
+ * The subscriptions of each tenant. All throw AppError: `unknown_subscription`; `conflict` if the same one is changed
+ * concurrently again and again.
  */
 export interface Subscriptions {
-  /** How many there are of each status, as far as this node knows: asks nobody. */
+  /** How many there are of each status, as far as this node knows: reads nothing. */
   counts(tenant: TenantId): Promise<Readonly<Record<SubscriptionStatus, number>>>
   /** By name. */
   list(tenant: TenantId, query: SubscriptionQuery): Promise<Page<SubscriptionView>>
   find(tenant: TenantId, name: string): Promise<SubscriptionDetail>
   /**
-   * Puts it in force. `secret`: the generated one, shown here and nowhere else; null: it names one. Throws `name_taken`, also while
+   * Deploys it. `secret`: the generated one, shown here and nowhere else; null: it names one. Throws `name_taken`, also while
    * deliveries of a former one of this name are still being cancelled.
    */
   create(
@@ -127,9 +127,10 @@ export interface Subscriptions {
     decided: Decided,
   ): Promise<{ readonly item: SubscriptionView; readonly secret: string | null }>
   /**
-   * Takes the place of the one in force. `base`: the hash of the document that the change was made from; another one in force is a
-   * conflict. What it declares as status counts if it differs from what was declared before. `secret`: one was generated, because it
-   * no longer names one, or signs another way; null: the secret is as before, or it names one. Throws `managed_by_folder`.
+   * Replaces the deployed one. `base`: the hash of the document that the change was made from; a different deployed one is a
+   * conflict. Its declared status counts if it differs from the one declared before. `secret`: one was generated, because it no
+   * longer names one, or its signing method changed; null: the secret is as before, or it names one. Throws
+   * `managed_by_folder`.
    */
   patch(
     tenant: TenantId,
@@ -137,22 +138,22 @@ export interface Subscriptions {
     given: NewSubscription & { readonly base?: string },
     decided: Decided,
   ): Promise<{ readonly item: SubscriptionView; readonly secret: string | null }>
-  /** It is gone at once; what is left of its deliveries is cancelled in the background. Throws `managed_by_folder`. */
+  /** It is removed at once; its remaining deliveries are cancelled in the background. Throws `managed_by_folder`. */
   remove(tenant: TenantId, name: string, decided: Decided): Promise<void>
-  /** What arrives is kept for later. Nothing happens if it is paused. */
+  /** New deliveries are stored for later. Does nothing if it is paused. */
   pause(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
-  /** What arrives is skipped, and can be recovered; what is queued stays. */
+  /** New deliveries are skipped, and can be recovered; queued ones stay. */
   disable(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
   /**
-   * To work again, whether it was paused or disabled; what failed before counts no more. From disabled a test event goes ahead of
-   * what waits; it is in the store with the change. Nothing happens if it is active or failing.
+   * Makes it active again, whether it was paused or disabled; earlier failures no longer count. From disabled, a test event
+   * goes before all waiting deliveries; it is stored with the change. Does nothing if it is active or failing.
    */
   enable(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
-  /** The same, as people say it of what is paused. */
+  /** The same, by the usual word for a paused one. */
   resume(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionView>
   /**
-   * Signs with another secret from now on: the given one, or a generated one. The former one signs beside it for `overlapMs` (0 to
-   * 7 days, 24 hours unless told). Throws `secret_in_environment`, `signing_secret_invalid`, `overlap_invalid`.
+   * Signs with another secret from now on: the given one, or a generated one. The former one signs beside it for `overlapMs` (0
+   * to 7 days, by default 24 hours). Throws `secret_in_environment`, `signing_secret_invalid`, `overlap_invalid`.
    */
   rotateSecret(
     tenant: TenantId,
@@ -160,15 +161,18 @@ export interface Subscriptions {
     request: { readonly overlapMs?: number; readonly secret?: string },
     decided: Decided,
   ): Promise<RotatedSecret>
-  /** Shows a generated secret that nobody has seen so far, once. Throws `secret_shown`. */
+  /** Shows a generated secret that was never shown, once. Throws `secret_shown`. */
   revealSecret(tenant: TenantId, name: string, decided: Decided): Promise<ShownSecret>
-  /** Of ed25519 ones: the current one first, then those that still sign beside it; null: there is no such subscription, or it signs otherwise. */
+  /**
+   * Of ed25519 ones: the current one first, then those that still sign beside it; null: there is no such subscription, or it
+   * uses another signing method.
+   */
   publicKeys(
     tenant: TenantId,
     name: string,
   ): Promise<readonly { readonly id: string; readonly algorithm: 'ed25519'; readonly key: string }[] | null>
-  /** One signed call, now, whatever its status. It is never repeated, and kept nowhere but in the log. */
+  /** One signed call, now, whatever its status. It is never repeated, and recorded only in the log. */
   test(tenant: TenantId, name: string, decided: Decided): Promise<SubscriptionTest>
-  /** Looks whether another node changed something; cheap when not. */
+  /** Checks whether another node changed something; cheap if not. */
   refresh(tenant: TenantId): Promise<void>
 }

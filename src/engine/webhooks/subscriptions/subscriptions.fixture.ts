@@ -1,4 +1,4 @@
-// A world whose endpoints the test answers, and subscriptions made in it through the API.
+// A world whose endpoints respond as the test says, and subscriptions created in it through the API.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
@@ -30,16 +30,16 @@ export const HOOK: SubscriptionDocument = {
 export const ADA = { actor: 'ada', reason: 'because' }
 
 export interface HookWorld extends World {
-  /** How endpoints answer from now on; null: not before the test says. */
+  /** How endpoints respond from now on; null: not before the test says. */
   answer(outcome: ((request: HttpRequest) => HttpOutcome | null) | HttpOutcome): void
-  /** What happens when all that can happen has happened. Throws what it throws. */
+  /** Runs everything that is due, and returns the result. Throws what it throws. */
   got<Value>(promise: Promise<Value>): Promise<Value>
-  /** The code of the refusal. */
+  /** The error code. */
   refusal(promise: Promise<unknown>): Promise<string>
   create(node: Node, document?: Partial<SubscriptionDocument>): Promise<string | null>
-  /** Sends an event, and lets happen what can. */
+  /** Sends an event, and runs everything that is due. */
   pay(node: Node): Promise<void>
-  /** Subjects of the events that this system told, the first one first. */
+  /** Subjects of the events that this system emitted, the first one first. */
   told(): Promise<readonly string[]>
   toldData(subject: string): Promise<readonly Record<string, unknown>[]>
 }

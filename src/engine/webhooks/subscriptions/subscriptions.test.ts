@@ -8,8 +8,8 @@ import { ADA, DOCUMENTS, HOOK, makeHookWorld } from './subscriptions.fixture.ts'
 const T = DEFAULT_TENANT
 const page = { cursor: null, limit: 50 }
 
-describe('made through the API', () => {
-  test('[SU4] in force with its commit: the next event is delivered, signed by the secret that was shown', async () => {
+describe('created through the API', () => {
+  test('[SU4] deployed with its commit: the next event is delivered, signed by the secret that was shown', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const secret = await world.create(node)
@@ -25,11 +25,11 @@ describe('made through the API', () => {
       hash: hashDocument(HOOK),
       secret: { from: 'generated', name: 'webhooks.crm', version: 1, oldUntil: [], isUnseen: false },
     })
-    // What is pinned to it can be looked up for ever.
+    // The document that jobs are pinned to can always be looked up.
     expect(await world.got(world.reads.record('definition', hashDocument(HOOK)))).not.toBeNull()
   })
 
-  test('[SU4] other nodes have it by their next look, and a node that starts later at its start', async () => {
+  test('[SU4] other nodes have it by their next check, and a node that starts later at its start', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const two = await world.node({ name: 'two', documents: DOCUMENTS })
@@ -48,7 +48,7 @@ describe('made through the API', () => {
     expect(world.calls).toHaveLength(2)
   })
 
-  test('[SU4] numbers in it are kept digit for digit', async () => {
+  test('[SU4] numbers in it are stored digit for digit', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const transform = parseJson('{"v":1.000000000000000001,"n":12345678901234567890}')
@@ -61,7 +61,7 @@ describe('made through the API', () => {
     expect(world.calls[0]?.request.body).toContain('"v":1.000000000000000001,"n":12345678901234567890')
   })
 
-  test('[SU28] what cannot be compiled is neither made nor put in the place of another', async () => {
+  test('[SU28] a document that cannot be compiled is neither created nor replaces another', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -88,7 +88,7 @@ describe('made through the API', () => {
     expect((await world.got(two.engine.subscriptions.find(T, 'hook-7'))).status).toBe('paused')
   })
 
-  test('[SU2] what making one writes does not grow with how many there are', async () => {
+  test('[SU2] the writes of creating one do not grow with the number of subscriptions', async () => {
     const world = makeHookWorld()
     const sizes: number[] = []
     const node = await world.node({
@@ -105,7 +105,7 @@ describe('made through the API', () => {
     expect(Math.abs((sizes.at(-1) ?? 0) - (sizes.at(-80) ?? 0))).toBeLessThan(10)
   })
 
-  test('[SU5] a name is that of one subscription, of the API or of the definitions', async () => {
+  test('[SU5] a name belongs to one subscription, of the API or of the definitions', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: [SOURCE, { ...HOOK, name: 'folder' }] })
     await world.create(node)
@@ -116,7 +116,7 @@ describe('made through the API', () => {
     expect(await world.got(node.engine.definitions.list(T))).toEqual(before)
   })
 
-  test('[SU5] [SU1] two nodes that make the same name at the same moment: one is told', async () => {
+  test('[SU5] [SU1] of two nodes that create the same name at the same moment one gets an error', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const two = await world.node({ name: 'two', documents: DOCUMENTS })
@@ -125,13 +125,13 @@ describe('made through the API', () => {
       Promise.allSettled([one, two].map(({ engine }) => engine.subscriptions.create(T, given, ADA))),
     )
     expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-    // The one whose answer has the secret is the one that signs.
+    // The request whose response has the secret created the subscription that signs.
     const shown = tries.flatMap((one) => (one.status === 'fulfilled' ? one.value.secret : []))
     expect(shown).toHaveLength(1)
     expect((await world.got(one.engine.subscriptions.find(T, 'crm'))).secret.version).toBe(1)
   })
 
-  test('[SU5] one is made while another node applies its name: one of the two is refused, whichever comes first', async () => {
+  test('[SU5] if one is created while another node applies its name, one of the two is refused, whichever comes first', async () => {
     for (const isMadeFirst of [true, false]) {
       const world = makeHookWorld()
       const one = await world.node({ documents: DOCUMENTS })
@@ -147,7 +147,7 @@ describe('made through the API', () => {
     }
   })
 
-  test('[SU1] of two patches made from the same document one wins, and the other is told', async () => {
+  test('[SU1] of two patches made from the same document one wins, and the other gets a conflict', async () => {
     const world = makeHookWorld()
     const one = await world.node({ documents: DOCUMENTS })
     const two = await world.node({ name: 'two', documents: DOCUMENTS })
@@ -173,7 +173,7 @@ describe('made through the API', () => {
       expect((await world.got(engine.subscriptions.find(T, 'crm'))).document.url).toBe(url)
   })
 
-  test('[SU20] what waits goes to the address that was patched in; a new way of signing has a new secret', async () => {
+  test('[SU20] waiting deliveries go to the patched address; a new signing method has a new secret', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node)
@@ -197,7 +197,7 @@ describe('made through the API', () => {
     expect(await world.refusal(subscriptions.patch(T, 'crm', renamed, ADA))).toBe('invalid_request')
   })
 
-  test('[SU20] a status that is declared anew counts; one that is declared as before leaves what was said', async () => {
+  test('[SU20] a newly declared status counts; an unchanged one leaves the stored status', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -210,7 +210,7 @@ describe('made through the API', () => {
     expect((await patch({ status: 'active' })).item.status).toBe('active')
   })
 
-  test('[SU18] lists by name, status and text, with how each goes', async () => {
+  test('[SU18] lists by name, status and text, with the health of each', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: DOCUMENTS })
     const { subscriptions } = node.engine
@@ -248,7 +248,7 @@ describe('made through the API', () => {
 describe('of definitions', () => {
   const defined = [SOURCE, HOOK]
 
-  test('[SU6] what was said survives being applied anew, a restart, and its going and coming back', async () => {
+  test('[SU6] its state survives an apply, a restart, and its removal and return', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: defined })
     await world.got(node.engine.subscriptions.pause(T, 'crm', ADA))
@@ -268,7 +268,7 @@ describe('of definitions', () => {
     expect(world.calls).toHaveLength(1)
   })
 
-  test('[SU11] its generated secret is there before it is in force, made once by however many nodes, and shown once', async () => {
+  test('[SU11] its generated secret exists before it is deployed, made once by however many nodes, and shown once', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: defined })
     const two = await world.node({ name: 'two', documents: defined })
@@ -292,7 +292,7 @@ describe('of definitions', () => {
     })
   })
 
-  test('[SU17] are changed where they stand, and paused as subscriptions', async () => {
+  test('[SU17] are changed in their definitions, and paused as subscriptions', async () => {
     const world = makeHookWorld()
     const node = await world.node({ documents: defined })
     const { subscriptions, definitions } = node.engine

@@ -1,7 +1,8 @@
-// Subscriptions as people and programs ask for them: made, changed, removed, paused, disabled and enabled, their secrets rotated.
+// The operator API of subscriptions: created, changed, removed, paused, disabled and enabled, their secrets rotated.
 //
-// Invariants: SU4 what the API makes is in force with its commit, here at once and on other nodes by their next look. SU5 a name is that
-// of one subscription. SU14 enabling one that is disabled puts a test event ahead of all that waits, in the same commit.
+// Invariants: SU4 a subscription of the API is deployed with its commit, here at once and on other nodes by their next check.
+// SU5 a name belongs to one subscription. SU14 enabling a disabled one puts a test event before all waiting deliveries, in the
+// same commit.
 
 import { holdToLimit, type TenantLimits } from '../../../core/access/callers/index.ts'
 import { hashDocument, type SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
@@ -46,7 +47,7 @@ interface SubscriptionsDeps extends TellDeps {
   readonly removals: Pick<Removals, 'begin'>
   now(): Instant
   isDefined(tenant: TenantId, name: string): boolean
-  /** How much a tenant may have. */
+  /** The limits of a tenant. */
   readonly limits: TenantLimits
   refreshDefinitions(tenant: TenantId): Promise<void>
   /** A test event with its delivery to this subscription alone. */
@@ -56,7 +57,7 @@ interface SubscriptionsDeps extends TellDeps {
 
 type Verb = 'pause' | 'resume' | 'disable' | 'enable'
 
-/** Definitions were applied while one was made: whether they have its name is to be looked at anew. */
+/** Definitions were applied while one was created: whether they have its name must be checked again. */
 class Overtaken extends Error {}
 
 export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
@@ -100,13 +101,13 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     return { ...item, health: health as SubscriptionView['health'] }
   }
 
-  /** What another node did a moment ago counts too. */
+  /** A change by another node a moment ago counts too. */
   const refresh = async (tenant: TenantId) => {
     await deps.refreshDefinitions(tenant)
     await book.refresh(tenant)
   }
 
-  /** Of the API, or a refusal. */
+  /** One of the API; throws otherwise. */
   const ownOf = (tenant: TenantId, name: string, kept: Kept | null): Kept & { record: Own } => {
     if (kept?.record.document != null) return kept as Kept & { record: Own }
     found(tenant, name)
@@ -151,7 +152,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     return { item: await viewOf(tenant, name), secret }
   }
 
-  /** What a changed document means for its generated secret; answers the new one to be shown. */
+  /** What a changed document means for its generated secret; returns the new one to be shown. */
   const secretAfter = async (
     tenant: TenantId,
     before: SubscriptionDocument,
@@ -163,7 +164,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       return null
     }
     if (before.secret !== null) return (await signing.generate(tenant, after, by)).secret
-    // Receivers may need a while for another way of signing.
+    // Receivers may need a while to follow a changed signing method.
     if (before.signing !== after.signing) return (await signing.rotate(tenant, after, {}, by)).secret
     return null
   }
@@ -190,7 +191,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       return {
         record: { ...record, state, updatedAt: at, updatedBy: by },
         plans: [
-          // First, so that it is born before anything else that the commit brings about.
+          // First, so that it is created before anything else in the commit.
           ...(isEnabled ? [deps.planTest(about, withStatus(subscription, 'active'))] : []),
           ...tells.map((told) => tellSubscription(deps, about, told)),
         ],
@@ -303,7 +304,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const { version: from } = await signing.show(tenant, document, false)
       const at = deps.now()
       const mark = { from, overlapMs, by, at }
-      // Noted first: whoever starts after a crash between here and the end tells of it, and can show the secret.
+      // Noted first: after a crash between here and the end, the next node emits the event, and can show the secret.
       await book.change(tenant, name, (kept) => ({ record: rotatingRecord(kept, mark) }))
       const { version } = await signing
         .rotate(tenant, document, { secret, overlapMs }, by)
@@ -364,13 +365,13 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
 
 type Own = SubscriptionRecord & { readonly document: SubscriptionDocument }
 
-/** Enabling what is paused is resuming it, and the other way round. */
+/** Enabling a paused one means resuming it, and the other way round. */
 function spoken(verb: Verb, status: SubscriptionItem['status']): Verb {
   if (verb !== 'enable' && verb !== 'resume') return verb
   return status === 'paused' ? 'resume' : 'enable'
 }
 
-/** What was said before ends where the document itself says something new. */
+/** The stored status ends if the document itself declares a new one. */
 function newlyDeclared(
   state: SubscriptionState,
   since: Instant,
@@ -380,14 +381,14 @@ function newlyDeclared(
   return { ...state, status: null, because: null, reason, by, since, failingSince: null, warnings: 0 }
 }
 
-/** That another address failed says nothing of this one. */
+/** Failures of another address say nothing about this one. */
 function moved(state: SubscriptionState, since: Instant, by: string): SubscriptionState {
   if (state.failingSince === null || state.status === 'disabled') return state
   const status = state.status === 'failing' ? null : state.status
   return { ...state, status, reason: null, by, since, failingSince: null, warnings: 0 }
 }
 
-/** Not by the query of its address: a token may stand there, and whoever may not see it must not guess it piece by piece. */
+/** Not by the query of its address: it may contain a token, and a user who may not see it must not guess it piece by piece. */
 function isAbout({ name, description, url, on, metadata }: SubscriptionDocument, word: string): boolean {
   const [place = ''] = url.split('?', 1)
   return [name, description ?? '', place, ...on, ...Object.entries(metadata).flat()].some((text) =>
@@ -412,7 +413,7 @@ function rotatingRecord(kept: Kept | null, mark: RotatingMark): SubscriptionReco
   return { ...record, state, updatedAt: mark.at, updatedBy: mark.by }
 }
 
-/** Nothing became of it. */
+/** The rotation did not happen. */
 function notRotating({ record }: Kept): SubscriptionRecord {
   const { rotating, ...state } = record.state
   return { ...record, state: { ...state, isSecretUnseen: rotating?.wasUnseen ?? state.isSecretUnseen } }

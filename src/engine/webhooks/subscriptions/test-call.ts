@@ -1,5 +1,5 @@
-// One signed call to a subscription's endpoint, for a person who wants to see what comes of it. It is no delivery: nothing of it is
-// kept, it is never repeated, and it counts neither for nor against the endpoint.
+// One signed call to a subscription's endpoint, for a user who wants to see its result. It is not a delivery: it is not stored,
+// it is never repeated, and it counts neither for nor against the endpoint.
 
 import { authHeaderOf, type SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { CANONICAL_SOURCE } from '../../../core/events/canonical/index.ts'
@@ -93,7 +93,7 @@ function render(
   }
 }
 
-/** What its owner sends along may prove who calls. */
+/** The subscription's own headers may authenticate the caller. */
 function shown({ headers, auth }: SubscriptionDocument, sent: Readonly<Record<string, string>>) {
   const names = auth === undefined ? Object.keys(headers) : [...Object.keys(headers), authHeaderOf(auth)]
   const own = names.map((name) => [name.toLowerCase(), HIDDEN])
@@ -116,7 +116,7 @@ function headOf({ headers, body, isCut }: Extract<HttpOutcome, { kind: 'response
   }
 }
 
-/** As the event would be that goes ahead when a subscription is enabled; this one is not kept. */
+/** The same as the test event of enabling a subscription; this one is not stored. */
 function makeEvent(ids: Ids, tenant: TenantId, document: SubscriptionDocument, now: Instant): StoredEvent {
   const data = stringifyJson({ ...aboutData(document), message: TEST_MESSAGE })
   return {

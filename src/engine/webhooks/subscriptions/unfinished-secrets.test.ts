@@ -8,7 +8,7 @@ type World = ReturnType<typeof makeHookWorld>
 
 const never = () => new Promise<never>(() => {})
 
-/** The vault takes nothing while `during` runs, as if the node went before it asked. */
+/** The vault stores nothing while `during` runs, as if the node crashed before it asked. */
 async function withoutVault(world: World, during: () => Promise<void>): Promise<void> {
   const { set } = world.vault
   world.vault.set = never
@@ -22,7 +22,7 @@ const deliveries = async (world: World) => {
   return items.map(({ state, attempts }) => ({ state, attempts }))
 }
 
-test('[SU24] one whose node went before its secret was made has one soon after, also when the next node starts at once', async () => {
+test('[SU24] one whose node crashed before its secret was made gets one soon after, also when the next node starts at once', async () => {
   const world = makeHookWorld()
   const a = await world.node({ name: 'a', documents: DOCUMENTS })
   await withoutVault(world, async () => {
@@ -39,7 +39,7 @@ test('[SU24] one whose node went before its secret was made has one soon after, 
   expect((await deliveries(world)).map(({ state }) => state)).toEqual(['done'])
 })
 
-test('[SU24] one whose node went between a patch of its signing and the new secret signs the new way', async () => {
+test('[SU24] one whose node crashed between a patch of its signing method and the new secret signs the new way', async () => {
   const world = makeHookWorld()
   const a = await world.node({ name: 'a', documents: DOCUMENTS })
   await world.create(a)
@@ -58,7 +58,7 @@ test('[SU24] one whose node went between a patch of its signing and the new secr
   expect(secret).toMatchObject({ version: 2, isUnseen: true })
 })
 
-test('[SU26] a rotation whose node went before it was told is told by another, and its secret can be revealed', async () => {
+test('[SU26] a rotation whose node crashed before the event is emitted by another, and its secret can be revealed', async () => {
   const world = makeHookWorld()
   let isCut = false
   const a = await world.node({
@@ -87,12 +87,12 @@ test('[SU26] a rotation whose node went before it was told is told by another, a
   expect((await world.told()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
   const shown = await world.got(b.engine.subscriptions.revealSecret(DEFAULT_TENANT, 'crm', ADA))
   expect(shown.version).toBe(2)
-  // Told and seen: the next look finds nothing to mend.
+  // Emitted and seen: the next check finds nothing to fix.
   await world.pass(5 * MINUTE)
   expect((await world.told()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
 })
 
-test('[SU26] a rotation of which nothing came leaves the secret as it was', async () => {
+test('[SU26] a rotation that did not happen leaves the secret unchanged', async () => {
   const world = makeHookWorld()
   const a = await world.node({ name: 'a', documents: DOCUMENTS })
   await world.create(a)
@@ -108,7 +108,7 @@ test('[SU26] a rotation of which nothing came leaves the secret as it was', asyn
   expect(await world.told()).not.toContain('webhook.secret.rotated')
 })
 
-test('[SU27] keys of the former way of signing are given out while they sign', async () => {
+test('[SU27] keys of the former signing method are published while they sign', async () => {
   const world = makeHookWorld()
   const a = await world.node({ name: 'a', documents: DOCUMENTS })
   await world.create(a, { signing: 'ed25519' })
@@ -121,13 +121,13 @@ test('[SU27] keys of the former way of signing are given out while they sign', a
   expect(await world.got(subscriptions.publicKeys(DEFAULT_TENANT, 'crm'))).toBeNull()
 })
 
-test('[SU25] a node that found the marker late leaves a new one of the same name alone', async () => {
+test('[SU25] a node that found the marker late leaves a new subscription of the same name alone', async () => {
   const world = makeHookWorld()
   const a = await world.node({ name: 'a', documents: DOCUMENTS })
   await world.create(a)
   await world.got(a.engine.subscriptions.remove(DEFAULT_TENANT, 'crm', ADA))
   await world.pass(9 * SECOND)
-  // It begins to cancel what is left, too.
+  // It also begins to cancel the remaining deliveries.
   await world.node({ name: 'b', documents: DOCUMENTS })
   for (let waited = 0; (await world.refusal(world.create(a))) !== 'it was not refused'; waited += 1) {
     expect(waited).toBeLessThan(60)

@@ -1,10 +1,11 @@
-// What a node left half done about the secrets of subscriptions: a subscription without its secret, one that signs another way than its
-// secret can, and a rotation that nobody was told of. Record and vault are two places, and a node may go between them.
+// Finishes what a node left half done about the secrets of subscriptions: a subscription without its secret, one whose secret
+// does not fit its signing method, and a rotation without its event. Record and vault are two places, and a node may crash
+// between them.
 //
-// Each subscription is looked at once, a while after it was changed last: whoever changed it may be about to make its secret.
+// Each subscription is checked once, a while after its last change: the node that changed it may be about to make its secret.
 //
-// Invariants: SU24 a subscription of the API that names no secret comes to one that it can sign with, whenever its node went. SU26 of a
-// rotation that took effect the event is told, and a generated secret that no answer has shown can be revealed.
+// Invariants: SU24 a subscription of the API that names no secret gets one that it can sign with, whenever its node crashed.
+// SU26 a rotation that took effect emits its event, and a generated secret that no response has shown can be revealed.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
@@ -17,11 +18,11 @@ import { type TellDeps, tellRotated } from './subscription-events.ts'
 import type { Book } from './subscription-state-cache.ts'
 
 export interface Mending {
-  /** Those that were changed since the last look, and not within the last minute. */
+  /** Those that were changed since the last check, and not within the last minute. */
   look(tenant: TenantId): Promise<void>
 }
 
-/** Whoever changed it may be about to make its secret. */
+/** The node that changed it may be about to make its secret. */
 const GRACE_MS = 1 * MINUTE
 const MENDER = 'the start of a node'
 
@@ -35,7 +36,7 @@ export function makeMending(
   },
 ): Mending {
   const { log, book, signing, registry } = deps
-  /** Until when the changes of each tenant were looked at. */
+  /** Until when the changes of each tenant were checked. */
   const looked = new Map<TenantId, Instant>()
 
   const markUnseen = (tenant: TenantId, name: string) =>
@@ -45,7 +46,7 @@ export function makeMending(
         : { record: { ...kept.record, state: { ...kept.record.state, isSecretUnseen: true } } },
     )
 
-  /** Nobody has seen what is made here: it is to be revealed. */
+  /** No user has seen a secret that is made here: it is to be revealed. */
   const ensureSecret = async (tenant: TenantId, { document }: SubscriptionRecord): Promise<void> => {
     if (document?.secret !== null) return
     const current = await signing.current(tenant, document)
