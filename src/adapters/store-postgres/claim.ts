@@ -18,8 +18,7 @@ import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
  * and the next due time.
  *
  * - Claims under a limit (what a consumer may have leased at once, over all nodes) come one after the other, so that
- *   two of them cannot both
- *   see room for the last one. Their locks are taken in one order and before any row.
+ *   two of them cannot both see room for the last one. Their locks are taken in one order and before any row.
  * - Each look-up leaves the planner one way, by index: before it has seen a table it takes it for nearly empty.
  * - Only isolated jobs (`alone` with `losses`) are limited by `p_max_alone`: jobs that one crash interrupted run in
  *   parallel.

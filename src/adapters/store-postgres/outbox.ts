@@ -7,10 +7,8 @@
 //
 // - A later commit has a turn that is not below the oldest open transaction: its own id is not.
 // - Messages about the same row go in the order of its commits: a transaction that waited for the row's lock adds its
-//   message
-//   after the other has ended, so with a turn that is not below the other's, and with a later position. The
-//   transaction's id
-//   alone would not do: it may have been assigned before the wait.
+//   message after the other has ended, so with a turn that is not below the other's, and with a later position. The
+//   transaction's id alone would not do: it may have been assigned before the wait.
 
 import type { SystemReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
