@@ -1,5 +1,6 @@
-// Connections on a real node, against a vendor on the loopback: secrets that are replaced under load, refused, brought by people or made
-// at the vendor; tokens that end while calls are made; and a vendor that is away. The vendor's own log is the judge.
+// Connections on a real node, against a vendor on the loopback: secrets that are replaced under load, refused, provided
+// by users or created at the vendor; tokens that expire while calls are made; and a vendor that is unavailable. The
+// vendor's own log decides.
 
 import { beforeAll, expect, test } from 'vitest'
 import {
@@ -18,7 +19,7 @@ beforeAll(buildDist)
 
 const TIME_MS_MAX = 60_000
 const PER_SECOND = 200
-/** What the events of an order tell whose token had expired: refused, rotated, and all is well. */
+/** The events about an order whose token had expired: refused, rotated, and all is well. */
 const STORY = [
   'integration.credential.rotated',
   'integration.credential.rotating',
@@ -48,7 +49,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
     expect(isNew).toBe(true)
     await inUse(version)
   }
-  // And one that a person brings, though the depot could make it.
+  // And one that a user provides, though the depot could create it.
   const brought = vendor.tokens.create('brought_')
   await shop.setSecret('depot-token', brought, true)
   await inUse(4)
@@ -56,7 +57,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
   await fetchedOnce(depot, orders)
   expect(orders).toHaveLength(6 * PER_SECOND)
 
-  // Those that the depot made have a name there, by which they are ended once the overlap is over.
+  // The depot's own tokens have a name there, by which they are revoked once the overlap is over.
   await eventually('the former tokens are ended', 10_000, () =>
     [...made.values()].every((token) => !vendor.tokens.isGood(token)),
   )
@@ -277,7 +278,7 @@ test('[CD7] [CD15] edge case: an account is a person’s, who has to allow us in
   expect(depot.refused()).toBe(0)
 })
 
-/** The subjects of all events of a story, each once, in the order of the alphabet. */
+/** The subjects of all events of a timeline, each once, in alphabetical order. */
 async function storyOf(
   list: <Item>(path: string) => Promise<readonly Item[]>,
   correlationId: string,
