@@ -119,7 +119,7 @@ const ANSWERS = {
   'POST /quarrel': quote(422),
 }
 
-test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says', {
+test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in its response', {
   timeout: 90_000,
 }, async () => {
   await using workspace = makeWorkspace()

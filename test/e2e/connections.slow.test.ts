@@ -108,7 +108,7 @@ test('[CD1] edge case: the next value of a secret is wrong', {
   expect(letters.map(({ consumer }) => consumer.name)).toEqual(['depot-token'])
 })
 
-test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one', {
+test('[CD3] [DR6] edge case: a token expires, and the vendor creates the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -136,7 +136,7 @@ test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one'
   expect(ofStory.sort()).toEqual(['verification', 'work'])
 })
 
-test('[CD16] [CX6] edge case: a token expires, and a person brings the next one', {
+test('[CD16] [CX6] edge case: a token expires, and a user provides the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -169,7 +169,7 @@ test('[CD16] [CX6] edge case: a token expires, and a person brings the next one'
   expect(await storyOf(shop.list, told[0]?.correlationId ?? '')).toEqual(STORY)
 })
 
-test('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so', {
+test('[CX3] [CX6] edge case: a vendor is unavailable for a while, or an operator opens its circuit', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -214,7 +214,7 @@ const OAUTH = (grant: string) => ({
   credential: `auth: oauth2\noauth2: { grant: ${grant}, clientId: shop }`,
 })
 
-test('[CD4] [CD9] edge case: tokens end every few seconds, and hundreds of calls want the next one', {
+test('[CD4] [CD9] edge case: tokens expire every few seconds, and hundreds of calls need the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -238,7 +238,7 @@ test('[CD4] [CD9] edge case: tokens end every few seconds, and hundreds of calls
   expect(await shop.list('/v1/dead-letters')).toEqual([])
 })
 
-test('[CD7] [CD15] edge case: an account is a person’s, who has to allow us in', {
+test('[CD7] [CD15] edge case: an account belongs to a user, who has to authorize us', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()

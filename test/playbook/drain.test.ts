@@ -102,7 +102,7 @@ test('edge case: an event is delivered again in a later cycle', async () => {
   expect(vendor.keys()).toEqual(['FEED:o1', 'FEED:p0', 'FEED:p1'])
 })
 
-test('edge case: a payload that can never be done comes again and again', async () => {
+test('edge case: a payload that can never succeed comes again and again', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('bad') ? 422 : 201))
   const scene = await begin(FEED, vendor)
   const { world, send } = scene
@@ -123,7 +123,7 @@ test('edge case: a payload that can never be done comes again and again', async 
   expect((await world.reads.deadLetterGroups({ state: 'open' })).groups).toMatchObject([{ count: 3 }])
 })
 
-test('edge case: the queue is drained too seldom', async () => {
+test('edge case: the queue is drained too rarely', async () => {
   const seldom = FEED.replace('every: 1m', 'every: 2h').replace('key:', 'maxWait: 30m\nkey:')
   const findings = check(seldom)
   expect(rules(findings)).toEqual(['DF8 warning'])
@@ -140,7 +140,7 @@ test('edge case: the queue is drained too seldom', async () => {
   expect(vendor.effects).toHaveLength(2)
 })
 
-test('edge case: nobody sees how deep the queue is', async () => {
+test('edge case: the depth of the queue is not visible', async () => {
   const scene = await begin(
     FEED,
     makeVendor((_request, call) => (call <= 3 ? 'hold' : 201)),

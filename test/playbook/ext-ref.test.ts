@@ -72,7 +72,7 @@ do:
     lock: ${lock}
 `
 
-test('edge case: two look for an object at once, and neither finds it', async () => {
+test('edge case: two jobs look for an object at once, and neither finds it', async () => {
   const race = async (lock: string) => {
     const register = makeRegister()
     const world = makeWorld()
@@ -105,7 +105,7 @@ test('edge case: two look for an object at once, and neither finds it', async ()
   )
 })
 
-test('edge case: keys of two routes meet', async () => {
+test('edge case: keys of two routes collide', async () => {
   const post = (name: string, key: string) => `---
 kind: Route
 name: ${name}
@@ -140,7 +140,7 @@ do:
   expect(separate.vendor.effects).toHaveLength(4)
 })
 
-test('edge case: one effect per object is meant, and one per change is written, or the other way round', async () => {
+test('edge case: one effect per object is intended, and one per change is written, or the other way round', async () => {
   const post = (key: string, more = '', on = 'paid') => `${SHOP}---
 kind: Route
 name: tasks
@@ -171,7 +171,7 @@ do:
   )
 })
 
-test('edge case: the reference is not written when the object is made', async () => {
+test('edge case: the reference is not written when the object is created', async () => {
   const forgetful = tasks({ create: '{ by: "{{ payload.id }}" }' })
   const findings = check(`${SHOP}${forgetful}`)
   expect(rules(findings)).toContain('DF9 warning')
@@ -198,7 +198,7 @@ test('edge case: the reference is not written when the object is made', async ()
   expect(blind.things).toHaveLength(1)
 })
 
-test('edge case: what the source means by a field has changed before the replay', async () => {
+test('edge case: the meaning of a field has changed at the source before the replay', async () => {
   const post = (key: string, more = '') => `${SHOP}---
 kind: Route
 name: tasks

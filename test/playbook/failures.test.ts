@@ -34,7 +34,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => paid
 const replay = ({ node, heard }: Scene, id: Parameters<typeof node.engine.replay>[1], force = false) =>
   heard(node.engine.replay(T, id, { force, ...ANNA }))
 
-test('edge case: a failure that never passes is called one that passes', async () => {
+test('edge case: a permanent failure is classified as transient', async () => {
   // The author of the route declares a permanent refusal as transient.
   const wrong = route('circuit: off').replace('do:', 'do:\n  classify: { 422: transient }')
   let isMended = false
@@ -67,7 +67,7 @@ test('edge case: a failure that never passes is called one that passes', async (
   expect(await world.reads.deadLetter(letter!.id)).toMatchObject({ state: 'resolved' })
 })
 
-test('edge case: a vendor that says 429 for ever is not asked for ever', async () => {
+test('edge case: a vendor that responds 429 for ever is not called for ever', async () => {
   const vendor = makeVendor(() => ({ status: 429, retryAfter: '60' }))
   const { world, send } = await start(route('maxWait: 10m'), vendor)
   const [id] = await send(paid('o1'))
@@ -155,7 +155,7 @@ test('edge case: a replay brings the throttling back', async () => {
   expect(vendor.effects).toHaveLength(20)
 })
 
-test('edge case: a replay meets a vendor that throttles it all the same', async () => {
+test('edge case: a replay is throttled by the vendor all the same', async () => {
   let says: 'down' | 'limited' | 'up' = 'down'
   const vendor = makeVendor(() =>
     says === 'down' ? 422 : says === 'limited' ? { status: 429, retryAfter: '20' } : 201,
@@ -176,7 +176,7 @@ test('edge case: a replay meets a vendor that throttles it all the same', async 
   expect(vendor.effects).toHaveLength(10)
 })
 
-test('edge case: the payload is another one when it is replayed', async () => {
+test('edge case: the payload differs when it is replayed', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('-5') ? 422 : 201))
   const scene = await start(route(), vendor)
   const { world, node, send, heard } = scene
@@ -211,7 +211,7 @@ test('edge case: the payload is another one when it is replayed', async () => {
   expect(vendor.effects).toHaveLength(1)
 })
 
-test('edge case: alerts without end for one cause', async () => {
+test('edge case: endless alerts for one cause', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('gone') ? 410 : 422))
   const { world, node, send, heard } = await start(route('circuit: off'), vendor, SWEEPING)
   await send(...many(30))
@@ -235,7 +235,7 @@ test('edge case: alerts without end for one cause', async () => {
   expect(await told(world, 'integration.escalation.raised')).toHaveLength(3)
 })
 
-test('edge case: a payload takes its node down each time, and its neighbours are done', async () => {
+test('edge case: a payload crashes its node each time, and its neighbours are done', async () => {
   const flows = `${route().split('do:')[0]}do: { function: crunch }\n`
   const done: string[] = []
   const functions = {

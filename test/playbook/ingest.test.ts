@@ -138,7 +138,7 @@ test('edge case: an event has no id', async () => {
   }
 })
 
-test('edge case: the definition changes while an item is under way', async () => {
+test('edge case: the definition changes while a job runs', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 503 : 201))
   const { world, node, send, apply } = await start(`${SHOP}---${BOOK}`, vendor)
   const [before] = await send(paid('o1'))

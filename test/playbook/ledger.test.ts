@@ -85,7 +85,7 @@ test('edge case: a key is too narrow', async () => {
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: a key is another one each time it is computed', async () => {
+test('edge case: a key differs each time it is computed', async () => {
   for (const part of [
     'event.receivedAt',
     'event.traceId',
@@ -138,7 +138,7 @@ test('edge case: the ledger forgets too early', async () => {
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: the vendor has done it, and its answer is lost: asked, it says so', async () => {
+test('edge case: the vendor has done it, and its response is lost: the probe says so', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 'drop' : 201))
   const { world, send } = await start(route({ http: PROBE }), vendor)
   const [id] = await send(paid('o1'))
@@ -149,7 +149,7 @@ test('edge case: the vendor has done it, and its answer is lost: asked, it says 
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: the vendor has not done it, and its answer is lost: asked, it says so, and is called again', async () => {
+test('edge case: the vendor has not done it, and its response is lost: the probe says so, and it is called again', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 'lose' : 201))
   const { world, send } = await start(
     route({ http: PROBE, more: 'retry: { attempts: 3, delays: [1s, 1s] }' }),
@@ -163,7 +163,7 @@ test('edge case: the vendor has not done it, and its answer is lost: asked, it s
 })
 
 test.each(['done', 'released'] as const)(
-  'edge case: the answer is lost and nobody can be asked: it is parked, and a person says what happened (%s)',
+  'edge case: the response is lost and cannot be probed: the job is parked, and a user decides (%s)',
   async (as) => {
     const vendor = makeVendor((_request, call) => (call > 1 ? 201 : as === 'done' ? 'drop' : 'lose'))
     const flows = route({ http: '' })
@@ -189,7 +189,7 @@ test.each(['done', 'released'] as const)(
   },
 )
 
-test('edge case: the node dies between the vendor’s answer and its own ledger', async () => {
+test('edge case: the node dies between the vendor’s response and its own ledger', async () => {
   const flows = route({ http: PROBE })
   const vendor = makeVendor((_request, call) => (call === 1 ? 'hold' : 201))
   const { world, node, send } = await start(flows, vendor)

@@ -105,7 +105,7 @@ test('edge case: definitions of two environments drift apart', async () => {
   ])
 })
 
-test('edge case: the definition changes while its call is on the way, and while others wait', async () => {
+test('edge case: the definition changes while its call is in progress, and while others wait', async () => {
   const flows = (path: string, more = '') =>
     `${SHOP}${route('book', `order: { by: payload.order }\n${more}`).replace('example/book', `example/${path}`).replace('payload.order"\ndo', 'payload.id"\ndo')}`
   const vendor = makeVendor((_request, call) => (call === 1 ? 'hold' : 201))
