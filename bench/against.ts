@@ -1,5 +1,6 @@
-// npm run bench -- --against <folder>: this checkout beside another one, in pairs A B, B A, A B …, so that both meet the same machine.
-// CPU time per event is what a loaded machine changes least; the ratio of each pair is taken before the median.
+// npm run bench -- --against <folder>: this checkout beside another one, in pairs A B, B A, A B …, so that both run
+// under the same conditions. CPU time per event is what a loaded machine changes least; the ratio of each pair is taken
+// before the median.
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// The analysis of a net with 100,000 reachable markings: five branches side by side, of nine steps each. It is asked to take
+// The analysis of a net with 100,000 reachable markings: five branches side by side, of nine steps each. The target is
 // less than two seconds.
 
 import { analyse } from '../src/core/workflows/analysis/index.ts'

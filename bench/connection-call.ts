@@ -1,5 +1,6 @@
-// What a run of an operation on a connection costs in CPU time, beside a bare undici call to the same vendor, and beside the same request as an
-// http action without a connection. So many events are sent and waited for: nothing is left over that somebody else would pay for.
+// The CPU cost of a run of an operation on a connection, beside a bare undici call to the same vendor, and beside the
+// same request as an http action without a connection. It sends a fixed number of events and waits for all: no cost is
+// left for later.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,15 +22,15 @@ const DONE_MS_MAX = 120_000
 export interface DoorMeasurement {
   /** Per call of a loop of undici. */
   readonly bareUs: number
-  /** Per event that nobody wants. */
+  /** Per event that no route matches. */
   readonly acceptUs: number
   /** Per event that becomes an http action without a connection. */
   readonly httpUs: number
   /** Per event that becomes an operation on a connection. */
   readonly operationUs: number
-  /** Of a run over a bare call: without the accept of its event. The median of the rounds. */
+  /** A run's cost over a bare call: without the accept of its event. The median of the rounds. */
   readonly overUs: number
-  /** What the connection adds to the same request without one, of that round. */
+  /** What the connection adds to the same request without one, in that round. */
   readonly connectionUs: number
   readonly askedUs: number
 }
@@ -108,7 +109,7 @@ async function costOf(server: Server, events: number, isCalled: boolean): Promis
   }
 }
 
-/** All are acknowledged at its end and, where they become calls, done. */
+/** At its end all are acknowledged and, if they become calls, done. */
 async function sendAll(server: Server, events: number, isCalled: boolean): Promise<void> {
   const before = await server.ask<number>('done')
   const pool = new Pool(server.url, { connections: AT_ONCE })

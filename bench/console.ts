@@ -1,6 +1,6 @@
-// node --import tsx bench/console.ts [--json] [--rounds 5] [--seconds 10]: what the console feels like in a real Chromium.
-// First page: from the navigation to the first row and to the numbers, on a node with 300,000 events.
-// Burst: what the page's main thread does while 2,000 events a second come in.
+// node --import tsx bench/console.ts [--json] [--rounds 5] [--seconds 10]: the console's speed in a real Chromium.
+// First page: from the navigation to the first row and to the numbers, on a node with 300,000 events. Burst: the load
+// of the page's main thread while 2,000 events a second come in.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const EVENTS_PER_SECOND = 2_000
 const TICK_MS = 10
 const PALETTE_EVERY_MS = 1_000
 
-/** What must be seen before a page counts as usable. */
+/** What must be visible before a page counts as usable. */
 const PAGES = {
   overview: { path: '/', usable: '.big__value' },
   events: { path: '/events', usable: '[data-row]' },
@@ -39,7 +39,7 @@ interface Burst {
   readonly longTasks: number
   readonly frameGapMsMax: number
   readonly framesPerSecond: number
-  /** CPU time of the page's main thread, of each second: what a slow or shared machine does not change. */
+  /** CPU time of the page's main thread, per second: a slow or shared machine does not change it. */
   readonly busyMsPerSecond: number
   readonly scriptMsPerSecond: number
   readonly paletteMs: readonly number[]
@@ -70,7 +70,7 @@ async function measureFirstPage(browser: Browser, url: string, rounds: number) {
   }
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, { path, usable }] of Object.entries(PAGES)) {
-      // A context of its own has a cache of its own: the first look is the cold one.
+      // A new context has an empty cache: the first page load is the cold one.
       await using made = await signedIn(browser, node, '/openapi.json')
       note(`${name} cold`, await usableAfterMs(made.page, url + path, usable))
       note(`${name} warm`, await usableAfterMs(made.page, url + path, usable))
@@ -84,7 +84,7 @@ async function measureFirstPage(browser: Browser, url: string, rounds: number) {
   }))
 }
 
-/** Sends at a steady pace, whatever the answers take; answers the pace that was reached. */
+/** Sends at a steady rate, whatever the response times; returns the rate that was reached. */
 async function send(url: string, seconds: number): Promise<number> {
   const pool = new Pool(url, { connections: 32 })
   const body = sampleBody()

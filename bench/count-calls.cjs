@@ -14,7 +14,7 @@ const [PROMISES, STATEMENTS] = [0, 1]
 if (isMainThread) setEnvironmentData(NAME, new BigInt64Array(new SharedArrayBuffer(16)))
 const counts = getEnvironmentData(NAME)
 
-// Of the main thread only: the store's threads have none on the way of an event.
+// Only of the main thread: the store's threads create none on the path of an event.
 if (isMainThread) promiseHooks.onInit(() => void Atomics.add(counts, PROMISES, 1n))
 
 // The store's threads are started without the flags of the process.

@@ -1,17 +1,17 @@
-// One measurement of deliveries that are due already: a node, or the bare loop, sends them for a while, and those that are durably
-// over are counted.
+// One measurement of deliveries that are already due: a node, or the bare loop, sends them for a while, and the durably
+// completed ones are counted.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Measurement, meter, perEvent, startServer } from './scenario.ts'
 
-/** Of one endpoint, which is as many as its window lets a node have on their way. */
+/** For one endpoint: the concurrency limit that a node reaches there. */
 export const AT_ONCE = 64
 
 export interface Endpoints {
   readonly healthy: number
-  /** They take what comes, and never answer. */
+  /** They accept requests, and never respond. */
   readonly hanging: number
   /** All are paths of one host. */
   readonly isShared?: boolean
@@ -32,7 +32,7 @@ export async function measureDraining(options: Draining): Promise<Measurement> {
     const used = await meter(server)
     const startedAt = performance.now()
     await pause(options.seconds * 1_000)
-    // The clock is read when the answer is there: counting takes a moment, in which others are done.
+    // The clock is read when the response is there: counting takes a moment, in which others complete.
     const done = (await server.ask<number>('done')) - before
     const seconds = (performance.now() - startedAt) / 1_000
     const use = await used()
@@ -59,7 +59,7 @@ export function endpointName(number: number): string {
   return `endpoint-${number}`
 }
 
-/** A subscription for each address. Those that hang are given up soon, so that a run sees what comes of that. */
+/** A subscription for each address. Those that hang have a short timeout, so that a run sees its effect. */
 export async function subscriptionFlows(folder: string, urls: readonly string[]): Promise<string> {
   await mkdir(folder, { recursive: true })
   const all = urls.map((url, index) =>

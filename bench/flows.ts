@@ -1,4 +1,4 @@
-// The definitions that the scenarios run on. Those that name a port or come by the thousand are written for the run.
+// The definitions that the scenarios run on. Those that name a port or number thousands are generated for the run.
 
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed' | 'instances'
   return fileURLToPath(new URL(`flows/${name}`, import.meta.url))
 }
 
-/** A call to a vendor for each event; with `key` all events mean the same effect. */
+/** A call to a vendor for each event; with `key` all events have the same effect. */
 export async function effectFlows(folder: string, vendor: string, key?: string): Promise<string> {
   await startFrom('ingest', folder)
   await writeFile(
@@ -68,7 +68,7 @@ do: { operation: books.book, connection: books, with: { issue: "{{ payload.issue
   return folder
 }
 
-/** End to end, beside a thousand routes that want other things. */
+/** End to end, beside a thousand routes that match other subjects. */
 export async function crowdedFlows(folder: string): Promise<string> {
   await startFrom('end-to-end', folder)
   const strangers = Array.from({ length: STRANGERS }, (_, index) =>

@@ -6,7 +6,7 @@ const figures = (cpuOverBare: number, bytesPerEvent: number) => ({
 })
 
 describe('the gate', () => {
-  test('passes what costs up to a tenth more', () => {
+  test('passes a cost of up to a tenth more', () => {
     const { isPassed, lines } = judge(figures(4.4, 11_000), figures(4, 10_000))
     expect({ isPassed, lines: lines.length }).toEqual({ isPassed: true, lines: 2 })
   })
@@ -20,7 +20,7 @@ describe('the gate', () => {
     expect(lines.map((text) => text.endsWith('TOO MUCH'))).toEqual([line === 0, line === 1])
   })
 
-  test('fails for a scenario that has no committed figure', () => {
+  test('fails for a scenario without a committed figure', () => {
     expect(judge(figures(1, 1), {}).isPassed).toBe(false)
   })
 })

@@ -1,8 +1,8 @@
-// npm run bench -- --gate: CPU and bytes per event of the hot paths beside the committed figures; more than a tenth above fails.
-// `--gate --record` writes the figures anew.
+// npm run bench -- --gate: CPU and bytes per event of the hot paths beside the committed figures; more than a tenth
+// above fails. `--gate --record` rewrites the figures.
 //
-// Processors differ, and the same one is slower under load: CPU time is compared as a multiple of what bare Fastify takes per request,
-// measured right before. Bytes need no such help.
+// Processors differ, and the same one is slower under load: CPU time is compared as a multiple of what bare Fastify
+// takes per request, measured right before. Bytes need no such correction.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ const Figures = z.record(
     /** CPU time of an event over that of a request to bare Fastify. */
     cpuOverBare: z.number(),
     bytesPerEvent: z.number(),
-    /** For readers: what the machine of that day took. */
+    /** For readers: what the recording machine took. */
     cpuUsPerEvent: z.number(),
   }),
 )

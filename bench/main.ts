@@ -1,9 +1,9 @@
-// npm run bench [-- --quick] [-- --json] [-- --only name,name] [-- --rounds n]: measures, in one run on one machine, what a
-// node does per second beside what bare Fastify does with the same request, and what one thing costs beside another.
-// Quick: one round on empty stores.
+// npm run bench [-- --quick] [-- --json] [-- --only name,name] [-- --rounds n]: measures, in one run on one machine,
+// what a node does per second beside what bare Fastify does with the same request, and what one thing costs beside
+// another. Quick: one round on empty stores.
 //
-// --gate: fails where an event costs a tenth more than bench/figures.json says; with --record these are written.
-// --against <folder>: this checkout beside another one, in pairs. --peers: beside queues that others run.
+// --gate: fails if an event costs a tenth more than bench/figures.json says; with --record these are written.
+// --against <folder>: this checkout beside another one, in pairs. --peers: beside other queues.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -58,11 +58,11 @@ const print = (value: object, text: string) =>
 
 interface Paired {
   readonly measurement: Measurement
-  /** Of the yardstick measured right before it. */
+  /** Relative to the yardstick measured right before it. */
   readonly ratio: number
 }
 
-/** It is what others are measured by. */
+/** Others are measured by it. */
 const YARDSTICK = { ratio: 1, of: null, asked: null, isCost: false }
 
 try {

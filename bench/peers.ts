@@ -1,5 +1,5 @@
-// npm run bench -- --peers: end to end over HTTP beside queues that others run, each in turn and round after round, with its database's CPU
-// time counted. Their packages are installed into a folder of the system's temporary files, not into this package.
+// npm run bench -- --peers: end to end over HTTP beside other queues, each in turn and round after round, with its
+// database's CPU time counted. Their packages are installed into a temporary folder, not into this package.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -19,13 +19,13 @@ const FOLDER = join(tmpdir(), 'millrace-bench-peers')
 
 export interface Peer {
   readonly name: string
-  /** Whether it flushes before it answers. */
+  /** Whether it flushes before it responds. */
   readonly isDurable: boolean
   readonly perSecond: number
   readonly spread: readonly [number, number]
-  /** With its database's. */
+  /** Including its database's. */
   readonly cpuUsPerEvent: number
-  /** Of the rounds: the node's events per second over the peer's of the same round. */
+  /** Per round: the node's events per second over the peer's. */
   readonly nodeTimes: number
 }
 

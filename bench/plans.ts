@@ -1,4 +1,4 @@
-// What is measured, and what each is a share of.
+// What is measured, and the yardstick of each.
 
 import { join } from 'node:path'
 import type { Endpoints } from './deliveries.ts'
@@ -7,7 +7,7 @@ import { PAST, type Past } from './preload.ts'
 import { ENDPOINTS } from './preload-rows.ts'
 
 export interface Flows {
-  /** Makes them in the folder if they are not kept; `vendor` is where calls may go. */
+  /** Creates them in the folder if they are not stored; `vendor` is where calls may go. */
   make(folder: string, vendor: string): Promise<string>
   readonly calls: boolean
 }
@@ -15,27 +15,27 @@ export interface Flows {
 export interface Plan {
   readonly name: string
   readonly past: Past | null
-  /** null: no node, bare Fastify; or a bare loop of undici, where deliveries are counted. */
+  /** null: no node, bare Fastify; or a bare loop of undici, if deliveries are counted. */
   readonly flows: Flows | null
   readonly body: 'small' | 'real'
   /**
-   * What is counted: answers, durable completions, dead letters replayed until they are done, or deliveries that were due when
-   * it began.
+   * What is counted: responses, durable completions, dead letters replayed until they are done, or deliveries that were
+   * due at the start.
    */
   readonly count: 'answers' | 'completions' | 'replayed' | 'delivered'
-  /** Where deliveries go: flows are made for them. */
+  /** Where deliveries go: flows are generated for them. */
   readonly endpoints?: Endpoints
-  /** Items that are done for one event; one unless said. */
+  /** Jobs completed per event; default 1. */
   readonly itemsPerEvent?: number
-  /** Of the driver; 64 unless said. */
+  /** Of the driver; default 64. */
   readonly connections?: number
-  /** Each event names one of so many cases. */
+  /** Each event names one of this many instances. */
   readonly cases?: number
-  /** What it is a share of; bare Fastify unless said. */
+  /** Its yardstick; default bare Fastify. */
   readonly yardstick?: Plan
   /** Compared by what an event costs beyond its accept, which that plan measures, and not by events per second. */
   readonly costBeyond?: Plan
-  /** What is asked of the ratio: at least, or at most of a cost. */
+  /** The target of the ratio: at least, or at most for a cost. */
   readonly asked: number | null
 }
 
@@ -70,7 +70,7 @@ const EFFECT: Plan = {
 
 const CORRELATION: Plan = { ...END_TO_END, flows: kept('correlation'), asked: null }
 
-/** The bare loop and the node send to the same endpoint, each with as many calls at once. */
+/** The bare loop and the node send to the same endpoint, each with the same number of concurrent calls. */
 const BARE_DELIVERIES: Plan = {
   ...BARE,
   name: 'bareDeliveries',
@@ -93,7 +93,7 @@ const HEALTHY_ENDPOINTS: Plan = {
   asked: null,
 }
 
-/** What `--gate` and `--against` look at: the two ways that every event goes. */
+/** What `--gate` and `--against` measure: the two paths that every event takes. */
 export const GATED: readonly Plan[] = [END_TO_END, INGEST]
 
 /** In the order in which they are run. */
@@ -101,7 +101,7 @@ export const PLANS: readonly Plan[] = [
   INGEST,
   END_TO_END,
   { ...INGEST, name: 'ingestSigned', flows: kept('signed'), asked: null },
-  // What verifying costs, of a payload as GitHub sends them: the same without verification is its yardstick.
+  // The cost of verification, for a payload as GitHub sends them: the same without verification is its yardstick.
   { ...REAL, name: 'ingest20kSigned', flows: kept('signed'), yardstick: REAL, asked: 0.8 },
   {
     ...END_TO_END,
@@ -110,7 +110,7 @@ export const PLANS: readonly Plan[] = [
     yardstick: END_TO_END,
     asked: 0.95,
   },
-  // Cases of one step, begun, done and over: the item of the trigger and the item of the step.
+  // Instances of one step, started, run and completed: the trigger's job and the step's job.
   {
     ...END_TO_END,
     name: 'instances',
@@ -119,7 +119,7 @@ export const PLANS: readonly Plan[] = [
     yardstick: END_TO_END,
     asked: 0.4,
   },
-  // All events mean the same effect: the first is called, the others find it in the ledger.
+  // All events have the same effect: the first is called, the others find it in the ledger.
   {
     ...EFFECT,
     name: 'dedupeHit',
@@ -133,7 +133,7 @@ export const PLANS: readonly Plan[] = [
   },
 ]
 
-/** On stores with a past: only in a full run. */
+/** On stores with existing data: only in a full run. */
 export const LONG_PLANS: readonly Plan[] = [
   { ...INGEST, name: 'ingest300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEnd300k', past: 'settled', asked: null },
@@ -141,7 +141,8 @@ export const LONG_PLANS: readonly Plan[] = [
   // More connections than slots: nothing may fall off the fast path.
   { ...END_TO_END, name: 'endToEnd256', connections: 256, yardstick: END_TO_END, asked: 1 },
   { ...END_TO_END, name: 'endToEnd1024', connections: 1_024, yardstick: END_TO_END, asked: 1 },
-  // Updates that find their instance among a million, beside those that find it among a thousand: no more than 1.5 times as dear.
+  // Updates that find their instance among a million, beside those that find it among a thousand: at most 1.5 times as
+  // expensive.
   {
     ...CORRELATION,
     name: 'correlation',
@@ -151,7 +152,7 @@ export const LONG_PLANS: readonly Plan[] = [
     asked: 1 / 1.5,
   },
   DELIVERIES,
-  // What those that answer get beside a hundred that never do, as a share of what they get alone.
+  // What responding endpoints get beside a hundred that never respond, as a share of what they get alone.
   {
     ...DELIVERIES,
     name: 'deadEndpoints',

@@ -1,5 +1,5 @@
-// PostgreSQL, with fsync, on this machine: from HTTP to done beside pg-boss on the same server; two nodes beside one where the node is the
-// limit and not the database; and what a claim costs with more and more work waiting.
+// PostgreSQL, with fsync, on this machine: from HTTP to done beside pg-boss on the same server; two nodes beside one if
+// the node is the limit and not the database; and the cost of a claim with more and more jobs waiting.
 
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ import { runWrk } from './wrk.ts'
 export const POSTGRES = 'postgres'
 
 const ASKED = { boss: 3, nodes: 1.5, flat: 1.5 }
-/** A vendor that takes its time, and nodes that have few slots: neither the processor nor the database is the limit. */
+/** A slow vendor, and nodes with few slots: neither the processor nor the database is the limit. */
 const VENDOR_MS = 50
 const SLOTS = 16
 const NODE_SECONDS = 6
@@ -27,19 +27,19 @@ const CLAIM_ITEMS = 32
 const CLAIMS = 20
 const SIZES = [1_000, 100_000, 1_000_000]
 const QUICK_SIZES = [1_000, 100_000]
-/** All nodes of a run seal with it. */
+/** All nodes of a run encrypt with it. */
 const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 
 export interface PostgresMeasurement {
   readonly node: Measurement
   readonly boss: Measurement
-  /** Events of a node for one of pg-boss; the median of the rounds, like the rest. */
+  /** A node's events per event of pg-boss; the median of the rounds, like the rest. */
   readonly overBoss: number
   readonly oneNodePerSecond: number
   readonly twoNodesPerSecond: number
   readonly overOneNode: number
   readonly claims: readonly { readonly waiting: number; readonly ms: number }[]
-  /** What a claim costs with the most work waiting, beside the least. */
+  /** The cost of a claim with the most jobs waiting, relative to the fewest. */
   readonly claimGrowth: number
 }
 
@@ -123,7 +123,7 @@ async function nodeArgs(
   return [folder, flows, SECRET, ADMIN_KEY, JSON.stringify({ MILLRACE_MASTER_KEY: MASTER_KEY, ...settings })]
 }
 
-/** Calls that the vendor answers a second while there is more to do than all nodes can. */
+/** Calls that the vendor answers per second while there is more work than all nodes can do. */
 async function callsPerSecond(
   postgres: PostgresServer,
   folder: string,
@@ -154,7 +154,7 @@ async function callsPerSecond(
   const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
   const flows = await effectFlows(join(folder, 'flows'), url)
   try {
-    // One that works nothing off fills the queue before those that are measured begin.
+    // A node that runs no jobs fills the queue before those that are measured start.
     const ingest = await start('ingest', { MILLRACE_ROLES: 'ingest' })
     const wanted = (2 * NODE_SECONDS * count * SLOTS * 1_000) / VENDOR_MS
     for (let seed = 1, accepted = 0; accepted < wanted; seed += 1)
@@ -183,7 +183,7 @@ async function callsPerSecond(
 const TENANT = 'default' as TenantId
 const CONSUMER = 'route:count'
 
-/** The median of claims while so many items of one consumer are due. */
+/** The median of claims while this many jobs of one consumer are due. */
 async function claimMs(postgres: PostgresServer, waiting: number): Promise<number> {
   const database = await postgres.makeDatabase()
   const store = await openPostgresStore({ connection: database.url })

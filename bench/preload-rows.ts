@@ -1,4 +1,4 @@
-// The rows of stores with a past: what one event, one item, one dead letter or one case of it is made of.
+// The rows of stores with existing data: the rows of one event, one job, one dead letter or one instance.
 
 import { randomBytes } from 'node:crypto'
 import { failureId } from '../src/core/failures/failure/index.ts'
@@ -26,7 +26,7 @@ export type Past =
   | 'healthyEndpoints'
   | 'allEndpoints'
 
-/** Of the scenario in which some hang: the last of them do. */
+/** For the scenario in which some hang: the last ones do. */
 export const ENDPOINTS = { healthy: 900, hanging: 100 }
 
 interface Filling {
@@ -39,7 +39,7 @@ interface Filling {
 
 const ids = makeIds({ now: () => Date.now(), bytes: (length) => randomBytes(length) })
 const data = sampleBody()
-/** What waits by the million is small: the queue is measured, not the disk. */
+/** The waiting millions are small: the queue is measured, not the disk. */
 const SMALL_DATA = '{"action":"opened","issue":{"number":7},"repository":{"id":42,"full_name":"acme/mill"}}'
 const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 const HASH = `sha256:${'0'.repeat(64)}`
@@ -135,7 +135,7 @@ export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>
   },
 }
 
-/** An event, and that it is to be sent to so many endpoints. */
+/** An event, and its delivery to this many endpoints. */
 async function putDeliveries({ store, definition }: Filling, endpoints: number): Promise<void> {
   const { writes } = birth(definition, null, data)
   await put(

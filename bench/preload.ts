@@ -1,9 +1,10 @@
-// Stores with a past: made once by the store itself and kept in the cache; each run gets a copy.
+// Stores with existing data: created once by the store itself and kept in the cache; each run gets a copy.
 //
-// `settled`: 300,000 events, each with its done work item and ledger entry. `waiting`: 1,000,000 items of the route that are
-// due. `dead`: 100,000 dead letters of it. Keys are random in all of them. `cases` and `fewCases`: 1,000,000 and 1,000 live instances of a
-// workflow, each with its event and its key, counted from one. `deliveries`: 250,000 of one subscription, each of its own event. `allEndpoints` and
-// `healthyEndpoints`: 250 events, each to be sent to a thousand endpoints, or to those alone that do not hang.
+// `settled`: 300,000 events, each with its done job and ledger entry. `waiting`: 1,000,000 due jobs of the route.
+// `dead`: 100,000 dead letters of it. Keys are random in all of them. `cases` and `fewCases`: 1,000,000 and 1,000
+// active instances of a workflow, each with its event and its key, counted from one. `deliveries`: 250,000 of one
+// subscription, each of its own event. `allEndpoints` and `healthyEndpoints`: 250 events, each to be sent to a thousand
+// endpoints, or only to those that do not hang.
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -71,7 +72,7 @@ async function cachedFile(past: Past, progress: (text: string) => void): Promise
 
 const OF_ROUTE = { flows: 'end-to-end', kind: 'Route', file: 'end-to-end/route.yaml' } as const
 const OF_CASES = { flows: 'correlation', kind: 'Workflow', file: 'correlation/workflow.yaml' } as const
-/** Whatever is in force when a delivery is sent says where: what it was born of is of no account. */
+/** The subscription deployed when a delivery is sent says where: the definition it was created from does not matter. */
 const OF_SOURCE = { flows: 'ingest', kind: 'Source', file: 'ingest/source.yaml' } as const
 
 function flowsOf(past: Past) {
@@ -81,7 +82,7 @@ function flowsOf(past: Past) {
     : OF_ROUTE
 }
 
-/** A node starts on the folder once, so that the definition which the items stand on is in the store; answers its hash. */
+/** A node starts on the folder once, so that the store has the definition that the jobs refer to; returns its hash. */
 async function applyFlows(folder: string, past: Past): Promise<string> {
   const { flows, kind } = flowsOf(past)
   const server = await startServer('serve-node.mjs', [folder, keptFlows(flows), SECRET, ADMIN_KEY])

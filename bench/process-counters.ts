@@ -1,5 +1,6 @@
-// What a process used so far, as the kernel counts it: CPU time of each thread (schedstat, in nanoseconds and not in ticks) and bytes
-// handed to the disk. Read from outside, so the process under test does nothing for it. Linux only: elsewhere nothing is known.
+// What a process used so far, as the kernel counts it: CPU time of each thread (schedstat, in nanoseconds and not in
+// ticks) and bytes written to the disk. Read from outside, so the process under test does nothing for it. Linux only:
+// elsewhere nothing is known.
 
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -12,12 +13,12 @@ export interface ProcessCounters {
 export interface Used {
   /** Of all threads. */
   readonly cpuUs: number
-  /** Of the thread that began the process. */
+  /** Of the process's main thread. */
   readonly mainUs: number
   readonly bytes: number
 }
 
-/** null: the kernel says nothing about it. */
+/** null: the kernel does not report it. */
 export function readCounters(pid: number): ProcessCounters | null {
   try {
     const threads = new Map<number, number>()
@@ -32,7 +33,7 @@ export function readCounters(pid: number): ProcessCounters | null {
   }
 }
 
-/** Between two readings of the same process. A thread that began in between counts from its beginning. */
+/** Between two readings of the same process. A thread that started in between counts from its start. */
 export function usedBetween(pid: number, before: ProcessCounters, after: ProcessCounters): Used {
   let cpuUs = 0
   for (const [id, at] of after.threads) cpuUs += at - (before.threads.get(id) ?? 0)

@@ -1,4 +1,4 @@
-// A Redis of its own for one run: on a socket in a folder, with its append-only file flushed as asked.
+// A separate Redis for one run: on a socket in a folder, with its append-only file flushed as configured.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,11 +1,11 @@
-// One measurement of a replay: all dead letters of a store by one filter, from the call that begins it until the last of them
-// is done again.
+// One measurement of a replay: all dead letters of a store by one filter, from the call that starts it until the last
+// of them is done again.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { ADMIN_KEY } from './sample.ts'
 import { type Measurement, meter, perEvent, type ScenarioOptions, startServer } from './scenario.ts'
 
-/** A look counts every row of the store: too many would be measured with the replay. */
+/** A count reads every row of the store: too many would be measured with the replay. */
 const LOOK_MS = 1_000
 const STALLED_MS = 60_000
 

@@ -1,4 +1,4 @@
-// What a run prints: for people a table with ratios, for machines one JSON value.
+// What a run prints: a table with ratios for readers, one JSON value for machines.
 
 import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
@@ -9,7 +9,7 @@ import { CONNECTIONS } from './wrk.ts'
 
 export interface Scenario extends Measurement {
   readonly name: string
-  /** What the store held before; null: nothing, or there is none. */
+  /** The data of the store before the run; null: none, or no store. */
   readonly past: Past | null
   readonly runs: number
   /** Smallest and largest of the runs. */
@@ -19,13 +19,13 @@ export interface Scenario extends Measurement {
   }
   /** null: not counted. */
   readonly calls: Calls | null
-  /** Of the yardstick measured right before it: the median over the runs. */
+  /** Relative to the yardstick measured right before it: the median over the runs. */
   readonly ratio: number
   /** The yardstick's name; null: it is one. */
   readonly of: string | null
-  /** What is asked of the ratio: at least this, at most this of a cost. */
+  /** The target of the ratio: at least this, or at most this for a cost. */
   readonly asked: number | null
-  /** The ratio is of what an event costs beyond its accept, in CPU time. */
+  /** The ratio is of an event's CPU cost beyond its accept. */
   readonly isCost: boolean
 }
 

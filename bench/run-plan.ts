@@ -1,4 +1,4 @@
-// Runs one plan once: its definitions, its past, its servers, and what was measured.
+// Runs one plan once: its definitions, its existing data, its servers, and the measurement.
 
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,9 +27,9 @@ export interface RunnerOptions {
 const BARE_SECONDS = { warmUpSeconds: 2, seconds: 4 }
 
 export interface Runner {
-  /** With `checkout` the build of another one runs. */
+  /** With `checkout` another checkout's build runs. */
   run(plan: Plan, round: number, checkout?: string): Promise<Measurement>
-  /** What plans are counted for that are driven by requests; null for the others. */
+  /** The counts for plans that are driven by requests; null for the others. */
   count(plan: Plan, checkout?: string): Promise<Calls | null>
 }
 
@@ -43,7 +43,7 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
     return file
   }
 
-  /** A folder and the options of a run in it; everything is gone after it. */
+  /** A folder and the options of a run in it; everything is removed after it. */
   const within = async <Result>(
     plan: Plan,
     round: number,

@@ -1,5 +1,6 @@
-// What is sent: one signed GitHub event, made up and of 1 KiB or real and of 20 KiB. The body is the same every time, so that
-// wrk can carry its signature; the delivery id, and with it the dedup key and the ledger key, is random every time.
+// What is sent: one signed GitHub event, synthetic and of 1 KiB or real and of 20 KiB. The body is the same every time,
+// so that wrk can carry its signature; the delivery id, and with it the dedup key and the ledger key, is random every
+// time.
 
 import { createRequire } from 'node:module'
 import { signRequest } from '../src/core/ingest/source/index.ts'
@@ -43,7 +44,7 @@ export function realSample(): Sample {
   return samples.reduce((nearest, one) => (off(one) < off(nearest) ? one : nearest))
 }
 
-/** A script for wrk: POSTs with a fresh random delivery id each; with `cases` each also names one of so many. */
+/** A script for wrk: POSTs with a new random delivery id each; with `cases` each also names one of this many. */
 export function wrkScript({ event, body }: Sample, cases = 0): string {
   const signed = signRequest(
     { scheme: 'github', secret: [] },

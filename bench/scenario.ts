@@ -1,4 +1,4 @@
-// One measurement: a fresh server process, a warm-up, a window.
+// One measurement: a new server process, a warm-up, a window.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,25 +11,25 @@ type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs' | 'counts'
 
 export interface Measurement {
   readonly perSecond: number
-  /** Of the HTTP answer, at full load; null where nobody asks. */
+  /** Of the HTTP response, at full load; null if there are no requests. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** From accept to durable completion, at full load; null where nothing is completed. */
+  /** From accept to durable completion, at full load; null if nothing is completed. */
   readonly completionP50Ms: number | null
   readonly completionP99Ms: number | null
   readonly rssMb: number
   /** CPU of the server's threads per event. */
   readonly cpuUsPerEvent: number
-  /** Of them the main thread's; null where the kernel does not say. */
+  /** The main thread's share; null if the kernel does not report it. */
   readonly mainCpuUsPerEvent: number | null
-  /** Handed to the disk by the server; null where the kernel does not say. */
+  /** Written to the disk by the server; null if the kernel does not report it. */
   readonly bytesPerEvent: number | null
   /** Transactions of the SQLite store, each of which is flushed once; null without one. */
   readonly flushesPerEvent: number | null
   readonly errors: number
 }
 
-/** Per event; of a run that measures nothing else, because counting costs time. */
+/** Per event; from a run that measures nothing else, because counting costs time. */
 export interface Calls {
   readonly promises: number
   readonly statements: number
@@ -43,7 +43,7 @@ export interface ScenarioOptions {
     | 'serve-bullmq.mjs'
     | 'serve-graphile.mjs'
   readonly args: readonly string[]
-  /** Another one than this. */
+  /** Another checkout than this. */
   readonly checkout?: string
   /** Of the SQLite store; its transactions are counted. */
   readonly dataFile?: string
@@ -54,7 +54,7 @@ export interface ScenarioOptions {
   readonly warmUpSeconds: number
   readonly seconds: number
   readonly seed: number
-  /** Count durable completions, of so many items each, instead of answers. */
+  /** Count durable completions, of this many jobs each, instead of responses. */
   readonly itemsPerEvent: number | null
 }
 
@@ -95,7 +95,7 @@ export async function measure(options: ScenarioOptions): Promise<Measurement> {
   }
 }
 
-/** A run of its own in which promises and statements are counted. */
+/** A separate run in which promises and statements are counted. */
 export async function countCalls(options: ScenarioOptions): Promise<Calls> {
   const counter = fileURLToPath(new URL('count-calls.cjs', import.meta.url))
   const { checkout } = options
@@ -127,7 +127,7 @@ export async function countCalls(options: ScenarioOptions): Promise<Calls> {
 
 type Metered = Used | { readonly cpuUs: number; readonly mainUs: null; readonly bytes: null }
 
-/** Begins to count what a server and its helpers use. Answers how to end it. */
+/** Starts counting what a server and its helpers use. Returns how to end it. */
 export async function meter(
   server: Server,
   helpers: () => readonly number[] = () => [],

@@ -1,5 +1,5 @@
-// The yardstick of operations: a loop of undici alone that posts the same request to the same vendor, as many at once as a node does, reads
-// the answer and keeps nothing.
+// The yardstick of operations: a plain undici loop that posts the same request to the same vendor, with the same
+// concurrency as a node, reads the response and stores nothing.
 
 import { randomUUID } from 'node:crypto'
 import { Pool } from 'undici'

@@ -1,5 +1,5 @@
-// The yardstick of deliveries: a loop of undici alone that signs the same bodies as Standard Webhooks asks for, posts them to
-// the same endpoint, as many at once as a node does, and keeps nothing.
+// The yardstick of deliveries: a plain undici loop that signs the same bodies as Standard Webhooks requires, posts them
+// to the same endpoint, with the same concurrency as a node, and stores nothing.
 
 import { createHmac, createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { Pool } from 'undici'

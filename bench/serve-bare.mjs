@@ -1,4 +1,4 @@
-// The yardstick: Fastify with its own JSON parser, answering the same request with the same answer and doing nothing.
+// The yardstick: Fastify with its own JSON parser, giving the same response to the same request and doing nothing.
 
 import { fastify } from 'fastify'
 import { serve } from './serve.mjs'

@@ -1,4 +1,4 @@
-// A peer: Fastify answers once BullMQ has the job in Redis, a worker in the same process takes and completes it.
+// A peer: Fastify responds once BullMQ has the job in Redis, a worker in the same process takes and completes it.
 
 import { createRequire } from 'node:module'
 import { fastify } from 'fastify'
@@ -30,7 +30,7 @@ const worker = new Worker(
   },
   { connection, concurrency: CONCURRENCY },
 )
-// Redis has recorded the completion when this is told.
+// Redis has recorded the completion when this is called.
 worker.on('completed', () => {
   done += 1
 })

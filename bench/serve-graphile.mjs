@@ -1,5 +1,5 @@
-// A peer: Fastify answers once graphile-worker has the job in PostgreSQL, its runner in the same process does it. Settings as measured best
-// here: a local queue, completions in batches.
+// A peer: Fastify responds once graphile-worker has the job in PostgreSQL, its runner in the same process does it.
+// Settings as measured best here: a local queue, completions in batches.
 
 import { createRequire } from 'node:module'
 import { fastify } from 'fastify'

@@ -33,7 +33,7 @@ const app = await startApp({
 
 const SAMPLES_MAX = 5_000
 
-/** From accept to durable completion, of the latest items; of the steps where cases have some. */
+/** From accept to durable completion, of the latest jobs; of the steps for workflows that have some. */
 async function completionMs() {
   const samples = []
   let cursor = null

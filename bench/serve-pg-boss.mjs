@@ -1,5 +1,5 @@
-// The yardstick of PostgreSQL: Fastify answers once pg-boss has the job, four loops fetch jobs by the hundred and complete them. Faster
-// than its own workers, which look twice a second.
+// The yardstick of PostgreSQL: Fastify responds once pg-boss has the job, four loops fetch jobs by the hundred and
+// complete them. Faster than its own workers, which poll twice a second.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { fastify } from 'fastify'

@@ -1,6 +1,7 @@
-// Endpoints of subscriptions, as cheap as Node can make them: bytes are counted off until a request is whole, then it is answered.
-// `healthy` and `hanging` say how many there are of each, every one on a port of its own; those that hang take what comes and
-// never answer. With `shared` all of a kind are paths of one port, as with many customers behind one host.
+// Endpoints of subscriptions, as cheap as Node can make them: bytes are counted until a request is complete, then it is
+// answered. `healthy` and `hanging` say how many there are of each, every one on its own port; hanging ones accept
+// requests and never respond. With `shared` all of a kind are paths of one port, as with many customers behind one
+// host.
 
 import { createServer } from 'node:net'
 import { serve } from './serve.mjs'
@@ -13,7 +14,7 @@ const LENGTH = /\r\ncontent-length: (\d+)/i
 let count = 0
 const sockets = new Set()
 
-/** How long the request at the beginning of these bytes is, 0 while nobody can say, and whether its path asks to hang. */
+/** The length of the request at the start of these bytes, 0 while it is unknown, and whether its path asks to hang. */
 function readHead(bytes) {
   const end = bytes.indexOf(HEAD_END)
   if (end < 0) return { length: 0, hangs: false }

@@ -1,4 +1,4 @@
-// Somebody else's system, as quick as Node can be: takes what is sent and answers with an id.
+// Another company's system, as fast as Node can be: accepts requests and responds with an id.
 
 import { createServer } from 'node:http'
 import { serve } from './serve.mjs'

@@ -1,4 +1,4 @@
-// What a server under test tells the harness, over the channel to its parent.
+// What a server under test reports to the harness, over the channel to its parent.
 
 import { getEnvironmentData } from 'node:worker_threads'
 
@@ -8,7 +8,7 @@ export function serve(served) {
     done: () => served.done(),
     completionMs: () => served.completionMs(),
     rssBytes: async () => process.memoryUsage().rss,
-    // Promises and statements so far, where count-calls.cjs was loaded.
+    // Promises and statements so far, if count-calls.cjs was loaded.
     counts: async () => [...(getEnvironmentData('bench.counts') ?? [])].map(Number),
     cpuMs: async () => {
       const { user, system } = process.cpuUsage()

@@ -1,5 +1,6 @@
-// How many events per second the SQLite store takes in and finishes, durably, two commits each:
-//   accept = dedup guard + event of 1 KiB + work born leased; finish = lease guard + work settled + ledger entry done.
+// How many events per second the SQLite store accepts and completes, durably, two commits each:
+//   accept = dedup guard + event of 1 KiB + job leased on insert; finish = lease guard + job settled + ledger entry
+//   done.
 //
 //   node --import tsx bench/store-sqlite.ts [--rows 300000] [--seconds 4] [--only executor|store]
 //
@@ -149,7 +150,7 @@ function print(name: string, { best, median, slowestMs }: Figure): void {
   process.stdout.write(`${name.padEnd(34)} ${line}\n`)
 }
 
-/** Half accepts, half finishes of the group before, as in a running engine. */
+/** Half accepts, half finishes of the previous group, as in a running engine. */
 function* makeGroups(owner: Incarnation, size: number): Generator<readonly Commit[]> {
   let finishes: Commit[] = []
   for (;;) {
@@ -163,7 +164,7 @@ function fill(file: string, rows: number): void {
   const db = openForWriting(file)
   for (const pragma of values.pragma) db.exec(`PRAGMA ${pragma}`)
   migrate(db, file)
-  // Not durable on the way there: only the rows matter.
+  // Not durable while filling: only the rows matter.
   db.exec('PRAGMA synchronous = OFF')
   db.exec('PRAGMA wal_autocheckpoint = 50000')
   const executor = makeExecutor(db)
@@ -193,7 +194,7 @@ function measureExecutor(file: string): Figure {
     const group = groups.next().value
     const start = performance.now()
     executor.commit(Date.now(), group).forEach(requireApplied)
-    // A thread of its own does this in the store; here its whole cost counts.
+    // A separate thread does this in the store; here its whole cost counts.
     if (++sinceCheckpoint >= Number(process.env.CK ?? 200)) {
       db.exec('PRAGMA wal_checkpoint(PASSIVE)')
       sinceCheckpoint = 0

@@ -1,4 +1,4 @@
-// The driver: wrk in its own process, 64 connections unless told, one thread (the machine's other core is the server's).
+// The driver: wrk in its own process, 64 connections by default, one thread (the machine's other core is the server's).
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -11,7 +11,7 @@ export interface Load {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Answers that were not 2xx, and connections that broke. */
+  /** Responses that were not 2xx, and connections that broke. */
   readonly errors: number
 }
 

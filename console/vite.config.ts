@@ -4,7 +4,7 @@ import { defineConfig } from 'vite'
 
 const node = process.env.MILLRACE_URL ?? 'http://127.0.0.1:4400'
 
-/** What draws nets, and nothing else asks for. */
+/** The libraries that draw nets, used by nothing else. */
 const GRAPH = /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)/
 
 export default defineConfig({
@@ -14,7 +14,7 @@ export default defineConfig({
     outDir: '../dist/console',
     emptyOutDir: true,
     target: 'es2022',
-    // The page's rules allow no `data:` addresses.
+    // The page's content security policy allows no `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rollupOptions: {
@@ -27,6 +27,6 @@ export default defineConfig({
       },
     },
   },
-  // `npx vite console` works on the screens against a node that runs already.
+  // `npx vite console` develops the screens against a running node.
   server: { proxy: { '/v1': node, '/openapi.json': node } },
 })

@@ -1,9 +1,9 @@
-// Makes a fresh checkout runnable, then runs the target: Node version, packages, dist, target.
-// Silent and quick when nothing is to be done. Plain Node without dependencies: it runs before `npm install`.
-// Progress goes to stderr, so that the target's stdout stays clean.
+// Makes a fresh checkout runnable, then runs the target: Node version, packages, dist, target. Silent and quick if
+// there is nothing to do. Plain Node without dependencies: it runs before `npm install`. Progress goes to stderr, so
+// that the target's stdout stays clean.
 //
-// `start` and `cli` are imported into this process instead of spawned: no second process, so signals, exit codes
-// and kill -9 hit the server itself. `sim` and `bench` are spawned, because their workers inherit `--import tsx`.
+// `start` and `cli` are imported into this process instead of spawned: no second process, so signals, exit codes and
+// kill -9 hit the server itself. `sim` and `bench` are spawned, because their workers inherit `--import tsx`.
 // package.json says `exec node`, because npm signals the shell and not the shell's child: without `exec` the shell
 // would die of a SIGTERM and leave the server behind.
 import { createHash } from 'node:crypto'
@@ -71,7 +71,7 @@ async function installPackages() {
   say('installing packages (once per change of package-lock.json, about a minute) …')
   const [command, first] = npmCommand()
   // Development packages too, whatever NODE_ENV says: the compiler is one of them. `--no-save` keeps another npm
-  // version from rewriting the lockfile in its own taste.
+  // version from rewriting the lockfile.
   const args = [
     ...first,
     'install',
@@ -96,7 +96,7 @@ async function installPackages() {
   say(`packages installed in ${seconds(startedAt)}`)
 }
 
-/** npm links the commands of packages that are installed, not that of the checkout itself. Windows has `npm run millrace`. */
+/** npm links the commands of installed packages, not that of the checkout itself. Windows has `npm run millrace`. */
 function linkCommand() {
   const link = at('node_modules', '.bin', 'millrace')
   if (process.platform === 'win32' || existsSync(link)) return
@@ -104,7 +104,7 @@ function linkCommand() {
     rmSync(link, { force: true })
     symlinkSync(join('..', '..', 'scripts', 'millrace.mjs'), link)
   } catch {
-    // Another process was quicker, or the folder is not ours to write: nothing else needs it.
+    // Another process was faster, or the folder is not writable: nothing else needs it.
   }
 }
 
@@ -145,7 +145,7 @@ const distIsCurrent = () => readBuildStamp().hash === sourceState().hash
 
 const outputPath = (path) => at('dist', path.slice('src/'.length))
 
-/** Outputs of deleted sources go, one by one: a running server may still load others from dist. */
+/** Outputs of deleted sources are removed one by one: a running server may still load others from dist. */
 function removeOutputsOf(path) {
   const base = outputPath(path).replace(/\.ts$/, '')
   const outputs = path.endsWith('.ts') ? ['.js', '.js.map', '.d.ts'].map((ending) => base + ending) : [base]
@@ -194,7 +194,7 @@ function consoleHash() {
 
 const consoleIsCurrent = () => !existsSync(at('console')) || readOr(consoleStamp, '') === consoleHash()
 
-/** Needs no types: the checks look at them. */
+/** Does not check types: the checks do. */
 async function buildConsole(isCheck) {
   const startedAt = Date.now()
   const hash = consoleHash()
@@ -202,7 +202,7 @@ async function buildConsole(isCheck) {
   const { code, output } = await run(
     process.execPath,
     [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
-    // Tests run with another NODE_ENV, which would bring the slow build of React.
+    // Tests run with another NODE_ENV, which would use the slow build of React.
     { cwd: root, env: { ...process.env, NODE_ENV: 'production' } },
   )
   if (stopSignal() !== null) fail('stopped')
@@ -226,7 +226,7 @@ function isAlive(pid) {
   }
 }
 
-/** Whoever died between making the lock and signing it left it empty. */
+/** A process that died between creating the lock and writing its id left it empty. */
 function isOlderThan(path, ageMs) {
   const state = statSync(path, { throwIfNoEntry: false })
   return state !== undefined && Date.now() - state.mtimeMs > ageMs
@@ -275,7 +275,7 @@ async function prepare(isCheck) {
 
 // Targets ------------------------------------------------------------------------------------------------------
 
-/** When npm itself is killed nobody can pass that on: stop in order rather than stay behind unseen. */
+/** When npm itself is killed no signal reaches this process: stop cleanly rather than stay behind unseen. */
 function stopWhenNpmIsGone() {
   if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return
   const parent = process.ppid

@@ -1,5 +1,5 @@
-// Checks the import rules of .dependency-cruiser.cjs and fails when it saw no modules: an analyser that cannot
-// read TypeScript finds no violations either. `--json` prints its report, `--in <folder>` checks another tree.
+// Checks the import rules of .dependency-cruiser.cjs and fails if it saw no modules: an analyser that cannot read
+// TypeScript finds no violations either. `--json` prints its report, `--in <folder>` checks another tree.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
-// `npm run docs`: writes every document that is made from the code anew. The tests that compare them fail when one of them is
-// out of date; those that hold a whole document write it when they are run with `-u`.
+// `npm run docs`: rewrites every document that is generated from the code. The tests that compare them fail if one of
+// them is out of date; those that hold a whole document write it when they are run with `-u`.
 import { join, resolve } from 'node:path'
 import { run } from './lib/run.mjs'
 
@@ -19,7 +19,7 @@ const steps = [
     'src/http/api-documentation.test.ts',
     'src/cli/completion.test.ts',
     'src/definitions/documentation.test.ts',
-    // Last: what follows it would be taken as its value.
+    // Last: what follows it would be read as its value.
     '-u',
   ],
   [

@@ -1,5 +1,6 @@
-// `npm run new connector <name>`: a connector that works, made of src/connectors/_template, with its line in src/connectors/index.ts.
-// The template passes the suite, and a test runs this command and the suite on what it made (test/new-connector.slow.test.ts).
+// `npm run new connector <name>`: creates a working connector from src/connectors/_template, with its line in
+// src/connectors/index.ts. The template passes the suite, and a test runs this command and the suite on its output
+// (test/new-connector.slow.test.ts).
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -16,7 +17,7 @@ const [kind, name, ...rest] = process.argv.slice(2)
 if (kind !== 'connector' || name === undefined) fail(USAGE)
 if (!NAME.test(name))
   fail(`\`${name}\` cannot name a connector: use lower-case words with dashes between them.`)
-/** Another folder of connectors than that of this repository. */
+/** Another folder of connectors than this repository's. */
 const folder = rest[0] === '--into' && rest[1] !== undefined ? resolve(rest[1]) : join(root, 'src/connectors')
 const target = join(folder, name)
 if (existsSync(target)) fail(`${target} is there already: choose another name, or change that connector.`)
@@ -26,7 +27,7 @@ const capital = (word) => word[0].toUpperCase() + word.slice(1)
 const identifier = words[0] + words.slice(1).map(capital).join('')
 const title = words.map(capital).join(' ')
 
-/** In a text or an address the name as it is; in code an identifier; for people a title. */
+/** In a text or an address the name as it is; in code an identifier; in prose a title. */
 const renamed = (text) =>
   text
     .replace(/\bAcme\b/g, title)

@@ -1,5 +1,6 @@
-// Makes docs/console/*.png: every screen of the console in light and dark, from a node with the demo's own events.
-// `npm run shots`; needs Chromium, as the tests do. `npm run shots -- subscriptions delivery` makes only those, and leaves the others.
+// Creates docs/console/*.png: every screen of the console in light and dark, from a node with the demo's own events.
+// `npm run shots`; needs Chromium, as the tests do. `npm run shots -- subscriptions delivery` creates only those, and
+// leaves the others.
 
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -26,7 +27,7 @@ const WAVES: readonly { readonly count: number; readonly perSecond: number }[] =
 ]
 const LAST_WAVE = { count: 500, perSecond: 4 }
 const LAST_WAVE_EVENTS_MIN = 60
-/** A second version of the definitions, as somebody would apply it in the console. */
+/** A second version of the definitions, as a user would apply it in the console. */
 const SECOND_VERSION = `kind: Source
 name: billing
 description: Payments, told by the billing system.
@@ -44,7 +45,7 @@ const WAIT_MS_MAX = 180_000
 /** Charts and lists settle within it. */
 const CALM_MS = 1_200
 
-/** What shows only in a state that the demo does not get into: lanes, circuits, batches, a letter that was edited. */
+/** What shows only in a state that the demo does not reach: lanes, circuits, batches, an edited dead letter. */
 interface Stock {
   readonly letter: string
   readonly waiting: string
@@ -52,7 +53,7 @@ interface Stock {
   readonly cases: Cases
 }
 
-/** Instances of workflows: one that waits for a person, one whose step failed, one that was rolled back. */
+/** Instances of workflows: one that waits for a user, one whose step failed, one that was rolled back. */
 interface Cases {
   readonly review: string
   readonly failed: string
@@ -69,7 +70,7 @@ async function fill(node: NodeProcess, billing: string): Promise<Stock> {
   for (const wave of WAVES) {
     await node.post('/v1/demo', wave)
     await eventually('the wave has ended', WAIT_MS_MAX, async () => {
-      // The queue's age is noted when somebody looks.
+      // A request records the queue's age.
       await node.get('/v1/overview')
       const demo = await node.get<{ isSending: boolean; sent: number }>('/v1/demo')
       return !demo.isSending && demo.sent > 0
@@ -90,7 +91,7 @@ async function fill(node: NodeProcess, billing: string): Promise<Stock> {
     const demo = await node.get<{ sent: number }>('/v1/demo')
     return demo.sent >= LAST_WAVE_EVENTS_MIN
   })
-  // What a source turns away: no signature, a wrong one, no JSON, no such source.
+  // Requests that a source refuses: no signature, a wrong one, no JSON, no such source.
   const wrong = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
   for (const [source, headers, body] of [
     ['github', {}, '{}'],
@@ -191,7 +192,7 @@ async function screensOf(node: NodeProcess, stock: Stock): Promise<Screens> {
   ]
 }
 
-/** Webhooks out need nothing of the demo. */
+/** Outbound webhooks need nothing of the demo. */
 async function webhookScreens(node: NodeProcess, endpoint: Endpoint): Promise<Screens> {
   const { retrying } = await fillHooks(node, endpoint)
   return [
@@ -229,7 +230,7 @@ async function connectionScreens(node: NodeProcess, depot: VendorApi): Promise<S
   ]
 }
 
-/** What only shows after a press. */
+/** What only shows after a click. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
   'replay-diff': async (page) => {
@@ -279,7 +280,7 @@ const PHONE = [
   'run',
 ]
 
-/** What is worth seeing goes on below the window's edge. */
+/** Their interesting part extends below the window's edge. */
 const WHOLE = ['overview', 'try']
 
 async function shoot(page: Page, name: string, theme: string): Promise<void> {
@@ -296,7 +297,7 @@ async function shoot(page: Page, name: string, theme: string): Promise<void> {
 const named = process.argv.slice(2)
 const isWanted = (name: string): boolean => named.length === 0 || named.includes(name)
 
-/** What shows outside of every screen, or only after several presses. */
+/** What shows outside every screen, or only after several clicks. */
 async function shootOthers(page: Page, url: string, theme: string): Promise<void> {
   await page.goto(`${url}/dead-letters`)
   await page.getByRole('button', { name: 'Replay group' }).first().click()

@@ -1,6 +1,6 @@
-// Gets what the tests need and npm does not bring: programs from Debian, a second Node version.
-// Best effort: what cannot be had is named here, and the suite that needs it fails with the same advice
-// (test/support/needs.ts). Nothing is skipped. `test-needs.json` is the one list of what is needed.
+// Installs what the tests need and npm does not bring: programs from Debian, a second Node version. Best effort: what
+// cannot be installed is named here, and the suite that needs it fails with the same advice (test/support/needs.ts).
+// Nothing is skipped. `test-needs.json` is the one list of what is needed.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { npmCommand, run } from './lib/run.mjs'
@@ -8,7 +8,7 @@ import { npmCommand, run } from './lib/run.mjs'
 const root = resolve(import.meta.dirname, '..')
 const needs = JSON.parse(readFileSync(join(root, 'scripts', 'test-needs.json'), 'utf8'))
 
-// Debian puts servers where only root looks for programs.
+// Debian puts servers where only root's PATH looks for programs.
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 const isOnPath = (name) => folders.some((folder) => existsSync(join(folder, name)))
 
@@ -16,7 +16,7 @@ async function succeeds(command, args) {
   return (await run(command, args)).code === 0
 }
 
-/** The words before `apt-get` that give it root rights, or null when there is no way. */
+/** The command prefix that gives `apt-get` root rights, or null if there is none. */
 async function rootPrefix() {
   if (process.getuid?.() === 0) return []
   return (await succeeds('sudo', ['-n', 'true'])) ? ['sudo', '-n'] : null
@@ -58,7 +58,7 @@ async function getNode22({ version, folder, packages }) {
   return null
 }
 
-/** Resolves with one sentence for each thing that could not be had. */
+/** Resolves with one sentence for each thing that could not be installed. */
 export async function getTestNeeds() {
   const missing = []
   for (const [name, how] of Object.entries(needs.tools)) missing.push(await getTool(name, how))

@@ -1,7 +1,7 @@
-// Everything a change must pass: format and lint, types, boundaries, dead code, all tests.
-// Every step runs whatever the others say, so that one run shows all failures. The last line is always
-// `tests: N passed, M failed`, for machines; the exit code speaks for all steps.
-// `--fast` runs only the tests, and of these not the `*.slow.test.ts`. Other arguments go to vitest.
+// Everything a change must pass: format and lint, types, boundaries, dead code, all tests. Every step runs whatever the
+// results of the others, so that one run shows all failures. The last line is always `tests: N passed, M failed`, for
+// machines; the exit code covers all steps. `--fast` runs only the tests, without the `*.slow.test.ts`. Other arguments
+// go to vitest.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { run, stopSignal } from './lib/run.mjs'
@@ -59,7 +59,7 @@ async function runStep({ name, args }) {
   return { name, code, output }
 }
 
-/** Two at a time: the checks are single-threaded for most of their life, and small machines have two cores. */
+/** Two at a time: the checks are mostly single-threaded, and small machines have two cores. */
 async function runChecks() {
   const results = []
   const waiting = [...checks]
@@ -72,7 +72,7 @@ async function runChecks() {
   return results.filter(({ code }) => code !== 0)
 }
 
-/** A file that cannot even be loaded has no tests; it counts as one failure. */
+/** A file that cannot be loaded has no tests; it counts as one failure. */
 function countTests(reportPath) {
   try {
     const report = JSON.parse(readFileSync(reportPath, 'utf8'))
@@ -99,7 +99,7 @@ async function runTests(args) {
     stdio: 'inherit',
   })
   const counts = countTests(reportPath)
-  // Errors outside of any test end vitest with a code but no failed test.
+  // Errors outside any test end vitest with a code but no failed test.
   if (code !== 0 && counts.failed === 0) counts.failed = 1
   console.log(`tests ... ${code === 0 ? 'ok' : 'FAILED'} ${seconds(startedAt)}`)
   return { code, counts }

@@ -9,7 +9,7 @@ import { closeAll } from './app/close-all.ts'
 import { startApp } from './app.ts'
 import { resolveConfig } from './config/index.ts'
 
-test('closing takes every step, whatever became of the ones before', async () => {
+test('closing runs every step, whether or not the ones before succeeded', async () => {
   const done: string[] = []
   const failed: unknown[] = []
   await closeAll(
@@ -29,7 +29,7 @@ test('closing takes every step, whatever became of the ones before', async () =>
   ])
 })
 
-test('[ND13] a node that is told to stop says so while it still takes requests, and being told twice changes nothing', async () => {
+test('[ND13] a node that is asked to stop says so while it still accepts requests, and asking twice changes nothing', async () => {
   const data = mkdtempSync(join(tmpdir(), 'millrace-app-'))
   try {
     const env = { MILLRACE_DATA: data, MILLRACE_PORT: '0', MILLRACE_DRAIN_DELAY: '1s', MILLRACE_FLOWS: data }
@@ -50,11 +50,11 @@ test('[ND13] a node that is told to stop says so while it still takes requests, 
   }
 })
 
-test('[ND13] requests under way and work share the time that a node has to stop', async () => {
+test('[ND13] requests in progress and jobs share the time that a node has to stop', async () => {
   const shutdownMs = 3_000
   const data = mkdtempSync(join(tmpdir(), 'millrace-app-'))
   const vendor = createServer(() => {
-    // It never answers: the call is under way for longer than the node has.
+    // It never responds: the call is in progress for longer than the node has.
   }).listen(0, '127.0.0.1')
   try {
     await once(vendor, 'listening')
@@ -103,7 +103,7 @@ do: { http: { url: "http://127.0.0.1:${(vendor.address() as AddressInfo).port}",
   }
 })
 
-test('[AC21] what the node makes is for its owner only, and a known secret is told where others can come', async () => {
+test('[AC21] what the node creates is for its owner only, and a well-known secret is reported if others can reach the node', async () => {
   const root = mkdtempSync(join(tmpdir(), 'millrace-app-'))
   const data = join(root, 'data')
   try {

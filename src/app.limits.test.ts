@@ -1,4 +1,4 @@
-// A whole node that holds each tenant to its limits.
+// A whole node that enforces each tenant's limits.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ test('[TL1] [TL3] [TL4] secrets, keys and subscriptions beyond the limit are ref
     '/webhooks/subscriptions': (name: string) => ({ name, url: 'https://192.0.43.8/', on: ['shop.>'] }),
   }
   const settings = ['SECRETS', 'KEYS', 'SUBSCRIPTIONS'].map((what) => `MILLRACE_TENANT_${what}`)
-  // Subscriptions first: the secrets that are made for them are not counted.
+  // Subscriptions first: their generated secrets are not counted.
   for (const [index, [path, bodyOf]] of [...Object.entries(made).entries()].reverse()) {
     expect((await ask('POST', path, bodyOf('a'))).status, path).toBe(201)
     expect((await ask('POST', path, bodyOf('b'))).status, path).toBe(201)
@@ -68,7 +68,7 @@ test('[TL1] [TL3] [TL4] secrets, keys and subscriptions beyond the limit are ref
     expect(await ask('POST', path, bodyOf('c'))).toMatchObject(refused(2, String(settings[index])))
     expect((await ask('GET', path)).body.items).toEqual(before)
   }
-  // What is there can be changed, and what is removed makes room.
+  // Existing entries can be changed, and removing one makes room.
   expect((await ask('POST', '/secrets', { name: 'a', value: 'two' })).status).toBe(201)
   expect((await ask('DELETE', '/secrets/b')).status).toBe(204)
   expect((await ask('POST', '/secrets', { name: 'c', value: 'three', pending: true })).status).toBe(201)

@@ -1,4 +1,4 @@
-// Puts the parts of a node together and starts it. With src/app it is the only place that knows every adapter.
+// Composes the parts of a node and starts it. With src/app it is the only place that knows every adapter.
 
 import { join } from 'node:path'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
@@ -51,9 +51,9 @@ export interface AppOptions {
   readonly env: Env
   /** Functions that routes may name. */
   readonly functions?: Readonly<Record<string, StaticFunction>>
-  /** The node cannot go on and must be started anew; nothing that was acknowledged is lost. */
+  /** The node cannot continue and must be restarted; nothing that was acknowledged is lost. */
   onFatal?(message: string): void
-  /** Lines for whoever watches the terminal: what became of a change in the definitions folder. In DEV only. */
+  /** Lines for the terminal: the result of a change in the definitions folder. In DEV only. */
   onNotice?(text: string): void
 }
 
@@ -68,9 +68,9 @@ export interface App extends AsyncDisposable {
   readonly engine: Engine
   /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
   makeSignInLink(): Promise<string>
-  /** Somebody's promise was rejected, and nobody waited for it: it is told in the log, and the node goes on. */
+  /** A promise was rejected without a handler: it is logged, and the node continues. */
   tellStray(error: unknown): void
-  /** Finishes what runs and closes; answers how many items were left for the next start. */
+  /** Finishes what runs and closes; returns how many jobs were left for the next start. */
   close(): Promise<{ readonly left: number }>
 }
 
@@ -84,26 +84,27 @@ const NOTHING_APPLIED: FolderState = {
   missing: [],
 }
 
-/** Of the trace of an error, in the log. */
+/** For the stack of an error, in the log. */
 const STACK_LENGTH_MAX = 2_000
 
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, env, onFatal, onNotice } = options
   const builtIn = makeStaticCode(options.functions ?? {})
-  // Before all else: what is written there first, and by whom, must not decide what the operator reads.
+  // Before all else: whatever is written there first must not decide which error the operator reads.
   await followSetting('MILLRACE_DATA', config.dataFolder, () => checkFolder(config.dataFolder))
   const ownFiles = ownFilesOf(config, env)
   await refuseOwnFiles(config, ownFiles)
-  // With a dot, because the data folder may lie in the folder of definitions, where copies would be read as such.
+  // With a dot, because the data folder may be inside the folder of definitions, where copies would be read as
+  // definitions.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
   const load = () => loadDefinitions(config, env, builtIn, code)
   const loadedFirst = await load()
   refuseErrors(loadedFirst)
-  // Not before: definitions that cannot be used leave nothing behind.
+  // Not earlier: invalid definitions leave nothing behind.
   await makeFolders(config)
   const opened = await openStore(config)
   const { store: behind, writes } = watchWrites(opened)
-  /** What is to be closed when starting fails, the latest first. */
+  /** What is closed if starting fails, the latest first. */
   const parts: AsyncDisposable[] = [behind]
   const closing = <Part extends AsyncDisposable>(part: Part): Part => {
     parts.push(part)
@@ -146,12 +147,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       get self() {
         return url
       },
-      /** The demo's vendor; there is none without the demo. */
+      /** The demo's vendor; null without the demo. */
       vendor: demo?.vendorUrl ?? null,
     }
     const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
     const seal = makeLocalSeal({ keys, random })
-    // Nobody but this line knows the store behind: whatever is sensitive passes the seal.
+    // Only this line has the store itself: everything sensitive passes the seal.
     const store = makeSealStore(behind, { seal, log })
     const check = (confirm: string | null, by?: string) =>
       checkOwner(config, { store, keys, log }, confirm, by)
@@ -192,8 +193,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const server = closing(
       makeNodeServer(config, { ...shared, env, ids, http, secrets, start, runCheck: checks.run }),
     )
-    // The address first: a node that cannot have it must not have touched any work, and work that a crash left may
-    // need to know it.
+    // The address first: a node that cannot bind it must not have touched any job, and jobs left by a crash may need
+    // it.
     url = (await followSetting('MILLRACE_HOST', config.host, () => server.listen(config))).url
     const all: NodeParts = {
       ...shared,

@@ -116,7 +116,7 @@ test('[VA16] [VA18] [VA19] secrets go into the vault and not into the store; a n
     expect(log()).toContain(`"${line}"`)
 })
 
-test('[VA13] a source verifies by a file of the folder of secrets', async () => {
+test('[VA13] a source verifies with a file of the folder of secrets', async () => {
   const { env, root } = makeFolder()
   mkdirSync(join(root, 'secrets'))
   writeFileSync(join(root, 'secrets', 'yard-signing'), `${VALUE}\n`)
@@ -134,7 +134,7 @@ test('[VA14] a master key in the data folder that is too simple keeps a node fro
   await expect(started).rejects.toThrow(/openssl rand/)
 })
 
-test('[VA22] a node does not start while one of its own keys lies in the folder of secrets, and says which', async () => {
+test('[VA22] a node does not start while one of its own keys is in the folder of secrets, and says which', async () => {
   const { env, root } = makeFolder()
   const secrets = join(root, 'secrets')
   mkdirSync(secrets)
@@ -151,7 +151,7 @@ test('[VA22] a node does not start while one of its own keys lies in the folder 
     message: expect.stringMatching(/admin_key\).*Move them to a folder of their own/),
   })
   expect(existsSync(join(root, 'data'))).toBe(false)
-  // The data folder holds keys too, from the first start on.
+  // The data folder has keys too, from the first start on.
   await expect(start({ ...env, MILLRACE_SECRETS_DIR: root })).rejects.toThrow(/master\.key/)
 })
 

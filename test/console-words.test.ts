@@ -16,7 +16,7 @@ import {
 import { ERRORS } from '../src/core/foundation/errors/index.ts'
 import { compileDefinitions } from '../src/definitions/index.ts'
 
-test('[CO1] every scheme has its words', () => {
+test('[CO1] every scheme has a description', () => {
   const schemes = [...PLAIN_SCHEMES, ...TIMED_SCHEMES, ...ADDRESSED_SCHEMES, ...TIMED_ADDRESSED_SCHEMES]
   for (const scheme of [...schemes, 'none', 'closed', 'hmac', 'basic', 'api-key']) {
     expect(verifyInWords({ scheme })).toMatch(/^[A-Z].+\.$/)
@@ -28,7 +28,7 @@ test('[CO1] every scheme has its words', () => {
   )
 })
 
-test('[CO4] every reason that a request can be turned away for has its words and a next step', () => {
+test('[CO4] every reason for rejecting a request has a description and a next step', () => {
   for (const code of Object.keys(ERRORS)) {
     const { title, next } = reasonInWords(code)
     expect(title).toMatch(/^[A-Z]/)
@@ -38,7 +38,7 @@ test('[CO4] every reason that a request can be turned away for has its words and
 })
 
 test.each(['github.events.issues.opened', 'slack.events.slash_command.*'])(
-  '[CO5] a route that is copied for %s is one',
+  '[CO5] a route that is copied for %s is valid',
   (subject) => {
     const text = routeFor(subject)
     const { findings } = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
@@ -47,13 +47,13 @@ test.each(['github.events.issues.opened', 'slack.events.slash_command.*'])(
   },
 )
 
-test('[CO1] a subject is told without its formulas', () => {
+test('[CO1] a subject is shown without its formulas', () => {
   expect(subjectInShort('orders.events.paid')).toBe('orders.events.paid')
   expect(subjectInShort('a.{{ token(payload.b) }}.c')).toBe('a.….c')
   expect(subjectInShort("a.{{ coalesce(x, '}}') }}{{ '.' + y }}")).toBe('a.…')
 })
 
-test('[CN8] what a route keeps to is told in words, as its document has it, and nothing where it says nothing', () => {
+test('[CN8] a route’s limits are shown in words, as its document has them, and nothing where it has none', () => {
   const wordsOf = (text: string) => {
     const route = `kind: Route\nname: a\non: [x.y]\nkey: "'A:' + payload.id"\n${text}\ndo: { http: { url: "https://a.example.com", idempotent: true } }\n`
     const { findings, definitions } = compileDefinitions([{ path: 'a.yaml', text: route }], {
@@ -88,7 +88,7 @@ test('[CN8] what a route keeps to is told in words, as its document has it, and 
   ])
 })
 
-test('[CN4] why an item was skipped is told in words', () => {
+test('[CN4] the reason for skipping a job is shown in words', () => {
   for (const note of ['STALE', 'SUPERSEDED', 'EMPTY', 'DISABLED', 'SPLIT: answered 422'])
     expect(skippedInWords(note)).toMatch(/^[A-Z][a-z].+\.$/)
   expect(skippedInWords(undefined)).toBeUndefined()

@@ -1,5 +1,5 @@
-// What the image holds, run as the image is run: production packages and built code in a folder that the node's user cannot write to,
-// a data folder and a folder for temporary files that it can.
+// The contents of the image, run as the image is run: production packages and built code in a folder that the node's
+// user cannot write to, a data folder and a folder for temporary files that it can.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ on: [github.events.issues.opened]
 do: { emit: mill.step.one, data: { from: "{{ event.id }}" } }
 `
 
-/** As `npm ci --omit=dev` would: what the lockfile does not call a package of development. */
+/** As `npm ci --omit=dev` would: every package that the lockfile does not mark as a development one. */
 async function copyPackages(to: string): Promise<void> {
   const lock = JSON.parse(await readFile(join(project, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>
@@ -57,7 +57,7 @@ function openAgain(folder: string): void {
   }
 }
 
-test('[DE1] [DE2] [DE3] what the image holds runs as no root in a folder that is read-only', async () => {
+test('[DE1] [DE2] [DE3] the contents of the image run without root in a read-only folder', async () => {
   await using workspace = makeWorkspace()
   chmodSync(workspace.folder, 0o755)
   const app = join(workspace.folder, 'app')

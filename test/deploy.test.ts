@@ -1,5 +1,5 @@
-// The files in deploy are held to the code: settings, paths, figures, ports, roles and times. No container is started here; what the
-// image holds is run by deploy.slow.test.ts.
+// Checks the files in deploy against the code: settings, paths, figures, ports, roles and times. No container is
+// started here; deploy.slow.test.ts runs the contents of the image.
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const ofKind = (kind: string) => kubernetes.filter((one) => one.kind === kind)
 const deployments = ofKind('Deployment')
 const shared: Record<string, string> = ofKind('ConfigMap')[0].data
 
-/** What a node of each kind is told; secrets are of the right form. */
+/** The settings of a node of each kind; secrets have a valid form. */
 const SECRETS: Readonly<Record<string, string>> = {
   MILLRACE_STORE: 'postgres://millrace@db/millrace',
   MILLRACE_MASTER_KEY: createHash('sha256').update('a key of the tests').digest('base64'),
@@ -54,8 +54,8 @@ const nodes: readonly (readonly [string, Record<string, string>, number])[] = [
   }),
 ]
 
-describe('what nodes are told', () => {
-  test.each(nodes)('[DE4] [DE5] %s: settings that can be used, and time to stop', (_, env, graceSeconds) => {
+describe('settings of nodes', () => {
+  test.each(nodes)('[DE4] [DE5] %s: valid settings, and time to stop', (_, env, graceSeconds) => {
     const resolved = resolveConfig(env)
     expect(resolved).toMatchObject({ ok: true, warnings: [] })
     if (!resolved.ok) return
@@ -64,7 +64,7 @@ describe('what nodes are told', () => {
     expect(graceSeconds * 1_000).toBeGreaterThan(config.drainDelayMs + config.shutdownMs)
   })
 
-  test('[VA22] [DE4] keys of nodes in the compose file lie outside of the folder that definitions read', () => {
+  test('[VA22] [DE4] keys of nodes in the compose file are outside the folder that definitions read', () => {
     for (const name of ['front', 'back']) {
       const { environment, secrets } = compose.services[name]
       const folder = `${environment.MILLRACE_SECRETS_DIR}/`
@@ -78,7 +78,7 @@ describe('what nodes are told', () => {
     }
   })
 
-  test('[DE4] the image names only settings of ours', () => {
+  test('[DE4] the image names only existing settings', () => {
     const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env))
     const named = [...read('Dockerfile').matchAll(/\b(MILLRACE_[A-Z_]+)/g)].map((match) => String(match[1]))
     expect(named.length).toBeGreaterThan(3)
@@ -137,7 +137,7 @@ describe('how they are run', () => {
     expect(budget?.spec.minAvailable).toBeLessThan(one.spec.replicas)
   })
 
-  test('[DE4] what is scaled by is told at /metrics, of deployments that there are', () => {
+  test('[DE4] the metrics for scaling are at /metrics, for existing deployments', () => {
     const told = backlogGauges({ work: 1_500, deliver: 0 }).map(({ name, labels }) => ({ name, labels }))
     const scaled = ofKind('HorizontalPodAutoscaler')
     expect(scaled.length).toBeGreaterThan(1)
@@ -153,7 +153,7 @@ describe('how they are run', () => {
     }
   })
 
-  test('every file is applied, and whom the policy and the service are about is there', () => {
+  test('every file is applied, and the targets of the policy and the service exist', () => {
     const kustomization = ofKind('Kustomization')[0]
     const files = readdirSync(join(project, 'deploy/kubernetes')).filter(
       (name) => name !== 'kustomization.yaml',
@@ -171,7 +171,7 @@ describe('how they are run', () => {
     expect(ofKind('NetworkPolicy')[0].spec.ingress[0].ports[0].port).toBe(Number(shared.MILLRACE_PORT))
   })
 
-  test('[DE3] nodes of the compose file are no root, and write to their volume alone', () => {
+  test('[DE3] nodes of the compose file are not root, and write only to their volume', () => {
     for (const name of ['front', 'back']) {
       expect(compose.services[name]).toMatchObject({
         read_only: true,
@@ -183,7 +183,7 @@ describe('how they are run', () => {
     expect(server).toContain('sync_interval: always')
   })
 
-  test('[DE3] the image: no root, its own health, and what it copies is there', () => {
+  test('[DE3] the image: not root, its own health check, and what it copies exists', () => {
     const file = read('Dockerfile')
     const last = file.slice(file.lastIndexOf('\nFROM '))
     expect(last).toMatch(/\nUSER 10001:10001\n/)

@@ -1,5 +1,5 @@
-// The TypeScript of the documents is what users write: every block passes the compiler as a file of its own, as the examples do,
-// and those that are definitions are bundled and give no finding.
+// The TypeScript of the documents is what users write: every block compiles as its own file, as the examples do, and
+// definitions among them are bundled and give no finding.
 
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -14,7 +14,7 @@ const blocks = docs.flatMap(({ path, blocks: own }) =>
     .map(({ text, line }) => ({ text, name: `${path}:${line}`, file: join(root, `${path}-${line}.ts`) })),
 )
 
-/** As a user's project has it: strict, and `millrace` is a package. */
+/** As in a user's project: strict, and `millrace` is a package. */
 function typeFaults(): readonly string[] {
   const options: ts.CompilerOptions = {
     strict: true,

@@ -36,7 +36,7 @@ test('[FN7] docs/functions.md: the route in YAML is the route in TypeScript', as
     'a.ts': code.replace(/export default defineRoute[\s\S]*/, ''),
     'b.yaml': yaml,
   })
-  // The function's file is another one without the route, so that its hash is too.
+  // The function's file differs without the route, so its hash does too.
   const unpinned = (document: typeof coded) =>
     JSON.parse(JSON.stringify(document), (key, value) => (key === 'codeHash' ? '' : value))
   expect(written.map(unpinned)).toEqual([unpinned(coded)])

@@ -1,5 +1,5 @@
-// What the documents tell a reader to type is typed, in order, in a folder that looks like a fresh clone, and what they
-// show is what is seen.
+// What the documents tell a reader to type is typed, in order, in a folder that looks like a fresh clone, and the
+// output is what they show.
 
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeDocSession } from './support/doc-session.ts'
@@ -13,7 +13,7 @@ const READER_MS_MAX = 180_000
 const followed = docs.filter(({ blocks }) => blocks.some(({ language }) => language === 'console'))
 
 describe('a reader who follows', () => {
-  test('has what to follow', () => {
+  test('has documents to follow', () => {
     expect(followed.map(({ path }) => path)).toEqual(['README.md', 'docs/tutorial-first-function.md'])
   })
 

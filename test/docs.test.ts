@@ -1,6 +1,6 @@
-// Documents are held to what they say: examples compile, links lead somewhere, and what stands in backticks as a file, a
-// setting or a word of the code is one. Every failure names the document and the line. test/support/docs.ts says how
-// examples are marked; those that are to be typed are run by test/docs-run.slow.test.ts.
+// Checks documents against the code: examples compile, links resolve, and a file, a setting or a code word in backticks
+// exists. Every failure names the document and the line. test/support/docs.ts says how examples are marked; those that
+// are to be typed are run by test/docs-run.slow.test.ts.
 
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -21,7 +21,7 @@ const shipped = listFiles('src', '.ts')
   .map(read)
   .join('\n')
 
-/** What stands in backticks, with its place. */
+/** The text in backticks, with its position. */
 function quotes(doc: Doc): readonly { readonly text: string; readonly place: string }[] {
   return doc.prose.flatMap((line, index) =>
     [...line.matchAll(/`([^`]+)`/g)].map((match) => ({
@@ -49,7 +49,7 @@ function check(text: string) {
 }
 
 describe('examples', () => {
-  test.each(blocksOf('yaml'))('$name can be put in force', ({ text }) => {
+  test.each(blocksOf('yaml'))('$name can be deployed', ({ text }) => {
     const { documents, findings, shown } = check(text)
     expect(findings, shown).toEqual([])
     expect(documents.length).toBeGreaterThan(0)
@@ -68,7 +68,7 @@ describe('examples', () => {
     expect(() => parseJson(text)).not.toThrow()
   })
 
-  test('are there, and marked by words that are known', () => {
+  test('exist, and have known marks', () => {
     expect(blocksOf('yaml').length).toBeGreaterThan(5)
     const known = ['yaml', 'json', 'sh', 'text', 'markdown', 'ts', 'console']
     const unknown = docs.flatMap((doc) =>
@@ -124,7 +124,7 @@ test('links between documents lead to files and headings that exist', () => {
   expect(broken).toEqual([])
 })
 
-test('README.md leads to every document', () => {
+test('README.md links to every document', () => {
   const text = read('README.md')
   const own = docs.map(({ path }) => path).filter((path) => /^docs\/[^/]+\.md$/.test(path))
   expect(own.length).toBeGreaterThan(10)
@@ -136,10 +136,10 @@ test('every document has one title', () => {
   expect(counts.filter(([, count]) => count !== 1)).toEqual([])
 })
 
-describe('what stands in backticks', () => {
+describe('text in backticks', () => {
   const all = docs.flatMap(quotes)
 
-  test('exists, where it is a file', () => {
+  test('exists, if it is a file', () => {
     const paths = all.filter(({ text }) =>
       /^(src|sim|bench|docs|test|scripts|examples)(\/[\w.-]+)*$/.test(text),
     )
@@ -153,10 +153,10 @@ describe('what stands in backticks', () => {
     expect(gone.map(({ place, text }) => `${place} ${text} is not there`)).toEqual([])
   })
 
-  test('exists, where it is a setting', () => {
+  test('exists, if it is a setting', () => {
     const known = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
     const files = SECRET_NAMES.map((name) => `${name}_FILE`)
-    // The streams that a node makes on NATS, under the usual prefix.
+    // The streams that a node creates on NATS, under the usual prefix.
     const streams = ['MILLRACE_EVENTS', 'MILLRACE_TOKENS']
     const settings = new Set<string>([...known.map(({ env }) => env), ...files, ...streams])
     const named = all.flatMap(({ text, place }) =>
@@ -168,7 +168,7 @@ describe('what stands in backticks', () => {
   })
 
   // Error codes, classes, states and reasons: words in snake_case that the code has, or names from examples.
-  test('exists, where it is an error code or another word of the code', () => {
+  test('exists, if it is an error code or another word of the code', () => {
     const examples = [
       ...blocksOf('yaml').map(({ text }) => text),
       ...['.yaml', '.ts'].flatMap((ending) => listFiles('examples', ending)).map(read),
@@ -181,7 +181,7 @@ describe('what stands in backticks', () => {
   })
 })
 
-test('commands that are shown are there, with their options', () => {
+test('shown commands exist, with their options', () => {
   const program = makeProgram(makeTestCli().cli)
   const typed = docs.flatMap((doc) => [
     ...quotes(doc),
@@ -222,7 +222,7 @@ describe('docs/logs.md', () => {
   const cell = (row: string, index: number) =>
     [...String(row.split('|')[index + 1]).matchAll(/`([^`]+)`/g)].map((match) => String(match[1]))
 
-  test('lists the fields of a control line, in their order', () => {
+  test('lists the fields of a control line, in order', () => {
     const sample = JSON.parse(String(blocksOf('json').find(({ doc }) => doc.path === 'docs/logs.md')?.text))
     const fields = rows.flatMap((row) => cell(row, 0)).filter((name) => name in sample)
     const written = Object.keys(JSON.parse(makeControlLineWriter('DEV').write(sample as ControlLine, 0)))

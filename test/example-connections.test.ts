@@ -1,4 +1,4 @@
-// The example of connections: what is written holds, and its operations make the requests that the depot knows.
+// The example of connections: its definitions are valid, and its operations make the requests that the depot expects.
 
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ function compiled() {
   return compileDefinitions(files, { functions: () => null })
 }
 
-test('[PV19] the example is sound, and its route has the operation in place', () => {
+test('[PV19] the example is valid, and its route contains the operation', () => {
   const { documents, findings } = compiled()
   expect(findings).toEqual([])
   expect(documents.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
@@ -35,7 +35,7 @@ test('[PV19] the example is sound, and its route has the operation in place', ()
   ])
 })
 
-test('the depot takes what the operation sends, once per key, and nobody without the token', async () => {
+test('the depot accepts what the operation sends, once per key, and nothing without the token', async () => {
   const depot = spawn(process.execPath, [`${root}/examples/depot.mjs`], {
     env: { PATH: process.env.PATH, PORT: '0', DEPOT_TOKEN: 't' },
     stdio: ['ignore', 'pipe', 'inherit'],

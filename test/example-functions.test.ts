@@ -1,4 +1,4 @@
-// The example of the documents, run by a real node against a tracker that keeps its own log.
+// The example of the documents, run by a real node against a tracker with its own log.
 
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -98,7 +98,7 @@ async function open(delivery: string, number: number, title: string): Promise<Ev
 }
 
 test.each(GROUNDS)(
-  'on %s an issue becomes one ticket, whose number is kept; a refused one is a dead letter that says why',
+  'on %s an issue becomes one ticket, whose number is stored; a refused one is a dead letter that says why',
   async (ground) => {
     await begin(ground)
     const reads = app.store.forTenant(DEFAULT_TENANT)
@@ -112,7 +112,7 @@ test.each(GROUNDS)(
       (await reads.deadLetters({ cursor: null, limit: 10 })).items.length === 2 &&
       (await stateOf(again)) === 'skipped'
     await eventually('all four are over', WITHIN_MS, isOver)
-    // Before the drain: what is not told by then is left to the next life of the node.
+    // Before the drain: what is not published by then is left to the node's next start.
     await store.told()
     expect(await app.engine.drain(10_000)).toEqual({ left: 0 })
 
@@ -137,8 +137,8 @@ test.each(GROUNDS)(
   },
 )
 
-test('[FN26] the data folder may lie in the folder of definitions', async () => {
-  // A file is the store that has all it keeps in that folder.
+test('[FN26] the data folder may be inside the folder of definitions', async () => {
+  // With SQLite everything is in that folder.
   await begin('SQLite')
   await app.close()
   const flows = join(data, 'flows')

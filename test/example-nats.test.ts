@@ -1,4 +1,4 @@
-// Sources that take from NATS, with the examples: on the bus in one process, on a node in this process.
+// Sources that consume from NATS, with the examples: on the bus in one process, on a node in this process.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ const issue = (id: number) =>
     labels: [{ title: 'shop' }],
   })
 
-test('[BU56] whoever publishes gitlab.events.issue.created on the bus starts the triage', async () => {
+test('[BU56] publishing gitlab.events.issue.created on the bus starts the triage', async () => {
   const source = 'kind: Source\nname: gitlab_bus\nnats: { stream: GITLAB, subjects: gitlab.events.> }\n'
   const { world, hub, node, send } = makeBusWorld({}, ['key-of-the-model'])
   hub.addStream({ name: 'GITLAB', subjects: ['gitlab.events.>'] })
@@ -43,7 +43,7 @@ test('[BU56] whoever publishes gitlab.events.issue.created on the bus starts the
   expect(one.engine.inlets.state(DEFAULT_TENANT, 'gitlab_bus')).toEqual({ is: 'consuming' })
 })
 
-test('[BU57] the example tells the team once, whatever comes twice', async () => {
+test('[BU57] the example notifies the team once, whatever comes twice', async () => {
   let acknowledgements = 0
   const { world, hub, node, send } = makeBusWorld({
     fate: ({ what }) => ({ isLost: what === 'acknowledge' && acknowledgements++ % 2 === 0 }),

@@ -1,5 +1,6 @@
-// 100,000 random requests: the node does not fail, keeps nothing that it did not acknowledge, and keeps what it did. Most go to the
-// real engine on the store in memory; the rest through sockets to a whole node with its real parser of HTTP, and to SQLite.
+// 100,000 random requests: the node does not fail, stores nothing that it did not acknowledge, and stores what it did.
+// Most go to the real engine on the memory store; the rest through sockets to a whole node with its real HTTP parser,
+// and to SQLite.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -88,7 +89,7 @@ test('[GU24] the engine, with most of them', async () => {
   expectVariety(tally, BY_ENGINE)
 })
 
-test('[GU24] a whole node, over sockets that are kept', async () => {
+test('[GU24] a whole node, over kept-alive sockets', async () => {
   const data = mkdtempSync(join(tmpdir(), 'millrace-fuzz-'))
   const flows = mkdtempSync(join(tmpdir(), 'millrace-fuzz-flows-'))
   writeFileSync(join(flows, 'noise.yaml'), NOISE_SOURCES)
@@ -130,7 +131,7 @@ test('[GU24] a whole node, over sockets that are kept', async () => {
   }
 })
 
-/** One request, as bytes. Bytes that no header can hold are left in: the parser is part of what is tried. */
+/** One request, as bytes. Bytes that no header can contain are left in: the parser is under test too. */
 function wire({ method, tenant, source, query, headers, body }: NoisyRequest): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const head = `${method} /in/${tenant}/${source}${query} HTTP/1.1\r\nhost: x\r\n${lines}`
@@ -142,7 +143,7 @@ interface Line {
   close(): void
 }
 
-/** A connection that is opened again whenever the node has closed it. */
+/** A connection that is reopened whenever the node has closed it. */
 function makeLine(port: number): Line {
   let socket: Socket | null = null
   return {
@@ -153,7 +154,7 @@ function makeLine(port: number): Line {
         let heard = Buffer.alloc(0)
         const end = (result: ReturnType<typeof parse>) => {
           held.removeAllListeners()
-          // Its last words may come after its answer.
+          // Its last bytes may come after its response.
           held.on('error', () => {})
           if (result === null || result.closes) {
             held.destroy()

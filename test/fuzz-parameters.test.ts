@@ -1,5 +1,5 @@
-// Every parameter of every operation that the OpenAPI document names, with values that programs send by mistake and people on
-// purpose. The list follows the document: a new operation is tried without a change here.
+// Every parameter of every operation in the OpenAPI document, with values that programs send by mistake and attackers
+// on purpose. The list follows the document: a new operation is covered without a change here.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenApiOperation, readDocument } from '../src/http/document.fixture.ts'
@@ -18,7 +18,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 )
 const tried = operations.filter(({ parameters }) => parameters.length > 0)
 
-/** As they stand in an address. */
+/** As written in an address. */
 const NOT_NUMBERS = [
   'Infinity',
   '-Infinity',
@@ -104,7 +104,7 @@ function faultOf({ status, type, text }: Tried): string | null {
   return problem.status === status && typeof problem.next === 'string' ? null : text
 }
 
-test('there is something to try', () => {
+test('there is something to test', () => {
   expect(tried.length).toBeGreaterThan(50)
 })
 

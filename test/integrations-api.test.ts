@@ -1,4 +1,5 @@
-// Connections over the API of a whole node: described, made, tested, switched, rotated and retired, and seen in runs.
+// Connections over the API of a whole node: described, created, tested, switched, rotated and retired, and seen in
+// runs.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +12,7 @@ const NEXT_VALUE = 'planted-value-2718281828'
 let node: ApiNode
 let key: string
 let viewer: string
-/** What the vendor takes for a token. */
+/** The tokens that the vendor accepts. */
 const good = new Set<string>([VALUE])
 /** The vendor responds to nothing before this. */
 let responds = Promise.resolve()
@@ -65,8 +66,8 @@ afterAll(async () => {
   await new Promise((resolve) => vendor.close(resolve))
 })
 
-describe('what is posted', () => {
-  test('[IA1] [IA2] providers are built in, or described by whoever needs one', async () => {
+describe('posted documents', () => {
+  test('[IA1] [IA2] providers are built in, or described by the user who needs one', async () => {
     const made = await call('POST', '/providers', PROVIDER())
     expect(made).toMatchObject({ status: 201, body: { version: expect.any(Number), warnings: [] } })
     const { items } = (await call('GET', '/providers')).body
@@ -89,7 +90,7 @@ describe('what is posted', () => {
     expect(definition.body).toMatchObject({ managedBy: 'api', history: [{ version: made.body.version }] })
   })
 
-  test('[IA3] what is missing beside it has a code of its own, and what is wrong in it is told by field', async () => {
+  test('[IA3] a missing reference has its own code, and errors are reported by field', async () => {
     const unknown = await call('POST', '/connections', {
       ...CONNECTION,
       credential: null,
@@ -108,7 +109,7 @@ describe('what is posted', () => {
     expect((await call('GET', '/connections')).body.items).toEqual([])
   })
 
-  test('[IA6] a credential shows where its value lies and its fingerprint, never the value', async () => {
+  test('[IA6] a credential shows where its value is stored and its fingerprint, never the value', async () => {
     await node.call('POST', '/v1/secrets', { key, body: { name: 'DEPOT', value: VALUE } })
     const made = await call('POST', '/credentials', CREDENTIAL)
     expect(made).toMatchObject({
@@ -164,7 +165,7 @@ describe('a connection', () => {
     expect((await act('depot-main', 'test')).body.connection.status).toBe('active')
   })
 
-  test('[IA2] one that stands in a folder is changed there', async () => {
+  test('[IA2] one of a folder is changed there', async () => {
     await node.app.engine.definitions.apply('default' as never, {
       definitions: [
         {
@@ -185,7 +186,7 @@ describe('a connection', () => {
     expect(refused).toMatchObject({ status: 409, body: { code: 'managed_by_folder' } })
   })
 
-  test('[IA5] its circuit is switched with a reason and an end, and left to itself again', async () => {
+  test('[IA5] its circuit is switched with a reason and an end, and returned to automatic control', async () => {
     expect((await act('depot-main', 'circuit', { is: 'open' })).status).toBe(400)
     const until = new Date(Date.now() + 3_600_000).toISOString()
     const opened = await act('depot-main', 'circuit', { is: 'open', reason: 'they move', until })
@@ -205,7 +206,7 @@ describe('a connection', () => {
     expect(left.body.circuit.override).toBeNull()
   })
 
-  test('[IA7] its runs are listed by what they are, and heads are hidden from viewers', async () => {
+  test('[IA7] its runs are listed by their properties, and heads are hidden from viewers', async () => {
     const list = (query: string, as = key) => node.call('GET', `${base}/runs`, { key: as, query })
     const all = (await list('?connection=depot-main&purpose=test')).body.items
     expect(all.length).toBeGreaterThanOrEqual(3)
@@ -217,7 +218,7 @@ describe('a connection', () => {
     expect((await list('?connection=depot-main', viewer)).body.items[0].attempts[0].request).toBeNull()
   })
 
-  test('[IA6] a rotation is answered at once, waits for its value, and takes it when it works', async () => {
+  test('[IA6] a rotation responds at once, waits for its value, and uses it if it works', async () => {
     const begun = await call('POST', '/credentials/rotate', {
       credentialId: 'depot-key',
       reason: 'it is old',
@@ -246,7 +247,7 @@ describe('a connection', () => {
   })
 })
 
-test('[IA8] where a vendor sends people back, a state that is not ours is refused, in words for people', async () => {
+test('[IA8] where a vendor redirects users back, a foreign state is refused, in plain words', async () => {
   const asked = await node.call('GET', `${base}/oauth/callback`, { query: '?state=made-up&code=c' })
   expect(asked).toMatchObject({ status: 400, body: { code: 'oauth_state_invalid' } })
   const page = await fetch(`${node.app.url}${base}/oauth/callback?state=<b>&code=c`, {

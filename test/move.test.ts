@@ -52,7 +52,7 @@ const rowsOf = async (url: string) =>
   Number((await postgres.query(url, 'SELECT count(*) AS n FROM millrace.event'))[0]?.n)
 
 describe('a store that was moved', () => {
-  test('[MV1] [MV2] [MV4] [MV8] has everything that the stream left, and the file is as it was', async () => {
+  test('[MV1] [MV2] [MV4] [MV8] has everything that the stream left, and the file is unchanged', async () => {
     const file = await makeSqliteFile({ foldAt: 64 })
     const dump = await fill(file, 20_260_114, 2_200)
     const before = file.bytes()
@@ -63,7 +63,7 @@ describe('a store that was moved', () => {
     expect(report.isMoved).toBe(true)
     expect(report.tables.map(({ table }) => table)).toEqual(ARCHIVE_TABLES)
     expect(steps).toEqual(new Set(['copy', 'compare']))
-    // What the bus is told leaves the outbox: the next test but one has some in it.
+    // Published rows leave the outbox: the next test but one has some in it.
     const isFew = (table: ArchiveTable, rows: number) => rows < 2 && table !== 'outbox'
     expect(report.tables.filter(({ table, rows }) => isFew(table, rows))).toEqual([])
     expect(await dumpAt(database.url)).toEqual(dump)
@@ -164,7 +164,7 @@ describe('a store that was moved', () => {
     expect(after?.('["ada"]')).toBe(before('["ada"]'))
   })
 
-  test('[MV3] is read page after page, whatever the memory is cleaned of meanwhile', async () => {
+  test('[MV3] is read page after page, whatever the garbage collector frees meanwhile', async () => {
     const file = await makeSqliteFile()
     const kit = await openKit(async () => file.harness)
     const rows = 2_500
@@ -181,7 +181,7 @@ describe('a store that was moved', () => {
     let seen = 0
     for await (const page of source.pages('records')) {
       seen += page.length
-      // What nobody holds is freed between two turns of the loop.
+      // Unreferenced objects are freed between two turns of the event loop.
       for (let turn = 0; turn < 3; turn += 1) {
         collectGarbage()
         await nextTurn()
@@ -191,7 +191,7 @@ describe('a store that was moved', () => {
     await file.remove()
   })
 
-  test('[MV10] gives back what was in hand, to a node whose number is new', async () => {
+  test('[MV10] releases leased jobs, to a node with a new number', async () => {
     const file = await makeSqliteFile()
     const kit = await openKit(async () => file.harness)
     await kit.join('node-b' as NodeId)
@@ -209,7 +209,7 @@ describe('a store that was moved', () => {
   })
 })
 
-describe('a move that may not be', () => {
+describe('a refused move', () => {
   test('[MV2] of a file that a node uses, of none, and of one that another version wrote', async () => {
     const file = await makeSqliteFile()
     await file.harness.close()
@@ -232,7 +232,7 @@ describe('a move that may not be', () => {
     await file.remove()
   })
 
-  test('[MV5] into a database that somebody uses: what is there stays', async () => {
+  test('[MV5] into a database that is in use: its data stays', async () => {
     const file = await makeSqliteFile()
     await fill(file, 7, 40)
     const database = await postgres.makeDatabase()
@@ -244,7 +244,7 @@ describe('a move that may not be', () => {
         /was moved into this database already/,
       )
     }
-    // As one that a node has filled.
+    // Like one that a node has filled.
     await postgres.query(database.url, 'DROP TABLE millrace.move')
     for (const isAgain of [false, true]) {
       await expect(move(file.file, database.url, { isAgain })).rejects.toThrow(/rows that no move brought/)
@@ -255,7 +255,7 @@ describe('a move that may not be', () => {
     await Promise.all([file.remove(), other.remove()])
   }, 60_000)
 
-  test('[MV6] [MV12] one that broke closes the database until it is begun anew; a dry run changes nothing', async () => {
+  test('[MV6] [MV12] a broken one closes the database until it is started again; a dry run changes nothing', async () => {
     const file = await makeSqliteFile()
     const dump = await fill(file, 9, 150)
     const database = await postgres.makeDatabase({ empty: true })
@@ -287,13 +287,13 @@ describe('a move that may not be', () => {
     await file.remove()
   }, 60_000)
 
-  test('[MV6] one that broke is not begun anew once a node has been there, nor is it finished', async () => {
+  test('[MV6] a broken one is neither started again nor finished once a node has joined', async () => {
     const file = await makeSqliteFile()
     await fill(file, 10, 60)
     const database = await postgres.makeDatabase()
     await using target = await openPostgresArchive({ connection: database.url })
     await target.begin(file.file)
-    // As a version does that knows nothing of moves.
+    // Like a version that knows nothing of moves.
     await postgres.query(database.url, "SELECT * FROM millrace.join_node('stranger', 30000)")
     await expect(target.finish()).rejects.toThrow(
       /the node stranger has been started.*schema is not released/,
@@ -305,7 +305,7 @@ describe('a move that may not be', () => {
     await file.remove()
   })
 
-  test('[MV6] a node that looked before the move began neither opens nor joins', async () => {
+  test('[MV6] a node that checked before the move started neither opens nor joins', async () => {
     const database = await postgres.makeDatabase()
     await using early = await openPostgresStore({ connection: database.url })
     const beginner = new pg.Client({ connectionString: database.url })
@@ -330,7 +330,7 @@ describe('a move that may not be', () => {
     expect(await early.join('early' as NodeId, 30_000)).toMatchObject({ owner: 1 })
   })
 
-  test('[MV6] a node that joins while a move begins is before it or behind it', async () => {
+  test('[MV6] a node that joins while a move starts comes before it or after it', async () => {
     const database = await postgres.makeDatabase()
     await using store = await openPostgresStore({ connection: database.url })
     await using target = await openPostgresArchive({ connection: database.url })
@@ -349,7 +349,7 @@ describe('a move that may not be', () => {
     expect(await store.join('second' as NodeId, 30_000)).toMatchObject({ owner: 2 })
   })
 
-  test('[MV6] a move that another was begun after is not finished', async () => {
+  test('[MV6] a move is not finished after another one was started', async () => {
     const database = await postgres.makeDatabase()
     await using first = await openPostgresArchive({ connection: database.url })
     await using second = await openPostgresArchive({ connection: database.url })
@@ -362,7 +362,7 @@ describe('a move that may not be', () => {
     expect(await store.join('node' as NodeId, 30_000)).toMatchObject({ owner: 1 })
   })
 
-  test('[MV7] [MV13] any difference is told, and no node starts on either side by it', async () => {
+  test('[MV7] [MV13] any difference is reported, and lets no node start on either side', async () => {
     const file = await makeSqliteFile()
     const kit = await openKit(async () => file.harness)
     const event = kit.event()
@@ -379,7 +379,7 @@ describe('a move that may not be', () => {
     const database = await postgres.makeDatabase()
     await using source = await openSqliteArchive(file.file)
     await using target = await openPostgresArchive({ connection: database.url })
-    /** Once everything is copied, and before anything is compared. */
+    /** After everything is copied, and before anything is compared. */
     const damaging = async (sql: string) => {
       const damaged: ArchiveTarget = {
         ...target,
@@ -447,7 +447,7 @@ describe('a file that was moved', () => {
     await file.remove()
   }, 60_000)
 
-  test('[MV9] whose schema was not opened yet is moved again', async () => {
+  test('[MV9] whose schema was not released yet is moved again', async () => {
     const file = await makeSqliteFile()
     await fill(file, 14, 60)
     const database = await postgres.makeDatabase()

@@ -6,14 +6,14 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('the tools that suites need are there', () => {
+test('the tools that suites need are installed', () => {
   expect(requireTool('wrk')).toMatch(/wrk$/)
   expect(requireTool('nats-server')).toMatch(/nats-server$/)
   expect(process.env.CHROMIUM ?? requireTool('chromium')).toMatch(/chrom/)
   expect(execFileSync(requireNode22(), ['--version'], { encoding: 'utf8' })).toMatch(/^v22\./)
 })
 
-test('a server is found where only root looks for programs', () => {
+test('a server is found where only root’s PATH looks for programs', () => {
   vi.stubEnv('PATH', '/usr/bin:/bin')
   expect(requireTool('nats-server')).toMatch(/nats-server$/)
 })

@@ -1,4 +1,4 @@
-// `npm run new connector` in a folder of its own: what it makes passes the suite as it is, and is listed.
+// `npm run new connector` in its own folder: its output passes the suite unchanged, and is listed.
 
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ function run(args: readonly string[]): Promise<{ readonly code: number; readonly
 const make = (...args: readonly string[]) =>
   run([join(root, 'scripts/new.mjs'), ...args, '--into', connectors])
 
-test('[VN17] a new connector passes the suite as it is, and is listed', async () => {
+test('[VN17] a new connector passes the suite unchanged, and is listed', async () => {
   const made = await make('connector', 'big-crm')
   expect(made).toMatchObject({ code: 0, text: expect.stringContaining('big-crm.test.ts') })
   const index = readFileSync(join(connectors, 'index.ts'), 'utf8')

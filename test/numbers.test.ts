@@ -1,5 +1,5 @@
-// Numbers go through a whole node digit for digit: in by webhooks and CloudEvents, out in requests, emitted events, deliveries,
-// instances, replays and answers of the API; and keys tell apart what a double would not.
+// Numbers pass through a whole node digit for digit: in by webhooks and CloudEvents, out in requests, emitted events,
+// deliveries, instances, replays and responses of the API; and keys distinguish what a double would not.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -96,7 +96,7 @@ interface Seen {
   readonly body: string
 }
 
-/** What was sent to it, and a way to wait for so many requests to one path. */
+/** The requests it received, and a way to wait for a number of requests to one path. */
 async function makeEndpoint() {
   const seen: Seen[] = []
   const waiting = new Set<() => void>()
@@ -146,7 +146,7 @@ const NAMED = [
 ]
 
 test.each(['SQLite', 'PostgreSQL'] as const)(
-  '[X1] [GU11] [CE8] every digit goes through a node on %s',
+  '[X1] [GU11] [CE8] every digit passes through a node on %s',
   async (ground) => {
     await using store = await stores.make(ground)
     const endpoint = await makeEndpoint()
@@ -262,7 +262,7 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
           ).toBe(true)
       }
 
-      // A dead letter, edited and replayed; and the try of a formula.
+      // A dead letter, edited and replayed; and a formula in `try`.
       await send('x', '"kind":"broken","status":422,"amount":1.0')
       await endpoint.until(({ path }) => path === '/422')
       const letters = async () => {

@@ -1,5 +1,5 @@
-// The receivers of examples/receivers, each in a process of its own, against requests as a node signs them. Python is needed; the
-// receiver in Go is not run (its README says so).
+// The receivers of examples/receivers, each in its own process, against requests as a node signs them. Python is
+// needed; the receiver in Go is not run (its README says so).
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -39,7 +39,7 @@ const running: ChildProcess[] = []
 
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), 'millrace-receivers-'))
-  // With the kit as it is now, not as it was built last.
+  // With the present kit, not the last build.
   await build({
     entryPoints: [join(folder, 'with-kit.mjs')],
     outfile: join(data, 'with-kit.mjs'),
@@ -90,7 +90,7 @@ const RECEIVERS: readonly [name: string, command: string, file: () => string][] 
 ]
 
 describe.each(RECEIVERS)('the receiver in %s', (_, command, file) => {
-  test('[SN16] takes what is signed, once, and refuses what was altered, is old or is of another secret', async () => {
+  test('[SN16] accepts what is signed, once, and refuses what was altered, is old or is of another secret', async () => {
     const address = await start(command, file(), SECRET)
     expect(await post(address, signed([SECRET]))).toBe('200 taken')
     expect(await post(address, signed([SECRET], { timestamp: nowSeconds() - 60 }))).toBe('200 known')
@@ -110,14 +110,14 @@ describe.each(RECEIVERS)('the receiver in %s', (_, command, file) => {
     expect(await post(address, signed([SECRET], other))).toBe('200 taken')
   })
 
-  test('[SN16] takes either of two secrets while it is changed', async () => {
+  test('[SN16] accepts either of two secrets during a rotation', async () => {
     const address = await start(command, file(), `${SECRET},${FORMER}`)
     expect(await post(address, signed([SECRET]))).toBe('200 taken')
     expect(await post(address, signed([FORMER], { id: 'evt_2' }))).toBe('200 taken')
     expect(await post(address, signed([secretOf(9)], { id: 'evt_3' }))).toBe('400 no_match')
   })
 
-  test('[SN16] outlives a sender that breaks off', async () => {
+  test('[SN16] survives a sender that breaks off', async () => {
     const address = await start(command, file(), SECRET)
     const socket = connect(Number(new URL(address).port), '127.0.0.1')
     await once(socket, 'connect')
@@ -130,7 +130,7 @@ describe.each(RECEIVERS)('the receiver in %s', (_, command, file) => {
 })
 
 test.each(['whsec_', 'whsec_…', 'whsec_AAAA'])(
-  '[SN16] a secret that holds next to nothing opens no receiver: %s',
+  '[SN16] an almost empty secret opens no receiver: %s',
   async (secret) => {
     const [timestamp, key] = [String(nowSeconds()), Buffer.from(secret.slice('whsec_'.length), 'base64')]
     const digest = createHmac('sha256', key).update(`evt_1.${timestamp}.${BODY}`).digest('base64')
@@ -144,7 +144,7 @@ test.each(['whsec_', 'whsec_…', 'whsec_AAAA'])(
   },
 )
 
-test('[SN16] the one with the kit takes public keys too', async () => {
+test('[SN16] the one with the kit accepts public keys too', async () => {
   const address = await start(process.execPath, join(data, 'with-kit.mjs'), publicKeyOf(PRIVATE) as string)
   const delivery = { id: 'evt_1', timestamp: nowSeconds(), body: BODY }
   const headers = signDelivery({ ...delivery, signing: 'ed25519', secrets: [PRIVATE] })
@@ -157,12 +157,12 @@ describe('[SN15] the published vectors', () => {
     verifyWith.filter((secret) => secret.startsWith('whsec_')).map((secret) => ({ ...rest, secret })),
   )
 
-  /** The kit gives the one number of the vectors that a double would change as a bigint. */
+  /** The kit returns the one number of the vectors that a double would change as a bigint. */
   const LARGE = 12345678901234567890n
   const payloadOf = (body: string): unknown =>
     JSON.parse(body, (_, value: unknown) => (value === Number(LARGE) ? LARGE : value))
 
-  test('are taken by the kit', () => {
+  test('are accepted by the kit', () => {
     expect(vectors.length).toBeGreaterThan(5)
     expect(vectors.some(({ body }) => body.includes(String(LARGE)))).toBe(true)
     for (const { body, headers, verifyWith, timestamp } of vectors) {
@@ -172,7 +172,7 @@ describe('[SN15] the published vectors', () => {
     }
   })
 
-  test('are taken by the receiver without it', async () => {
+  test('are accepted by the receiver without it', async () => {
     const { refusal } = (await import(join(folder, 'plain.mjs'))) as {
       refusal(body: Uint8Array, headers: object, secrets: readonly string[], now: number): string | null
     }
@@ -182,7 +182,7 @@ describe('[SN15] the published vectors', () => {
     }
   })
 
-  test('are taken by the receiver in Python', () => {
+  test('are accepted by the receiver in Python', () => {
     const code = `
 import json, sys
 from receiver import refusal

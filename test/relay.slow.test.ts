@@ -1,4 +1,4 @@
-// The relay over a real database and a real NATS server that dies under it: two nodes commit, and two relay.
+// The relay over a real database and a real NATS server that dies: two nodes commit, and two relay.
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
@@ -99,14 +99,14 @@ async function readStream(name: string): Promise<readonly { readonly id: string;
   const { state } = await streams.info(name)
   const list: { readonly id: string; readonly body: string }[] = []
   for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
-    // Of a token's subject the last one alone is there.
+    // Of a token's subject only the last message is stored.
     const one = await streams.getMessage(name, { seq }).catch(() => null)
     if (one !== null) list.push({ id: one.header.get('Nats-Msg-Id'), body: one.string() })
   }
   return list
 }
 
-test('[BU29] NATS killed and started again under load: everything is told, once, and tokens stand where they are', async () => {
+test('[BU29] NATS killed and restarted under load: everything is published, once, and tokens are where they belong', async () => {
   const database = await postgres.makeDatabase()
   const nodes = [await openNode(database.url), await openNode(database.url)]
   const storeOf = (index: number) => nodes[index % 2]?.store as Store
@@ -120,7 +120,7 @@ test('[BU29] NATS killed and started again under load: everything is told, once,
     })
     sent.push(event.id)
   }
-  /** One token that goes to and fro, moved by both nodes in turn. */
+  /** One token that moves back and forth, moved by both nodes in turn. */
   const id = ids.instance()
   const at = (revision: number) => ({
     ...{ id, workflow: 'triage', state: 'active' as const, revision },
@@ -153,7 +153,7 @@ test('[BU29] NATS killed and started again under load: everything is told, once,
   ])
 }, 120_000)
 
-test('[BU34] NATS that comes back empty is told where the tokens of active instances are', async () => {
+test('[BU34] to an empty NATS the tokens of active instances are republished', async () => {
   const database = await postgres.makeDatabase()
   await vi.waitFor(() => outsider.clear(), 20_000)
   const { store } = await openNode(database.url)
@@ -163,7 +163,7 @@ test('[BU34] NATS that comes back empty is told where the tokens of active insta
       ...{ id, workflow: 'triage', definition: 'd', version: '1', state, attention: null, revision },
       ...{ marking: { open: 1 }, eventId: ids.event(), correlationId: 'c', parent: null, body: '{}' },
     }
-    // What a start finds its tenants by.
+    // By which a start finds its tenants.
     const bundle = { w: 'record.put', kind: 'bundle', key: 'current', version: revision, body: '{}' } as const
     const rows = tellTokens(TENANT, null, row)
     return store.commit({

@@ -45,7 +45,7 @@ describe('one stream of operations', () => {
     120_000,
   )
 
-  test('does every kind of thing, and every guard both holds and is refused', async () => {
+  test('contains every kind of operation, and every guard both holds and is refused', async () => {
     const { steps, dump } = await expected
     const seen = new Map<string, number>()
     const count = (name: string, times = 1) => seen.set(name, (seen.get(name) ?? 0) + times)

@@ -1,5 +1,5 @@
-// No tenant sees or changes anything of another, over any operation that the OpenAPI document has. An operation without a
-// recipe here fails the test: whoever adds one says what a stranger may ask of it, and what must come of that.
+// No tenant sees or changes anything of another, over any operation of the OpenAPI document. An operation without a
+// recipe here fails the test: its author says what a stranger may request, and what must happen.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
@@ -8,7 +8,7 @@ import { type ApiNode, type Called, startApiNode } from './support/api-node.ts'
 
 const VICTIM = 'acme'
 const STRANGER = 'stranger'
-/** Stands in everything of the victim's that could come out: payloads, names, descriptions. */
+/** Part of everything of the victim's that could leak: payloads, names, descriptions. */
 const MARK = 'acmesown'
 
 interface Rows {
@@ -118,7 +118,7 @@ beforeAll(async () => {
     body: { name: `${MARK}_key`, provider: `${MARK}_api`, auth: 'bearer', secret: { ref: 'TOKEN' } },
   })
   await ask('POST', '/v1/integrations/connections', owner, {
-    // By hand alone: what the clock writes is nobody's doing.
+    // Without probes: a scheduled write has no actor.
     body: { name: `${MARK}_account`, provider: `${MARK}_api`, credential: `${MARK}_key`, probe: 'none' },
   })
   const tested = await ask('POST', '/v1/integrations/connections/{id}/test', owner, {
@@ -138,7 +138,7 @@ beforeAll(async () => {
     return { event: body.eventId as string, work: (change as { id: string }).id }
   }
   await send(VICTIM, MARK, 'nobody', 'unheard', 200)
-  // Two that are refused: of a source that is there, and of one that is not.
+  // Two that are refused: of an existing source, and of a missing one.
   await send(VICTIM, `${MARK}_no`, 'nobody', 'unheard', 200)
   await send(VICTIM, MARK, 'nobody', 'a b', 200)
   expect((await ask('GET', '/v1/rejections', owner)).items).toHaveLength(2)
@@ -153,7 +153,7 @@ beforeAll(async () => {
     letters.items.find(({ workId }: { workId: string }) => workId === work).id
   const filter = { ids: [letterOf(again.work)] }
   const { replayId } = await ask('POST', '/v1/dead-letters/replay', owner, { body: { filter } })
-  // The replay dies as the first try did.
+  // The replay dies as the first attempt did.
   await seen(
     (one) => one.type === 'deadLetter' && one.id === letterOf(again.work) && one.state === 'replaying',
   )
@@ -162,14 +162,14 @@ beforeAll(async () => {
   }
   const work = async () => (await ask('GET', '/v1/work', owner)).items
   while ((await work()).some(({ state }: { state: string }) => state === 'ready' || state === 'leased'));
-  // Announcing them makes events, some time later.
+  // Publishing them creates events, some time later.
   const escalations = async () => (await ask('GET', '/v1/escalations', owner)).items
   while ((await escalations()).some(({ isAnnounced }: { isAnnounced: boolean }) => !isAnnounced));
   const { instanceId } = await ask('POST', '/v1/workflows/{name}/instances', owner, {
     params: { name: `${MARK}_case` },
     body: { input: { note: `${MARK} note` } },
   })
-  // It changes a case that nobody began.
+  // It changes an instance that was never started.
   await send(VICTIM, MARK, 'unborn', 'changed', 200)
   const orphans = async () => (await ask('GET', '/v1/orphans', owner)).items
   await seen((one, tenant) => tenant === VICTIM && one.type === 'orphan')
@@ -216,7 +216,7 @@ const keyOf = () => ({ id: `${MARK}_key` })
 const since = '2026-01-01T00:00:00Z'
 const reason = 'because'
 
-/** What a stranger asks of each operation, with the victim's own ids wherever it takes one. */
+/** A stranger's request to each operation, with the victim's own ids wherever it takes one. */
 const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   getMe: () => ({ status: 200 }),
   signOut: () => ({ status: 400 }),
@@ -399,7 +399,7 @@ const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>> = {
   tryExpression: () => ({ status: 404, body: { expression: 'payload', as: 'pick', event: rows.event } }),
 }
 
-/** Told apart below: they have no end, or no caller. */
+/** Tested separately below: they have no end, or no caller. */
 const APART = new Set(['stream', 'signIn'])
 
 const operations = Object.entries((await readDocument()).paths)
@@ -427,7 +427,7 @@ async function victimsRows() {
     instances: own(dump.instances),
     history: own(dump.history),
     orphans: own(dump.orphans),
-    // What was refused is written by itself, some seconds later.
+    // Rejections are written separately, some seconds later.
     records: own(dump.records.filter(({ kind }) => kind !== 'rejection')),
   }
 }
@@ -454,7 +454,7 @@ describe('[AP3] every operation', () => {
   const rowsByAddress = operations.filter(
     ({ id, method, path }) => !APART.has(id) && method === 'GET' && path.includes('{'),
   )
-  test.each(rowsByAddress)('$id answers the owner of the very row', async ({ id, method, path }) => {
+  test.each(rowsByAddress)('$id responds to the owner of the very row', async ({ id, method, path }) => {
     const [recipe] = [RECIPES[id]?.() ?? []].flat()
     const role = operations.find((one) => one.id === id)?.role ?? 'viewer'
     const answer = await node.call(method, path, { ...recipe, key: String(keys[`${VICTIM} ${role}`]) })
@@ -488,7 +488,7 @@ describe('[AP3] every operation', () => {
   )
 })
 
-/** Ids that the stranger named itself: an answer may repeat them later. */
+/** Ids that the stranger named itself: a response may repeat them later. */
 const named = new Set<string>()
 
 function expectNothingOfTheirs({ text }: Called, request: string): void {
@@ -499,7 +499,7 @@ function expectNothingOfTheirs({ text }: Called, request: string): void {
   expect(text).not.toContain(`${MARK} note`)
 }
 
-test('[AP3] a stream tells a stranger nothing of the victim’s', async () => {
+test('[AP3] a stream sends a stranger nothing of the victim’s', async () => {
   const stop = new AbortController()
   const response = await fetch(`${node.app.url}/v1/stream`, {
     headers: { authorization: `Bearer ${keys[`${STRANGER} viewer`]}` },
@@ -515,9 +515,9 @@ test('[AP3] a stream tells a stranger nothing of the victim’s', async () => {
   expect(text).not.toContain(MARK)
 })
 
-test('[AP3] a stranger’s idempotency key brings nobody else’s answer', async () => {
+test('[AP3] a stranger’s idempotency key returns no other tenant’s response', async () => {
   const headers = { 'idempotency-key': 'the-same' }
-  // Refused by its route: that, too, is an answer that is kept.
+  // Refused by its route: that response is stored, too.
   const path = '/v1/dead-letters/replay'
   const body = { filter: { cause: 'nobody’s' } }
   const first = await node.call('POST', path, {
@@ -540,6 +540,6 @@ test('[AP3] a stranger’s idempotency key brings nobody else’s answer', async
   expect(other.headers.get('idempotency-replayed')).toBeNull()
 })
 
-test('[AP2] every answer here was as the document says', () => {
+test('[AP2] every response here matched the document', () => {
   expect(node.faults).toEqual([])
 })

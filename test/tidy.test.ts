@@ -1,6 +1,6 @@
-// The rules of the house that a compiler does not know, each failure with its fix. The second half plants every
-// kind of violation and requires that it is found: a check that cannot fail proves nothing. The imports of this repository itself
-// are a step of `npm test` (scripts/boundaries.mjs); here is shown that it finds.
+// The repository's own rules that a compiler does not know, each failure with its fix. The second half plants every
+// kind of violation and requires that it is found: a check that cannot fail proves nothing. The imports of this
+// repository itself are a step of `npm test` (scripts/boundaries.mjs); here is shown that it finds violations.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -48,8 +48,8 @@ function checkImports(folder: string): Promise<ImportReport> {
 const sources = readTree('', ['.ts', '.tsx', '.mjs', '.cjs'])
 
 describe('this repository', () => {
-  // It reads every source: its time grows with them, and says nothing of what it looks for.
-  test('says nothing that is banned', { timeout: 120_000 }, () => {
+  // It reads every source: its time grows with them, and says nothing about what it checks.
+  test('contains nothing that is banned', { timeout: 120_000 }, () => {
     expect(sources.some(({ path }) => path.startsWith('src/core/'))).toBe(true)
     expect(findBanned(sources).map(formatFinding)).toEqual([])
   })
@@ -141,7 +141,7 @@ describe('the bans', () => {
   })
 })
 
-describe('calls outward', () => {
+describe('outbound calls', () => {
   const findingsAt = (path: string, text: string) => findBanned([{ path, text }]).map(({ rule }) => rule)
 
   test.each([
@@ -174,7 +174,7 @@ describe('calls outward', () => {
     "import { createServer, type Server } from 'node:http'",
     'export const a = { fetch: b }',
     'export const a = deps.fetch(b)',
-  ])('[OG11] %s calls nobody', (text) => {
+  ])('[OG11] %s makes no call', (text) => {
     expect(findingsAt('src/http/a.ts', text)).toEqual([])
   })
 })

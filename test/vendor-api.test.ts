@@ -1,4 +1,4 @@
-// The vendor on the loopback that other tests believe: it does what its words say.
+// The vendor on the loopback that other tests trust: it behaves as described.
 
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}`
 const form = (fields: Record<string, string>) => ({ method: 'POST', body: new URLSearchParams(fields) })
 
 describe('a vendor on the loopback', () => {
-  test('takes good tokens alone, and says so to expired and revoked ones', async () => {
+  test('accepts only valid tokens, and says so to expired and revoked ones', async () => {
     let now = 1_000
     const vendor = await make({ tokens: ['a', 'b'], now: () => now })
     vendor.tokens.accept('c', 2_000)
@@ -34,7 +34,7 @@ describe('a vendor on the loopback', () => {
     expect(vendor.calls.map(({ token, isEffect }) => [token, isEffect])).toContainEqual(['d', false])
   })
 
-  test('remembers keys, and counts what it did', async () => {
+  test('remembers keys, and counts its effects', async () => {
     const vendor = await make({ keyHeader: 'idempotency-key' })
     const post = (key: string) => fetch(vendor.url, { method: 'POST', headers: { 'idempotency-key': key } })
     const first = await (await post('k')).json()
@@ -46,7 +46,7 @@ describe('a vendor on the loopback', () => {
     ])
   })
 
-  test.each(LIMIT_DIALECTS)('limits in the words of %s, until its window is over', async (dialect) => {
+  test.each(LIMIT_DIALECTS)('limits in the format of %s, until its window is over', async (dialect) => {
     let now = 10_000
     const vendor = await make({ limit: { limit: 1, windowMs: 5_000, dialect }, now: () => now })
     expect((await fetch(vendor.url)).status).toBe(200)
@@ -59,7 +59,7 @@ describe('a vendor on the loopback', () => {
     expect((await fetch(vendor.url)).status).toBe(200)
   })
 
-  test('is away, silent or wrong when it is told to, and well again', async () => {
+  test('is away, silent or wrong on request, and works again', async () => {
     const vendor = await make()
     const post = () => fetch(vendor.url, { method: 'POST', signal: AbortSignal.timeout(500) })
     vendor.outage(503, { calls: 1 })
@@ -79,7 +79,7 @@ describe('a vendor on the loopback', () => {
     expect((await post()).status).toBe(201)
   })
 
-  test('answers by route, keeps answers back, and tells of calls', async () => {
+  test('responds by route, holds responses back, and records calls', async () => {
     const vendor = await make({
       answers: { 'GET /repos/:owner/:repo': ({ parts }) => ({ status: 200, body: parts }) },
     })
@@ -100,7 +100,7 @@ describe('its token endpoint', () => {
   const oauth = { clientId: 'id', clientSecret: 'secret' }
   const client = { client_id: 'id', client_secret: 'secret' }
 
-  test('gives tokens to clients, in both ways of showing who they are', async () => {
+  test('gives tokens to clients, with both authentication methods', async () => {
     const vendor = await make({ oauth })
     const ask = (init: RequestInit) => fetch(`${vendor.url}/oauth/token`, init)
     const granted = await ask(form({ grant_type: 'client_credentials', ...client }))
@@ -111,7 +111,7 @@ describe('its token endpoint', () => {
     expect((await ask(form({ grant_type: 'client_credentials' }))).status).toBe(401)
   })
 
-  test('takes a code with its verifier once, and a refresh token once', async () => {
+  test('accepts a code with its verifier once, and a refresh token once', async () => {
     const vendor = await make({ oauth })
     const verifier = 'v'.repeat(43)
     const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -141,12 +141,12 @@ describe('its token endpoint', () => {
     const second = await refresh(first.refresh_token)
     expect(second.refresh_token).not.toBe(first.refresh_token)
     expect(await refresh(first.refresh_token)).toEqual({ error: 'invalid_grant' })
-    // A second use ends the family: whoever has the newest token has nothing either.
+    // A second use ends the family: the holder of the newest token has nothing either.
     expect(await refresh(second.refresh_token)).toEqual({ error: 'invalid_grant' })
     expect(vendor.oauth?.grants.map(({ grant }) => grant)).toEqual(['authorization_code', 'refresh_token'])
   })
 
-  test('takes what is signed with the known key alone', async () => {
+  test('accepts only what is signed with the known key', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const vendor = await make({ oauth: { ...oauth, publicKey: pem } })

@@ -1,4 +1,5 @@
-// Webhooks out over the API of a whole node: what is subscribed arrives, what fails is shown and sent again, what was missed is recovered.
+// Outbound webhooks over the API of a whole node: subscribed events arrive, failures are shown and sent again, missed
+// events are recovered.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +15,7 @@ interface Seen {
 
 let node: ApiNode
 let key: string
-/** What the endpoint answers now. */
+/** The endpoint's present response. */
 let status = 200
 const requests: Seen[] = []
 const endpoint = createServer(async (request, response) => {
@@ -79,7 +80,7 @@ afterAll(async () => {
   await new Promise((resolve) => endpoint.close(resolve))
 })
 
-test('[WH15] a subscription gets what it wants, signed with the secret that was shown', async () => {
+test('[WH15] a subscription gets matching events, signed with the secret that was shown', async () => {
   const made = await call('POST', subscriptions, {
     name: 'crm',
     url: `${url}/crm?t=1`,
@@ -104,7 +105,7 @@ test('[WH15] a subscription gets what it wants, signed with the secret that was 
   expect((await list(`?eventId=${eventId}&subscription=crm&state=delivered`)).body.items).toHaveLength(1)
 })
 
-test('[WH15] a delivery that was dead is sent again by its id, with the same webhook-id', async () => {
+test('[WH15] a dead delivery is sent again by its id, with the same webhook-id', async () => {
   status = 500
   const retry = { attempts: 1 }
   await call('POST', subscriptions, { name: 'erp', url: `${url}/erp`, on: 'shop.events.booked', retry })
@@ -123,7 +124,7 @@ test('[WH15] a delivery that was dead is sent again by its id, with the same web
   expect(once).toMatchObject({ status: 400, body: { code: 'reason_required' } })
 })
 
-test('[WH15] what came while it was disabled is recovered, after a look', async () => {
+test('[WH15] events that came while it was disabled are recovered, after a preview', async () => {
   expect((await act('crm', 'disable', { reason: 'their outage' })).body).toMatchObject({
     status: 'disabled',
     because: 'person',
@@ -146,7 +147,7 @@ test('[WH15] what came while it was disabled is recovered, after a look', async 
   await settled(eventId, 'done')
 })
 
-test('[WH15] [SU28] each thing that is refused says its own code', async () => {
+test('[WH15] [SU28] each refusal has its own code', async () => {
   const files = [{ path: 'folder.yaml', text: FOLDER }]
   await call('POST', '/v1/definitions/apply', { files })
   const codeOf = async (answer: ReturnType<typeof call>) => {
@@ -180,7 +181,7 @@ test('[WH15] [SU28] each thing that is refused says its own code', async () => {
   expect(await codeOf(patch)).toBe('409 managed_by_folder')
 })
 
-test('[WH15] public keys are given to everybody; both secrets sign in an overlap', async () => {
+test('[WH15] public keys are given to everyone; both secrets sign in an overlap', async () => {
   const made = { name: 'keyed', url: `${url}/keyed`, on: 'shop.events.keyed', signing: 'ed25519' }
   await call('POST', subscriptions, made)
   const params = { tenant: 'default', name: 'keyed' }
@@ -196,6 +197,6 @@ test('[WH15] public keys are given to everybody; both secrets sign in an overlap
   for (const { key: one } of both) expect(verify(body, headers, one)).toMatchObject({ id: eventId })
 })
 
-test('[AP2] every answer here was as the document says', () => {
+test('[AP2] every response here matched the document', () => {
   expect(node.faults).toEqual([])
 })

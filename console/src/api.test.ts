@@ -32,7 +32,7 @@ const EXPECTED = [
   ['gone', '[\n  0.10\n]', null, false],
 ]
 
-test('the difference of an edit has every digit, as has what is sent', async () => {
+test('the diff of an edit has every digit, as has the request', async () => {
   const sent = answer(`{"changes":${CHANGES},"fires":["pay"]}`)
   const plan = await planEdit('ins_1', [
     ['amount', parseJsonText('1.000000000000000001')],
@@ -45,7 +45,7 @@ test('the difference of an edit has every digit, as has what is sent', async () 
   ])
 })
 
-test('the difference of a migration has every digit', async () => {
+test('the diff of a migration has every digit', async () => {
   answer(`{"ok":true,"changes":${CHANGES}}`)
   expect(shown((await planMigration('ins_1')).changes)).toEqual(EXPECTED)
   answer(`{"items":[{"id":"a","changes":[]},{"id":"b","changes":${CHANGES}}],"nextCursor":null}`)

@@ -1,5 +1,5 @@
-// The console's one way to the node: the same client that programs use, speaking by the session's cookie; and payloads
-// read and written digit for digit, which JSON.parse cannot.
+// The console's only access to the node: the same client that programs use, authenticated by the session's cookie; and
+// payloads read and written digit for digit, which JSON.parse cannot.
 
 import { ConnectionError, makeClient, ProblemError } from '../../src/sdk/client/index.ts'
 import { exactChanges, itemsOf } from './lib/exact-changes.ts'
@@ -18,7 +18,7 @@ const UNREACHABLE: ShownProblem = {
   next: 'Check that the node runs; this page goes on by itself once it answers.',
 }
 
-/** Told when the session is over, so that the page can ask for a new one. */
+/** Called when the session is over, so that the page can ask for a new one. */
 let onSignedOut: () => void = () => {}
 export function setOnSignedOut(listener: () => void): void {
   onSignedOut = listener
@@ -32,7 +32,7 @@ const watchedFetch: typeof fetch = async (input, init) => {
 
 export const api = makeClient({ url: '', fetch: watchedFetch })
 
-/** An answer, and one member of it (`data`, or `event.data`) digit for digit. */
+/** A response, and one member of it (`data`, or `event.data`) digit for digit. */
 async function withExact<Answer>(
   call: (exactly: ReturnType<typeof makeClient>) => Promise<Answer>,
   member: readonly string[],
@@ -58,11 +58,11 @@ export const getEventExactly = (id: string) => withExact((client) => client.getE
 export const getDeadLetterExactly = (id: string) =>
   withExact((client) => client.getDeadLetter({ id }), ['event', 'data'])
 
-/** With the whole answer digit for digit: data, results and changes are in several places of it. */
+/** With the whole response digit for digit: data, results and changes are in several places of it. */
 export const getInstanceExactly = (id: string, at: string | null) =>
   withExact((client) => client.getInstance(at === null ? { id } : { id, at }), [])
 
-/** `data` goes out as the text that was typed: numbers keep their digits. */
+/** `data` is sent as the typed text: numbers keep their digits. */
 export function editDeadLetterExactly(id: string, reason: string, data: JsonNode) {
   const client = makeClient({
     url: '',
@@ -75,7 +75,7 @@ export function editDeadLetterExactly(id: string, reason: string, data: JsonNode
   return client.editDeadLetter({ id, reason, data: null })
 }
 
-/** Members that hold what was typed go out as the text it is. */
+/** Members with typed text are sent as that text. */
 function exactly<Answer>(
   body: Readonly<Record<string, unknown>>,
   typed: Readonly<Record<string, string>>,
@@ -106,7 +106,7 @@ export const fireTransition = (id: string, transition: string, input: JsonNode |
     (client) => client.fireTransition({ id, transition }),
   )
 
-/** A value that is left out goes. */
+/** An omitted value removes the path. */
 export type Edit = readonly [path: string, value: JsonNode | null]
 
 function editsText(edits: readonly Edit[]): string {
@@ -159,7 +159,7 @@ export async function planMigrations(name: string) {
   }
 }
 
-/** `transform`: the text that was typed; null: it is left as it is, or goes back to the default with `body.transform`. */
+/** `transform`: the typed text; null: it is left as it is, or goes back to the default with `body.transform`. */
 export const createSubscription = (body: Args<'createSubscription'>, transform: string | null) =>
   exactly(body, transform === null ? {} : { transform }, (client) => client.createSubscription(body))
 
@@ -168,7 +168,7 @@ export const patchSubscription = (name: string, body: Args<'createSubscription'>
     client.patchSubscription({ ...body, name }),
   )
 
-/** For answers that no operation of the client gives as they are: bytes, and bodies that are sent digit for digit. */
+/** For responses that no operation of the client returns unchanged: bytes, and bodies that are sent digit for digit. */
 async function ask(
   method: string,
   path: string,
@@ -196,7 +196,7 @@ export async function getEventBody(id: string): Promise<{ readonly text: string;
   return { text: new TextDecoder().decode(bytes), bytes: bytes.byteLength }
 }
 
-/** An event of one's own as a CloudEvent; its data goes out as the text that was typed. */
+/** A custom event as a CloudEvent; its data is sent as the typed text. */
 export async function publishEvent(event: {
   readonly id: string
   readonly source: string
@@ -217,7 +217,7 @@ export function problemOf(error: unknown): ShownProblem {
   return { title: 'Something went wrong in this page', status: 0, detail, next: 'Reload the page.' }
 }
 
-/** What the server says of each field of the body. */
+/** The server's errors for each field of the body. */
 export function fieldErrors(error: unknown): readonly { readonly path: string; readonly message: string }[] {
   const fields = (problemOf(error).details as { readonly fields?: unknown } | undefined)?.fields
   return Array.isArray(fields) ? fields : []
@@ -227,7 +227,7 @@ export function fieldError(error: unknown, name: string): string | undefined {
   return fieldErrors(error).find(({ path }) => path === `/${name}` || path === name)?.message
 }
 
-/** Of a field or anything inside of it. */
+/** Of a field or anything inside it. */
 export function fieldErrorWithin(error: unknown, name: string): string | undefined {
   const found = fieldErrors(error).find(({ path }) => `${path}/`.startsWith(`/${name}/`))
   if (found === undefined) return undefined

@@ -1,4 +1,4 @@
-// Who is signed in decides between the sign-in page and the frame with its screens.
+// The signed-in user decides between the sign-in page and the frame with its screens.
 
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
@@ -15,7 +15,7 @@ import { ErrorState } from './ui/surfaces.tsx'
 import { Toasts } from './ui/toast.tsx'
 
 const loadOverview = () => import('./screens/overview.tsx')
-// Where most visits begin: its code comes while the node is asked who is there.
+// Where most visits start: its code loads while the node is asked who is signed in.
 if (location.pathname === '/') void loadOverview()
 const Overview = lazy(loadOverview)
 const WorkScreen = lazy(() => import('./screens/work.tsx'))

@@ -17,7 +17,7 @@ function isTyping(target: EventTarget | null): boolean {
   )
 }
 
-/** The next row of the list on the screen; the first when none has the focus. */
+/** The next row of the list on the screen; the first if none has the focus. */
 function moveInList(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')]
   const index = rows.indexOf(document.activeElement as HTMLElement)

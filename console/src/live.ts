@@ -1,5 +1,5 @@
-// The node's stream of changes: one connection per page, shared by all screens, and queries that follow it at a
-// bounded pace. A burst of thousands of changes costs one refetch per query and step, not thousands.
+// The node's stream of changes: one connection per page, shared by all screens, and queries that follow it at a bounded
+// rate. A burst of thousands of changes costs one refetch per query and step, not thousands.
 
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
@@ -25,14 +25,14 @@ function tell(message: LiveMessage): void {
   for (const listener of listeners) listener(message)
 }
 
-/** Reads until the signal; a refusal for good (the session is over) ends it too. */
+/** Reads until the signal; a permanent refusal (the session is over) ends it too. */
 async function follow(signal: AbortSignal): Promise<void> {
   let wasOff = false
   try {
     for await (const message of api.stream({ signal })) {
       if (message.type === 'connected') {
         setState('on')
-        // What happened while nobody listened is not told again.
+        // Changes that were missed are not sent again.
         if (wasOff) tell({ type: 'gap' })
         wasOff = false
       } else if (message.type === 'disconnected') {
@@ -66,7 +66,7 @@ export function useLiveMessages(onMessage: (message: LiveMessage) => void): void
   }, [onMessage])
 }
 
-/** Which queries a change makes old, by the first word of their keys. */
+/** Which queries a change invalidates, by the first word of their keys. */
 const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
   event: ['overview', 'recent-events', 'last-event'],
   work: [
@@ -104,7 +104,7 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
     'credential',
   ],
   instance: ['workflows', 'workflow', 'instances', 'instance', 'instance-why', 'instance-work', 'overview'],
-  // Shown as it comes, not read again.
+  // Shown as it arrives, not reloaded.
   agent: [],
   orphan: ['orphans', 'orphan', 'overview'],
   replay: ['replay'],
@@ -112,7 +112,7 @@ const STALE: Readonly<Record<Change['type'], readonly string[]>> = {
 }
 const EVERYTHING = [...new Set(Object.values(STALE).flat())]
 
-/** Opens the stream, and marks what it makes old at most once a step. */
+/** Opens the stream, and invalidates queries at most once a step. */
 export function useLive(client: QueryClient, isSignedIn: boolean): void {
   useEffect(() => {
     if (!isSignedIn) return

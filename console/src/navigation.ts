@@ -1,4 +1,4 @@
-// Where one can go, once: for the side bar, the palette and the keys.
+// All destinations, once: for the side bar, the palette and the keys.
 
 import {
   Activity,

@@ -1,4 +1,4 @@
-// The command palette: go anywhere, open anything by its id, do what needs no further question.
+// The command palette: go anywhere, open anything by its id, run actions that need no further question.
 
 import { useQueryClient } from '@tanstack/react-query'
 import {
@@ -47,13 +47,13 @@ const IDS: readonly (readonly [RegExp, string, string])[] = [
   [/^run_[\w-]+$/, 'Open run', '/runs/'],
 ]
 const SHOWN_MAX = 9
-/** As long as the API takes a key. */
+/** As long as the API accepts a key. */
 const KEY_LENGTH_MAX = 512
 
-/** How long a text stays as it is before the ledger is asked for it. */
+/** How long a text stays unchanged before the ledger is asked for it. */
 const TYPING_MS = 150
 
-/** The effect whose key is exactly what is typed, if the ledger has one. */
+/** The effect whose key is exactly the typed text, if the ledger has one. */
 function useEffectOfKey(text: string): string | null {
   const [key, setKey] = useState('')
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The reads of every screen, each with the key by which the live stream marks it as old.
+// The reads of every screen, each with the key by which the live stream invalidates it.
 
 import { QueryClient, useQueries, useQuery } from '@tanstack/react-query'
 import {
@@ -17,7 +17,7 @@ export function makeQueryClient(): QueryClient {
       queries: {
         staleTime: 2_000,
         refetchOnWindowFocus: true,
-        // Only what may pass by itself is asked again.
+        // Only failures that may pass by themselves are retried.
         retry: (count, error) => count < 2 && problemOf(error).status === 0,
       },
     },
@@ -99,7 +99,7 @@ export const useEscalations = (filter: Args<'listEscalations'>) =>
     placeholderData: (before) => before,
   })
 
-/** Tokens come back and hosts open by the clock alone: nothing tells of it. */
+/** Rate permits refill and hosts open by the clock alone: no change announces it. */
 const PACE_MS = 3_000
 
 export const usePaces = () =>
@@ -203,7 +203,7 @@ export const useLastEvents = (sources: readonly string[]): ReadonlyMap<string, s
       ),
   })
 
-/** Of a paused source: what waits to be matched. Counted up to a page. */
+/** For a paused source: the events that wait to be matched. Counted up to a page. */
 export const useKept = (source: string, isOn: boolean) =>
   useQuery({
     queryKey: ['work-list', 'kept', source],
@@ -224,7 +224,7 @@ export const useWorkflows = () => useQuery({ queryKey: ['workflows'], queryFn: (
 export const useWorkflow = (name: string) =>
   useQuery({ queryKey: ['workflow', name], queryFn: () => api.getWorkflow({ name }) })
 
-/** What the analysis says of a definition; it stays true of its text. */
+/** The analysis of a definition; it stays true for its text. */
 export const useProof = (name: string, text: string | undefined, isOn: boolean) =>
   useQuery({
     queryKey: ['proof', name, text],
@@ -245,7 +245,7 @@ export const useInstances = (filter: Args<'listInstances'>) =>
     placeholderData: (before) => before,
   })
 
-/** `at`: the number of a step; null: as it is now. */
+/** `at`: the number of a step; null: the present. */
 export const useInstance = (id: string, at: string | null, isOn = true) =>
   useQuery({
     queryKey: ['instance', id, at],
@@ -275,7 +275,7 @@ export const useOrphans = (filter: Args<'listOrphans'>) =>
     placeholderData: (before) => before,
   })
 
-/** How endpoints do changes with every delivery: looked at by the clock, not with each of them. */
+/** The health of endpoints changes with every delivery: reloaded by the clock, not with each of them. */
 const HEALTH_MS = 4_000
 
 export const useSubscriptions = (filter: Args<'listSubscriptions'>, isOn = true) =>

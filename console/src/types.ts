@@ -1,4 +1,4 @@
-// What the API answers, under the names that the screens use. All of it comes from the description of the API.
+// The API's responses, under the names that the screens use. All of it comes from the OpenAPI document.
 
 import type { DeadLetter, InstanceDetail, Operations, WorkflowDetail } from '../../src/sdk/client/index.ts'
 
@@ -61,7 +61,7 @@ export type WhyPart = Trial['why'][number]
 export type ReplayFilter = Args<'replayDeadLetters'>['filter']
 export type ReplayPreview = Extract<Answer<'replayDeadLetters'>, { readonly totals: unknown }>
 export type EventReplayPreview = Extract<Answer<'replayEvents'>, { readonly totals: unknown }>
-/** By their ids, or by what they are. */
+/** By their ids, or by a filter. */
 export type EventSelection = Pick<Args<'replayEvents'>, 'ids' | 'filter'>
 export type PreviewDiff = NonNullable<ReplayPreview['items'][number]['diff']>
 export type Pace = Answer<'getPace'>

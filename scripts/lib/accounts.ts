@@ -1,5 +1,5 @@
-// Connections of every kind for pictures of the console: those that do well, one whose other side is away, one that was never right, and a
-// credential that waits for its next value.
+// Connections of every kind for pictures of the console: healthy ones, one whose other side is unavailable, one that
+// never worked, and a credential that waits for its next value.
 
 import { eventually, type NodeProcess } from '../../test/support/node-process.ts'
 import { makeVendor, type VendorApi } from '../../test/support/vendor-api/index.ts'
@@ -8,7 +8,7 @@ const WAIT_MS_MAX = 60_000
 const PICKUPS = 12
 
 export interface Accounts {
-  /** Of a run that work made. */
+  /** Of a run that a job made. */
   readonly run: string
 }
 

@@ -1,5 +1,5 @@
-// From the OpenAPI document to the types and the table of operations that the client is made of. Knows just the part of
-// JSON Schema that our documents use, and refuses the rest.
+// Generates the types and the table of operations for the client from the OpenAPI document. Knows just the part of JSON
+// Schema that our documents use, and refuses the rest.
 import type { OpenApiDocument, OpenApiOperation, OpenApiSchema } from '../../src/http/document.fixture.ts'
 
 /** Written by hand in the client: their bodies are not JSON. */
@@ -99,13 +99,13 @@ function typeOf(schema: OpenApiSchema, indent: string, isArgument = false): stri
     const isPlain = union.every(
       (part) => part.properties === undefined && part.type === undefined && part.$ref === undefined,
     )
-    // Alternatives that only say which members must be there add nothing that a type could say.
+    // Alternatives that only say which members are required add nothing that a type could express.
     if (isPlain && own !== null) return own
     const types = union.map((part) => typeOf(part, indent, isArgument)).join(' | ')
     return own === null ? types : `${own} & (${types})`
   }
   if (Array.isArray(schema.type)) {
-    // Members are those of the object: beside it stands what has none.
+    // Members belong to the object: the rest has none.
     const { properties, ...bare } = schema
     return schema.type
       .map((type) => typeOf(type === 'object' ? { ...schema, type } : { ...bare, type }, indent, isArgument))

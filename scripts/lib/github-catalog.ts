@@ -1,6 +1,6 @@
-// What GitHub's payloads look like, inferred from the real ones of @octokit/webhooks-examples. Types and names are kept, no
-// value is. Few samples prove little: what was seen fewer than five times may also be null, and only fields that name a
-// thing are required of it.
+// The shape of GitHub's payloads, inferred from the real ones of @octokit/webhooks-examples. It keeps types and names,
+// and no value. Few samples prove little: what was seen fewer than five times may also be null, and only fields that
+// name a thing are required of it.
 
 import { createRequire } from 'node:module'
 import type { GithubPayloads } from '../../src/core/definitions/catalog/vendors/github.ts'
@@ -13,13 +13,13 @@ export interface GithubExamples {
   readonly examples: readonly Fields[]
 }
 
-/** Alike in every event. */
+/** The same in every event. */
 const SHARED = new Set(['repository', 'sender', 'organization', 'installation', 'enterprise'])
-/** Whether they are there depends on where the webhook is installed, not on the event. */
+/** Whether they are present depends on where the webhook is installed, not on the event. */
 const OPTIONAL = new Set(['organization', 'installation', 'enterprise'])
 const NAMING = new Set(['id', 'login', 'name', 'full_name', 'number', 'title', 'state', 'action'])
 const FEW = 5
-/** Addresses of the API are long lists that say nothing about the event. */
+/** API URLs are long lists that say nothing about the event. */
 const isDull = (name: string) => name.endsWith('_url') && name !== 'html_url'
 
 export function readGithubExamples(): readonly GithubExamples[] {
@@ -110,7 +110,7 @@ function typesOf(samples: readonly JsonValue[], name: string): readonly string[]
   const types = new Set(samples.map(typeOf))
   if (types.has('number')) types.delete('integer')
   if (samples.length < FEW && !NAMING.has(name)) types.add('null')
-  // What it is comes before that it may be missing.
+  // The type comes before null.
   return [...types].sort((a, b) => Number(a === 'null') - Number(b === 'null') || (a < b ? -1 : 1))
 }
 

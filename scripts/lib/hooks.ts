@@ -1,5 +1,5 @@
-// Subscriptions of every kind for pictures of the console: those that do well, one that nothing arrives at, one that is gone, one that was
-// and is back, and one that is paused.
+// Subscriptions of every kind for pictures of the console: healthy ones, one that nothing arrives at, one that is gone,
+// one that was and is back, and one that is paused.
 
 import type { Endpoint } from '../../test/support/endpoint.ts'
 import { eventually, type NodeProcess } from '../../test/support/node-process.ts'
@@ -8,7 +8,7 @@ const WAIT_MS_MAX = 60_000
 const ORDERS = 24
 
 export interface Hooks {
-  /** Of a delivery that was tried in vain and is tried again. */
+  /** Of a delivery that failed and is retried. */
   readonly retrying: string
 }
 
@@ -52,7 +52,7 @@ export async function fillHooks(node: NodeProcess, endpoint: Endpoint): Promise<
   for (let number = 1; number <= ORDERS; number += 1) {
     await publish(node, number, number % 4 === 0 ? 'shop.customer.created' : 'shop.order.paid')
   }
-  // Gone by mistake, and back: what it missed is to be recovered.
+  // Gone by mistake, and back: its missed events are to be recovered.
   const isDisabled = async (name: string) =>
     (await node.get<{ status: string }>(`/v1/webhooks/subscriptions/${name}`)).status === 'disabled'
   await eventually('accounting is gone', WAIT_MS_MAX, () => isDisabled('accounting'))

@@ -25,8 +25,8 @@ function release(child) {
 }
 
 /**
- * Runs a program and resolves with its exit code (128 + n after signal n) and what it printed.
- * `stdio: 'inherit'` gives it our terminal instead, and the output is empty.
+ * Runs a program and resolves with its exit code (128 + n after signal n) and its output. `stdio: 'inherit'` gives it
+ * our terminal instead, and the output is empty.
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve) => {
@@ -46,7 +46,7 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** How to call npm: the one that started us if there is one, so that no second npm on the PATH surprises. */
+/** How to call npm: the one that started us if there is one, so that another npm on the PATH is not used. */
 export function npmCommand() {
   const execPath = process.env.npm_execpath
   if (execPath?.endsWith('npm-cli.js')) return [process.execPath, [execPath]]

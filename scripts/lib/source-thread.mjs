@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..', '..')
 /** Inside the checkout, so that the bundle finds the packages. */
 const folder = join(root, '.cache', 'threads')
 
-/** Size and time of the last change: what tells a changed source from an unchanged one. */
+/** Size and time of the last change: they tell a changed source from an unchanged one. */
 function stampOf(path) {
   const { size, mtimeMs } = statSync(join(root, path))
   return `${size} ${mtimeMs}`

@@ -1,10 +1,10 @@
-// What passes between the node and the thread that checks definitions. A copy from thread to thread keeps no classes: numbers in their
-// exact digits and errors with a code travel beside, and are made again on the other side.
+// Messages between the node and the thread that checks definitions. A structured clone keeps no classes: exact numbers
+// and errors with a code travel beside the message, and are rebuilt on the other side.
 
 import { AppError, type ErrorCode, messageOf } from '../core/foundation/errors/index.ts'
 import { isNumeral, Numeral } from '../core/foundation/json/index.ts'
 
-/** The copy keeps which objects are the same: those in `numerals` are the ones in `message`, wherever they stand. */
+/** The clone preserves identity: objects in `numerals` are those in `message`, wherever they are. */
 export interface Packed {
   readonly message: unknown
   readonly numerals: readonly { readonly text: string }[]
@@ -20,7 +20,7 @@ export function pack(message: unknown): Packed {
   return { message, numerals }
 }
 
-/** Of a copy that no other holds: it is changed in place. */
+/** The copy has no other owner: it is changed in place. */
 export function unpack({ message, numerals }: Packed): unknown {
   if (numerals.length === 0) return message
   const made = new Map<unknown, Numeral>(numerals.map((one) => [one, new Numeral(one.text)]))
@@ -35,7 +35,7 @@ export function unpack({ message, numerals }: Packed): unknown {
 
 type Put = (value: unknown) => void
 
-/** Every member at any depth, each object once; `take` says whether it is done with the member. */
+/** Every member at any depth, each object once; `take` returns whether it has handled the member. */
 function visit(root: unknown, take: (member: unknown, put: Put) => boolean): void {
   const seen = new Set<unknown>([root])
   const open: unknown[] = [root]
@@ -62,7 +62,7 @@ function visit(root: unknown, take: (member: unknown, put: Put) => boolean): voi
 /** An error as data. */
 export interface Failure {
   readonly message: string
-  /** null: no code of ours. */
+  /** null: not one of our codes. */
   readonly code: ErrorCode | null
   readonly details: Readonly<Record<string, unknown>>
   readonly next: string

@@ -47,7 +47,7 @@ const HOSTILE = Array.from(
 ).join('---\n')
 
 describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
-  test('the node answers while a check goes on', async () => {
+  test('the node responds while a check runs', async () => {
     const { run } = shared
     await run(job(ROUTE), async () => NO_ANSWERS)
     const { server, post } = makeDefinitionWorld({ runCheck: run })
@@ -62,14 +62,14 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
     while (!isChecked) {
       await server.app.inject({ method: 'GET', url: '/healthz' })
       answered += 1
-      // As a request would: after what the system has for this thread.
+      // As a request would: after the pending I/O of this thread.
       await new Promise((resolve) => setImmediate(resolve))
     }
     expect((await checked).status).toBe(200)
     expect(answered).toBeGreaterThan(20)
   })
 
-  test('what only the node knows is asked, and the findings are those of a check here', async () => {
+  test('questions that only the node can answer are asked, and the findings are those of a check here', async () => {
     const { run } = shared
     const asked: unknown[] = []
     const found = await run(job(ROUTE), async (questions) => {
@@ -81,7 +81,7 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
     expect(found.documents).toMatchObject([{ kind: 'Route', do: { type: 'function', codeHash: 'sha256:1' } }])
   })
 
-  test('numbers are the same digit for digit, in what is given and in what is found', async () => {
+  test('numbers keep every digit, in the input and in the findings', async () => {
     const { run } = shared
     const one = job(
       'kind: Route\nname: r\non: shop.paid\ndo:\n  http:\n    url: https://a.example/x\n    body: { amount: 1.000000000000000001, n: 12345678901234567890 }\n',
@@ -104,12 +104,12 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
     expect(await run(subscription, answer)).toStrictEqual(await runCheck(subscription, answer))
   })
 
-  test('an error with a code has it still', async () => {
+  test('an error with a code keeps it', async () => {
     const thrown = new AppError('conflict', 'as it was', { details: { at: 1 }, next: 'try again' })
     expect(errorOf(structuredClone(failureOf(thrown)))).toStrictEqual(thrown)
   })
 
-  test('a check that takes too long is ended, and the next one runs', async () => {
+  test('a check that takes too long is stopped, and the next one runs', async () => {
     const { run } = makeThread(1)
     const error = await run(job(HOSTILE), async () => NO_ANSWERS).catch((thrown) => thrown)
     expect(error).toBeInstanceOf(AppError)
@@ -117,7 +117,7 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
       code: 'check_too_long',
       message: expect.stringContaining('longer than 1ms'),
     })
-    // In as little time the next one ends no better, on a thread that is there for it.
+    // With as little time the next one fails too, on a thread started for it.
     const next = await run(job(HOSTILE), async () => NO_ANSWERS).catch((thrown) => thrown)
     expect(next).toMatchObject({ code: 'check_too_long' })
   })

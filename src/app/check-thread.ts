@@ -1,8 +1,9 @@
-// Checks of definitions on a thread of their own: what tenants send never holds up the node's other work, and ends at a deadline.
+// Checks definitions on a separate thread: what tenants send never blocks the node's other work, and ends at a
+// deadline.
 //
-// One thread, started with the first check and ended when it has had nothing to do for a while. Checks run one after the other; one that
-// takes too long ends the thread, and the next check starts another. Messages to the thread are a job or the answers to its questions;
-// messages from it are `ready`, its questions, and the result.
+// One thread, started with the first check and ended after some idle time. Checks run one after the other; one that
+// takes too long ends the thread, and the next check starts another. Messages to the thread are a job or the answers to
+// its questions; messages from it are `ready`, its questions, and the result.
 
 import { Worker } from 'node:worker_threads'
 import { formatDuration } from '../core/expression/index.ts'
@@ -26,9 +27,9 @@ export interface CheckThread extends AsyncDisposable {
 }
 
 interface Options {
-  /** How long one check may take, without the time that it waits for others. */
+  /** How long one check may take, without its wait for others. */
   readonly timeoutMs: number
-  /** Of the thread's own memory, in MiB. */
+  /** The thread's own heap, in MiB. */
   readonly heapMax?: number
 }
 
@@ -72,7 +73,7 @@ export function makeCheckThread({ timeoutMs, heapMax = HEAP_MAX }: Options): Che
     run(job, answer) {
       const result = last.then(() => check(job, answer))
       last = result.catch(() => {})
-      // The result is of the job's own kind.
+      // The result matches the kind of the job.
       return result as Promise<never>
     },
     async [Symbol.asyncDispose]() {
@@ -83,7 +84,9 @@ export function makeCheckThread({ timeoutMs, heapMax = HEAP_MAX }: Options): Che
   }
 }
 
-/** Settles when the thread has loaded what it needs: that takes longer than most checks, and is no check's fault. */
+/**
+ * Settles when the thread has loaded its code: that takes longer than most checks, and does not count for any of them.
+ */
 function start(heapMax: number, onExit: () => void): Promise<Worker> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(...entry(heapMax))

@@ -1,4 +1,4 @@
-// The entry of the thread that checks definitions: takes a job, asks what only the node knows, and sends what it found.
+// The entry of the thread that checks definitions: takes a job, asks the node's questions, and sends the findings.
 
 import { parentPort } from 'node:worker_threads'
 import { assert } from '../core/foundation/errors/index.ts'

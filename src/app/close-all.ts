@@ -1,6 +1,6 @@
 // Closes the parts of a node, one after the other.
 
-/** Every step is taken, in order, whatever became of the ones before. */
+/** Runs every step, in order, whether or not the ones before succeeded. */
 export async function closeAll(
   steps: readonly (() => unknown)[],
   onFailure: (error: unknown) => void,
@@ -19,7 +19,7 @@ export async function closeQuietly(parts: readonly AsyncDisposable[]): Promise<v
     try {
       await part[Symbol.asyncDispose]()
     } catch {
-      // The first error is the one to tell.
+      // The first error is the one to report.
     }
   }
 }

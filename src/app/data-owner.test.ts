@@ -22,7 +22,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** The clock of a file system has steps of milliseconds: what is made within one of them looks the same. */
+/** A file system's clock has a resolution of milliseconds: files created within one look the same. */
 function copyLater(from: string, to: string): void {
   const bornAt = (path: string) => statSync(path, { bigint: true }).birthtimeNs
   do {
@@ -62,13 +62,13 @@ test('[DU7] a copied file pauses the node, also after the original is gone', asy
   expect(await look()).not.toBeNull()
 })
 
-test('[DU7] a master key that the data does not know pauses the node; as an old key of it, it does not', async () => {
+test('[DU7] a master key that the data does not know pauses the node; if it was an old key of the data, it does not', async () => {
   await look()
   expect(await look({ key: OTHER })).toMatchObject({
     reasons: [expect.stringContaining('MILLRACE_MASTER_KEYS_OLD')],
   })
   expect(await look({ key: OTHER, old: [OWN] })).toBeNull()
-  // The data is that key's from then on.
+  // The data belongs to that key from then on.
   expect(await look({ key: OTHER })).toBeNull()
   expect(await look({ key: OWN })).not.toBeNull()
 })

@@ -1,10 +1,12 @@
 // Whether the data belongs to this node: encrypted with a master key that it has, in the file that it wrote last time.
 //
-// A copied data folder has the pending jobs of the original. Two nodes would run them both, each unaware of the other. So a node that finds
-// itself on a copy, or without the key, starts paused until the operator confirms it. A copy is recognised by its file: the time
-// at which the file system made it, or its inode where the file system does not say. A restart, a rename and a remount change neither.
+// A copied data folder has the pending jobs of the original. Two nodes would run them both, each unaware of the other.
+// So a node that finds itself on a copy, or without the key, starts paused until the operator confirms it. A copy is
+// recognised by its file: its creation time, or its inode if the file system has none. A restart, a rename and a
+// remount change neither.
 //
-// Invariants: DU7 a copy and a foreign key pause the node. DU8 a confirmation counts for what was found, and for nothing later.
+// Invariants: DU7 a copy and a foreign key pause the node. DU8 a confirmation counts for what was found, and for
+// nothing later.
 
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
@@ -16,7 +18,7 @@ import type { Store } from '../ports/store.ts'
 
 export interface FileIdentity {
   readonly inode: string
-  /** In nanoseconds; 0: the file system does not say. */
+  /** In nanoseconds; 0: the file system does not record it. */
   readonly bornAt: string
 }
 
@@ -28,7 +30,7 @@ interface Owner {
 export interface Pause {
   /** Why, in whole sentences. */
   readonly reasons: readonly string[]
-  /** What the operator repeats to go on all the same. */
+  /** What the operator repeats to continue all the same. */
   readonly confirm: string
   readonly isConfirmed: boolean
 }
@@ -36,16 +38,18 @@ export interface Pause {
 export interface OwnerDeps {
   readonly store: Pick<Store, 'forTenant' | 'commit'>
   readonly keys: MasterKeys
-  /** The SQLite file; null: the store is shared, and is no file. */
+  /** The SQLite file; null: the store is shared, and not a file. */
   readonly file: string | null
   /** What the operator confirmed. */
   readonly confirm: string | null
 }
 
-/** Its name in the store. */
+/** Its key in the store. */
 const KEY = 'home'
 
-/** null: it belongs to this node. Data that no node has recorded yet becomes the property of the first one that looks. */
+/**
+ * null: it belongs to this node. Data that no node has recorded yet becomes the property of the first one that checks.
+ */
 export async function findPause(deps: OwnerDeps): Promise<Pause | null> {
   const { keys } = deps
   const place = deps.file === null ? null : await readFileIdentity(deps.file)
@@ -74,7 +78,7 @@ export async function findPause(deps: OwnerDeps): Promise<Pause | null> {
   return reasons.length === 0 ? null : { reasons, confirm, isConfirmed }
 }
 
-/** Nodes that share a store and made their keys themselves have different ones: they are warned of elsewhere. */
+/** Nodes that share a store and generated their own keys have different ones: another check warns of that. */
 export async function checkOwner(
   config: Config,
   { store, keys, log }: { readonly store: Store; readonly keys: MasterKeys; readonly log: Log },
@@ -99,7 +103,7 @@ async function readFileIdentity(file: string): Promise<FileIdentity> {
   return { inode: String(ino), bornAt: String(birthtimeNs) }
 }
 
-/** On macOS a copy keeps the time of the original. */
+/** On macOS a copy keeps the creation time of the original. */
 function isSame(a: FileIdentity, b: FileIdentity): boolean {
   const isInodeSame = a.inode === b.inode
   if (a.bornAt === '0' || b.bornAt === '0') return isInodeSame

@@ -1,4 +1,4 @@
-// The demo that a node in DEV runs where no definitions are set, and the secrets that DEV has a value for.
+// The demo that a node in DEV runs if no definitions are set, and the secrets that DEV has a value for.
 
 import type { Config } from '../config/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
@@ -7,21 +7,21 @@ import type { Engine } from '../engine/index.ts'
 /** Variables of the environment, by name. */
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** In DEV a secret that the demo needs has a value that everybody knows. */
+/** In DEV a secret that the demo needs has a well-known value. */
 export const DEV_SECRETS = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
-/** Where nobody said what to do, DEV has something to look at; elsewhere nothing comes in that nobody asked for. */
+/** Without definitions, DEV has something to look at; in other environments nothing arrives that was not asked for. */
 export function isDemo(config: Config): boolean {
   return config.flowsFolder === null && config.environment === 'DEV'
 }
 
-/** People may put other definitions in its place while the node runs. */
+/** Users may replace its definitions while the node runs. */
 export async function isDemoInForce(engine: Engine): Promise<boolean> {
   const items = await engine.definitions.list(DEFAULT_TENANT)
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }
 
-/** Of the environment, and of what DEV has instead. */
+/** Of the environment, and of DEV's own values. */
 export function variableNames(env: Env, environment: Config['environment']): ReadonlySet<string> {
   const own = Object.keys(env).filter((name) => env[name] && !/^MILLRACE_/i.test(name))
   return new Set([...own, ...(environment === 'DEV' ? Object.keys(DEV_SECRETS) : [])])

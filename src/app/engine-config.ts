@@ -1,4 +1,4 @@
-// The settings of the engine, of those of the node.
+// The engine's settings, derived from the node's.
 
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
@@ -10,12 +10,12 @@ import type { Env } from './demo-in-dev.ts'
 import { runningBytesOf } from './heap-share.ts'
 import { packageVersion } from './package-files.ts'
 
-/** What nodes are called that nobody named. */
+/** The default name of a node. */
 const UNNAMED = 'node-1'
 
-/** On a shared database two nodes of one name would fence each other for ever: the machine tells them apart. */
+/** On a shared database two nodes of one name would fence each other for ever: the machine's name tells them apart. */
 export function nodeName(config: Config, env: Env): string {
-  // Whoever starts a node in their own process may name it in the configuration alone.
+  // A program that embeds a node may name it only in the configuration.
   const isNamed = (env.MILLRACE_NODE ?? '').trim() !== '' || config.node !== UNNAMED
   return config.store.kind === 'postgres' && !isNamed ? hostname() : config.node
 }

@@ -1,12 +1,13 @@
-// Whether the store takes writes: what became of the last one, and a small write that finds out without any traffic.
+// Whether the store accepts writes: the result of the last one, and a small write that finds out without any traffic.
 //
-// Only a write that changed something proves that the store takes writes: a refusal by a guard and an empty claim flush nothing.
+// Only a write that changed something proves that the store accepts writes: a refusal by a guard and an empty claim
+// flush nothing.
 
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { type Store, StoreError } from '../ports/store.ts'
 
 export interface WriteHealth {
-  /** Why the last write failed, in words; null: it did not. */
+  /** Why the last write failed; null: it did not. */
   problem(): string | null
   /** Writes a small record over itself. Its result is in `problem`. */
   probe(): Promise<void>

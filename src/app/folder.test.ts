@@ -60,7 +60,7 @@ function makeFolder(
 }
 
 describe('at the start', () => {
-  test('[DV5] what is gone from the folder stays in force and is told', async () => {
+  test('[DV5] a definition that is gone from the folder stays deployed and is reported', async () => {
     write('a.yaml', route('a'))
     write('b.yaml', route('b'))
     const first = makeFolder()
@@ -76,7 +76,7 @@ describe('at the start', () => {
     ])
   })
 
-  test('[SL21] an address that may not be called is refused, but for one in force; a name that nobody knows is told', async () => {
+  test('[SL21] a forbidden address is refused, except a deployed one; a name that does not resolve is reported', async () => {
     const hook = (name: string, host: string) =>
       `kind: Subscription\nname: ${name}\nurl: https://${host}.example.com/\non: a.b\n`
     write('a.yaml', hook('a', 'inside'))
@@ -92,7 +92,7 @@ describe('at the start', () => {
     expect(await findObjections(deps, await deps.load())).toEqual([])
   })
 
-  test('[DV22] a node alone without its folder lets go of what the folder had; one of several does not', async () => {
+  test('[DV22] a single node without its folder removes the folder’s definitions; one of several does not', async () => {
     write('a.yaml', route('a'))
     const first = makeFolder()
     await first.apply()
@@ -109,7 +109,7 @@ describe('at the start', () => {
     expect(goneLines(first.deps)).toEqual([])
   })
 
-  test('[DV6] the demo goes when a folder is there, and comes back changed with a new version of it', async () => {
+  test('[DV6] the demo is removed when a folder is there, and returns changed with a new version of it', async () => {
     const { apply, names } = makeFolder()
     write('a.yaml', route('demo'))
     await apply('demo')
@@ -123,7 +123,7 @@ describe('at the start', () => {
     expect(await names()).toEqual(['own'])
   })
 
-  test('[DV1] nodes that start together agree, whoever is first', async () => {
+  test('[DV1] nodes that start together agree, whichever is first', async () => {
     write('a.yaml', route('a'))
     const first = makeFolder()
     const second = makeFolder(first.store)
@@ -132,7 +132,7 @@ describe('at the start', () => {
   })
 })
 
-test('[KY7] the folder may not change the key of a route without a word why, nor may it while it runs', async () => {
+test('[KY7] the folder may not change the key of a route without a note, at the start or while it runs', async () => {
   const keyed = (key: string, more = '') => `${route('a')}key: "${key}"\n${more}`
   write('a.yaml', keyed("'A:' + payload.id"))
   const { deps, apply } = makeFolder()
@@ -168,7 +168,7 @@ test('[KY7] the folder may not change the key of a route without a word why, nor
   }
 })
 
-test('[SL13] the folder may not bring a name that a subscription of the API has', async () => {
+test('[SL13] the folder may not use a name that a subscription of the API has', async () => {
   write('a.yaml', 'kind: Subscription\nname: crm\nurl: https://crm.example.com\non: a.b\n')
   const { deps, store } = makeFolder()
   const put = (version: number, document: object | null) =>
@@ -180,7 +180,7 @@ test('[SL13] the folder may not bring a name that a subscription of the API has'
       ],
     })
   expect(await findObjections(deps, await deps.load())).toEqual([])
-  // What happened to one of the folder's own.
+  // The state of one of the folder's own subscriptions.
   await put(1, null)
   expect(await findObjections(deps, await deps.load())).toEqual([])
   await put(2, { kind: 'Subscription' })

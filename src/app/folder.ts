@@ -1,4 +1,4 @@
-// The definitions folder of a node: put in force at the start and, in DEV, whenever it changes.
+// The definitions folder of a node: deployed at the start and, in DEV, whenever it changes.
 
 import { type Change, definitionId } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
@@ -17,13 +17,13 @@ import type { Applied, Definitions } from '../engine/definitions/index.ts'
 
 export interface FolderDeps {
   readonly owner: 'folder' | 'demo'
-  /** Nobody else applies a folder to this store: without one here there is none. */
+  /** No other node applies a folder to this store: without one here there is none. */
   readonly isAlone: boolean
   readonly definitions: Pick<Definitions, 'apply' | 'goneFromFolder' | 'list'>
-  /** Folders of the node itself, which may lie in the folder. */
+  /** Folders of the node itself, which may be inside the folder. */
   readonly ownFolders: readonly string[]
   load(): Promise<LoadedFolder>
-  /** Keeps the folder's code before definitions name it. */
+  /** Stores the folder's code before definitions name it. */
   keepCode(code: LoadedFolder['code']): Promise<void>
   /** Those of these names that subscriptions of the API have. */
   heldByApi(names: readonly string[]): Promise<ReadonlySet<string>>
@@ -35,7 +35,7 @@ export interface FolderDeps {
 
 const TRIES = 5
 
-/** Nodes of one database start together and apply the same: who comes second looks again, and finds it done. */
+/** Nodes of one database start together and apply the same: the second one reads again, and finds it done. */
 export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promise<Applied> {
   await deps.keepCode(loaded.code)
   for (let tries = 1; ; tries += 1) {
@@ -56,8 +56,8 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
 }
 
 /**
- * What speaks against putting it in force: keys that are not those in force, without a word why, names of subscriptions that the API
- * has, and addresses that may not be called. The demo is always its own.
+ * What prevents its deployment: keys that differ from the deployed ones, without a note, names of subscriptions that
+ * the API has, and addresses that may not be called. The demo always belongs to itself.
  */
 export async function findObjections(
   {
@@ -71,7 +71,7 @@ export async function findObjections(
 ): Promise<readonly Finding[]> {
   if (owner !== 'folder') return []
   const items = await definitions.list(DEFAULT_TENANT)
-  // The demo goes when a folder comes, and what it did was for show.
+  // The demo is removed when a folder comes, and its effects were for show.
   const inForce = items.filter(({ managedBy }) => managedBy !== 'demo')
   const names = loaded.definitions.flatMap(({ document: { kind, name } }) =>
     kind === 'Subscription' ? [name] : [],
@@ -86,12 +86,12 @@ export async function findObjections(
   ]
 }
 
-/** What was rolled back and is what the folder says again, as lines for a person. */
+/** What was rolled back and is what the folder says again, as lines for the terminal. */
 export function putBackLines({ putBack }: Pick<Applied, 'putBack'>): readonly string[] {
   return putBack.map((id) => `${id} was rolled back; the folder has put its own back in force`)
 }
 
-/** What is in force and no longer in the folder, as lines for a person. */
+/** What is deployed and no longer in the folder, as lines for the terminal. */
 export function goneLines({ definitions }: Pick<FolderDeps, 'definitions'>): readonly string[] {
   return definitions
     .goneFromFolder(DEFAULT_TENANT)
@@ -101,7 +101,7 @@ export function goneLines({ definitions }: Pick<FolderDeps, 'definitions'>): rea
     )
 }
 
-/** `say` gets whole lines for whoever watches the terminal. */
+/** `say` gets whole lines for the terminal. */
 export function followFolder(
   deps: FolderDeps,
   folder: string,
@@ -123,7 +123,7 @@ export function followFolder(
     if (isBroken) return
     const applied = await applyFolder(deps, loaded)
     version = applied.version
-    // Others may have applied meanwhile: what they did is not told here.
+    // Other nodes may have applied changes meanwhile: those are not reported here.
     const told = describeChanges(applied.changes)
     if (told !== '') say(`applied version ${version}: ${told}\n`)
     for (const line of putBackLines(applied)) say(`${line}\n`)

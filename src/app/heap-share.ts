@@ -1,7 +1,11 @@
-// How many bytes of events a node has in hand where `MILLRACE_RUNNING_BYTES` is `auto`: what its heap has room for.
+// How many bytes of events a node holds in memory if `MILLRACE_RUNNING_BYTES` is `auto`: as much as its heap has room
+// for.
 
 const MIB = 1_048_576
-/** Of the heap, for all but events in hand: loaded code, the young generation, and what is made of bodies that are being received. */
+/**
+ * Of the heap, for everything but events in memory: loaded code, the young generation, and bodies that are being
+ * received.
+ */
 const RESERVE = 144 * MIB
 const LEAST = 4 * MIB
 

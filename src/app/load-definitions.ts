@@ -22,7 +22,7 @@ import { outboundPolicyOf } from './outbound.ts'
 import { demoFolder } from './package-files.ts'
 import { followSetting } from './setting-error.ts'
 
-/** Definitions that cannot be put in force; nothing was started. */
+/** Definitions that cannot be deployed; nothing was started. */
 export class DefinitionsError extends Error {
   override readonly name = 'DefinitionsError'
   readonly folder: string
@@ -85,12 +85,12 @@ export function refuseErrors({
   if (hasErrors(findings)) throw new DefinitionsError(folder ?? '', findings, files)
 }
 
-/** For commands that look at a folder without a node: its code is bundled and loaded, and nothing is kept. */
+/** For commands that check a folder without a node: its code is bundled and loaded, and nothing is stored. */
 export function makeCheckDeps(
   environment: Config['environment'],
   busPrefix: string | undefined,
   env: Env,
-  /** As a node with this environment has them. `streams` left out: not known. */
+  /** As a node with this environment has them. `streams` omitted: not known. */
   allowed: { readonly secretEnv: EnvNames; readonly streams: StreamList | undefined },
 ): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })

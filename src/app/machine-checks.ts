@@ -1,4 +1,4 @@
-// What of the machine is looked at before the node starts: its folders, and who else can reach them and the node.
+// Checks the machine before the node starts: its folders, and who else can reach them and the node.
 
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -27,7 +27,7 @@ export async function warnOfOpenDoors(
   options.onNotice?.(`Warning: ${message}\n`)
 }
 
-/** Whoever may write definitions could read them by `{ file: name }`. */
+/** A definition could otherwise read them by `{ file: name }`. */
 export async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readonly string[]): Promise<void> {
   if (secretsFolder === null) return
   const inside = await findOwnFiles(secretsFolder, ownFiles)
@@ -36,7 +36,7 @@ export async function refuseOwnFiles({ secretsFolder }: Config, ownFiles: readon
   throw new SettingError('MILLRACE_SECRETS_DIR', message)
 }
 
-/** Also of what has settings of its own: adapters would try for ever where no folder can be made. */
+/** Also those of other settings: adapters would try for ever if a folder cannot be created. */
 export async function makeFolders(config: Config): Promise<void> {
   await followSetting('MILLRACE_DATA', config.dataFolder, () => makeFolder(config.dataFolder))
   if (config.store.kind === 'sqlite') {

@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-test('folders are made with what lies above them, for their owner only', async () => {
+test('folders are created with their parents, for their owner only', async () => {
   const deep = join(folder, 'a', 'b', 'c')
   expect(await makeFolder(deep)).toEqual([join(folder, 'a'), join(folder, 'a', 'b'), deep])
   expect(statSync(deep).mode & 0o777).toBe(0o700)
@@ -24,9 +24,9 @@ test('a check leaves nothing behind', async () => {
   expect(existsSync(join(folder, 'a'))).toBe(false)
 })
 
-test('[DU9] where no folder can be made it fails at once', async () => {
+test('[DU9] it fails at once if no folder can be created', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(checkFolder(join(folder, 'file', 'a'))).rejects.toMatchObject({ code: 'ENOTDIR' })
-  // The recursive `mkdir` of Node tries this one for ever.
+  // Node's recursive `mkdir` tries this one for ever.
   await expect(checkFolder('/proc/nope/a')).rejects.toThrow(/mkdir/)
 })

@@ -1,10 +1,10 @@
-// Makes folders one by one. `mkdir` of Node with `recursive` tries for ever where the file system answers that a parent does not exist
-// although it does, as below /proc.
+// Creates folders one by one. Node's `mkdir` with `recursive` tries for ever if the file system reports a missing
+// parent although it exists, as below /proc.
 
 import { access, constants, mkdir, rmdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
-/** Answers the folders that it made, the outermost first. */
+/** Returns the folders that it created, the outermost first. */
 export async function makeFolder(path: string): Promise<readonly string[]> {
   const missing: string[] = []
   let at = resolve(path)
@@ -22,14 +22,14 @@ export async function makeFolder(path: string): Promise<readonly string[]> {
     }
   } catch (error) {
     await removeFolders(made)
-    // The parent is there: the file system takes no folders.
+    // The parent exists: the file system supports no folders.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') Object.assign(error as Error, { code: 'ENOTSUP' })
     throw error
   }
   return made
 }
 
-/** Throws what the system says of a folder that cannot be made or written; leaves nothing behind. */
+/** Throws the system's error for a folder that cannot be created or written; leaves nothing behind. */
 export async function checkFolder(path: string): Promise<void> {
   const made = await makeFolder(path)
   try {

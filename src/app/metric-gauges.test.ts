@@ -11,7 +11,7 @@ afterEach(() => {
 const shown = (gauges: readonly { name: string; labels?: object; value: number }[]) =>
   gauges.map(({ name, labels, value }) => [name, labels ?? null, value])
 
-test('[DE1] the age of the backlog is told of each role, and of nothing while nobody knows', async () => {
+test('[DE1] the age of the backlog is reported for each role, and omitted while it is unknown', async () => {
   let isBroken = false
   const figures = noteFigures({
     backlog: async () => {
@@ -33,7 +33,7 @@ test('[DE1] the age of the backlog is told of each role, and of nothing while no
   figures.close()
 })
 
-test('[DE7] the outbox is told of by who may relay', async () => {
+test('[DE7] only a node that may relay reports the outbox', async () => {
   const status = { waiting: 7, eldestAt: 4_000, told: 3, refused: 2, stuck: 1, held: null }
   const figures = noteFigures({
     backlog: async () => null,

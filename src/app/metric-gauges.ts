@@ -1,5 +1,5 @@
-// What /metrics tells of what waits, looked at from time to time and not by whoever asks: anybody may ask. What cannot be known now is left
-// out, so that nobody takes an old figure for a new one, or none for nothing.
+// The backlog in /metrics, read from time to time and not per request: anyone may request it. A value that cannot be
+// known now is left out, so that an old figure is not taken for a new one, or a missing one for zero.
 
 import type { BacklogAges, Engine } from '../engine/index.ts'
 import type { Gauge } from '../http/index.ts'
@@ -13,7 +13,7 @@ export interface Figures {
 
 export function noteFigures(deps: {
   backlog: Engine['backlog']
-  /** null: this node tells the bus nothing. */
+  /** null: this node publishes nothing to the bus. */
   readonly relay: Engine['relay']
   now(): number
 }): Figures {

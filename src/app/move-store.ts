@@ -1,7 +1,7 @@
-// Moves a whole store, while nobody runs on it: copies every table, reads both sides again, and compares.
+// Moves a whole store, while no node runs on it: copies every table, reads both sides again, and compares.
 //
-// Nothing is claimed before the comparison. Then the file is marked first and the schema released last, so that at no moment
-// a node may start on both.
+// Nothing is claimed before the comparison. Then the file is marked first and the schema released last, so that at no
+// moment nodes may start on both.
 
 import { messageOf } from '../core/foundation/errors/index.ts'
 import {
@@ -17,9 +17,9 @@ import type { ArchiveReader, ArchiveSource, ArchiveTarget } from '../ports/archi
 export interface MoveOptions {
   readonly source: ArchiveSource
   readonly target: ArchiveTarget
-  /** Begins a move anew that did not end. */
+  /** Starts a move again that did not finish. */
   readonly isAgain: boolean
-  /** Reads the source, looks at the target, and changes neither. */
+  /** Reads the source, inspects the target, and changes neither. */
   readonly isDryRun: boolean
   readonly signal: AbortSignal
   onProgress(progress: MoveProgress): void
@@ -45,12 +45,12 @@ export interface MoveReport {
   readonly from: string
   readonly to: string
   readonly isDryRun: boolean
-  /** Everything is there and equal; the file is marked, and nodes may start on the target. */
+  /** Everything is copied and equal; the file is marked, and nodes may start on the target. */
   readonly isMoved: boolean
   readonly tables: readonly MovedTable[]
 }
 
-/** It was refused and changed nothing, or it broke and has to be begun anew. */
+/** It was refused and changed nothing, or it failed and has to be started again. */
 export class MoveError extends Error {
   override readonly name = 'MoveError'
   readonly next: string
@@ -107,7 +107,7 @@ async function copyTable<Table extends ArchiveTable>(table: Table, options: Move
       made.add(page)
       await loading
       if (!isDryRun) loading = target.load(table, page)
-      // Whether it fails is asked at the next page.
+      // A failure is checked at the next page.
       loading.catch(() => undefined)
       onProgress({ step: 'copy', table, rows: made.digest.rows, rowsOfAll })
     }
@@ -134,7 +134,7 @@ async function readTable<Table extends ArchiveTable>(
   return made.digest
 }
 
-/** What the store counts and what it gives are found in two ways: a row that neither finds is not there. */
+/** The store's count and its rows are found in two ways: a row that neither finds does not exist. */
 function refuseOther({ name }: { readonly name: string }, table: ArchiveTable, read: Digest, count: number) {
   if (read.rows === count) return
   throw new Error(

@@ -1,4 +1,4 @@
-// What the HTTP server asks the node for: the engine behind the gate, and what stands beside it.
+// The interface that the HTTP server uses: the engine behind the gate, and the parts beside it.
 
 import type { BundleCode } from '../adapters/code-bundle/index.ts'
 import { type Demo, makeDemoApi } from '../demo/index.ts'
@@ -8,7 +8,7 @@ import type { Store } from '../ports/store.ts'
 import { isDemoInForce } from './demo-in-dev.ts'
 import { behind, type Gate, pick } from './start-gate.ts'
 
-/** What the engine does not answer. */
+/** What the engine does not provide. */
 type ApiBeside = Pick<
   HttpApi,
   | 'access'
@@ -85,7 +85,7 @@ function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflow
   }
 }
 
-/** Providers are known from the beginning. */
+/** Providers are known from the start. */
 function integrationsBehind(gate: Gate, integrations: Engine['integrations']): HttpApi['integrations'] {
   const { providers, provider, ...asked } = integrations
   return { providers, provider, ...behind(gate, asked) }

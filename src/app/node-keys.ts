@@ -1,4 +1,4 @@
-// The keys of the node itself: set by the operator, or made at the first start and stored beside the data.
+// The keys of the node itself: set by the operator, or generated at the first start and stored beside the data.
 
 import { randomBytes } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { SettingError } from './setting-error.ts'
 
 export interface AdminKey {
   readonly value: string
-  /** The file it is kept in; null when it came from the environment. */
+  /** The file it is stored in; null if it came from the environment. */
   readonly file: string | null
 }
 
@@ -52,12 +52,12 @@ export async function resolveMasterKey(config: Config, log: Log): Promise<Uint8A
   return key
 }
 
-/** Made at the first start and kept beside the data, readable by its owner only. */
+/** Generated at the first start and stored beside the data, readable by its owner only. */
 async function keepKey(file: string, make: () => string): Promise<string> {
   try {
     const kept = (await readFile(file, 'utf8')).trim()
     if (kept !== '') return kept
-    // Whoever made it died before writing: nobody could ever have used it.
+    // The process that created the file died before writing it: the key was never used.
     await rm(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

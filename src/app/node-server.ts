@@ -1,4 +1,4 @@
-// The HTTP server of the node, with what it asks the node for.
+// The HTTP server of the node, with the interface it uses.
 
 import type { BundleCode } from '../adapters/code-bundle/index.ts'
 import type { Config } from '../config/index.ts'

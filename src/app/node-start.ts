@@ -15,7 +15,7 @@ export interface NodeStart {
   begin(run: RunNode, definitions: LoadedDefinitions): Promise<void>
   /** The start after a confirmed pause. */
   confirmCopy: HttpApi['confirmCopy']
-  /** The node, when a start after a pause that is under way is over; null: there is none. */
+  /** The node, when a start after a pause that is in progress is over; null: there is none. */
   resumed(): Promise<RunningNode | null>
 }
 
@@ -25,7 +25,7 @@ export function makeNodeStart(
   first: Pause | null,
   deps: {
     readonly log: OperatorLog
-    /** Why the node is paused still; null: the code confirms it. */
+    /** Why the node is still paused; null: the code confirms it. */
     check(code: string, by: string): Promise<Pause | null>
     load(): Promise<LoadedDefinitions>
     readonly onFatal: ((message: string) => void) | undefined
@@ -64,7 +64,7 @@ export function makeNodeStart(
       try {
         running = await resuming
       } catch (error) {
-        // The copy is confirmed: the next start runs, or says what keeps it from that.
+        // The copy is confirmed: the next start runs, or reports what prevents it.
         log.error('node.resume-failed', { error })
         await log.flush()
         deps.onFatal?.(`the node could not start after its pause: ${messageOf(error)}`)

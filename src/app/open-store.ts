@@ -1,4 +1,4 @@
-// Opens the store that is configured, and logs what it found; opens two for a move from one to the other.
+// Opens the configured store, and logs what it found; opens two for a move from one to the other.
 
 import type { OperatorLog } from '../adapters/log-pino/index.ts'
 import type { PostgresStore } from '../adapters/store-postgres/index.ts'
@@ -9,12 +9,12 @@ import { type MoveOptions, type MoveReport, moveStore } from './move-store.ts'
 export async function openStore(config: Config): Promise<SqliteStore | PostgresStore> {
   if (config.store.kind === 'sqlite')
     return openSqliteStore({ file: config.store.file, acceptLoss: config.acceptLoss })
-  // Loaded only when it is configured: most nodes have no use for the driver.
+  // Loaded only if configured: most nodes do not need the driver.
   const { openPostgresStore } = await import('../adapters/store-postgres/index.ts')
   return openPostgresStore({ connection: config.store.url })
 }
 
-/** Says what was found in the file, and ends the node when the store takes nothing any more. */
+/** Logs what was found in the file, and ends the node when the store accepts nothing any more. */
 export function followStore(
   store: SqliteStore | PostgresStore,
   log: OperatorLog,

@@ -1,4 +1,4 @@
-// Makes the clients that call out: one for the web and one for mail, with the same guard.
+// Creates the outbound clients: one for the web and one for mail, with the same guard.
 
 import { makeHttpClient } from '../adapters/http-undici/index.ts'
 import { makeMailClient } from '../adapters/mail-smtp/index.ts'
@@ -9,15 +9,16 @@ import type { Log } from '../ports/log.ts'
 import { combineClients, makeOutbound, type Outbound } from './outbound.ts'
 
 export function openOutbound(config: Config, log: Log): Outbound {
-  // The only place that says where a name leads: what callers learn is the same for names that do not exist.
+  // The only place that reveals where a name leads: callers get the same error as for a name that does not exist.
   const onRefusedName = ({ host, rule, addresses }: RefusedName) =>
     log.warn('outbound.refused', { host, rule, addresses: addresses.join(', ') })
   return makeOutbound(config, (guard) => {
     const web = makeHttpClient({
       ...guard,
       onRefusedName,
-      // As many as may be under way, those that lent their slot too: a call that queued for a connection would spend its time there,
-      // and end in doubt. Many subscriptions may have one host, and some of their endpoints hang.
+      // As many as may be in progress, including those that lent their slot: a call that queued for a connection would
+      // spend its time there, and end with an unknown outcome. Many subscriptions may share one host, and some of their
+      // endpoints hang.
       connectionsPerOrigin: config.concurrency + LENT_MAX,
     })
     return {

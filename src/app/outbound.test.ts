@@ -11,7 +11,7 @@ function named(name: string): HttpClient {
   }
 }
 
-test('[VN21] addresses of mail servers go to the mail client, all others to the other', async () => {
+test('[VN21] addresses of mail servers go to the mail client, all others to the HTTP client', async () => {
   const client = combineClients(named('web'), named('mail'))
   const whoGets = async (url: string) => {
     const outcome = await client.send({ url } as HttpRequest)
@@ -23,7 +23,7 @@ test('[VN21] addresses of mail servers go to the mail client, all others to the 
   expect(await whoGets('https://api.example.com/smtp://x')).toEqual(['web', 'web'])
 })
 
-describe('[OG30] what each tenant reaches of what is not public', () => {
+describe('[OG30] which private addresses each tenant reaches', () => {
   const config = {
     environment: 'PROD',
     outboundAllow: ['10.0.0.0/8', 'crm.internal'],
@@ -48,14 +48,14 @@ describe('[OG30] what each tenant reaches of what is not public', () => {
     expect(judge('globex', 'http://192.0.43.8/')).toEqual({ ok: true })
   })
 
-  test('is everything that the node may call, where no tenant is named', () => {
+  test('is everything that the node may call, if no tenant is named', () => {
     expect(judge('globex', 'http://10.1.2.3/', { outboundTenants: null })).toEqual({ ok: true })
     expect(judge('globex', 'http://127.0.0.1/', { environment: 'DEV' }).ok).toBe(false)
     const dev = { environment: 'DEV', outboundAllow: ['loopback'] } as const
     expect(judge('globex', 'http://127.0.0.1/', dev)).toEqual({ ok: true })
   })
 
-  test('is called by a client of its own, so that no open connection is shared', async () => {
+  test('is called by its own client, so that no open connection is shared', async () => {
     const outbound = makeOutbound(config, ({ allow }) => named(allow.join(' ')))
     const whoGets = async (tenant?: string) => {
       const outcome = await outbound.http.send({ url: 'https://a', tenant } as HttpRequest)

@@ -1,7 +1,8 @@
-// One client for everybody who calls out: addresses of mail servers go to the one, all others to the other. Both have the same guard.
+// One client for all outbound calls: addresses of mail servers go to the one, all others to the other. Both have the
+// same guard.
 //
-// Where tenants reach different parts of what is not public, each part has a client of its own: a connection that was judged for one
-// tenant and is kept open must not carry the call of another.
+// If tenants reach different private addresses, each part has its own client: a connection that was judged for one
+// tenant and is kept alive must not carry another tenant's call.
 
 import type { Config } from '../config/index.ts'
 import { makeOutboundPolicy, type OutboundPolicy } from '../core/access/network/index.ts'
@@ -42,7 +43,7 @@ function guardOf(config: Guarded, tenant: string | undefined): Guard {
   return { allow: own ?? (environment === 'DEV' ? ['loopback'] : []), within: outboundAllow }
 }
 
-/** What the tenant reaches beside public addresses. */
+/** What the tenant reaches besides public addresses. */
 export function outboundPolicyOf(config: Guarded, tenant: TenantId): OutboundPolicy {
   const { allow, within } = guardOf(config, tenant)
   return makeOutboundPolicy(allow, within === undefined ? undefined : makeOutboundPolicy(within))
@@ -70,7 +71,7 @@ export function makeOutbound(
   }
 }
 
-/** Whether a subscription's endpoint may be called, by the rules of every call that leaves. */
+/** Whether a subscription's endpoint may be called, by the rules for every outbound call. */
 export async function vetSubscription(
   http: Pick<HttpClient, 'vet'>,
   vars: EngineConfig['vars'],

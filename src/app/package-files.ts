@@ -1,4 +1,4 @@
-// Where the package keeps its own files, from the sources and from what is built of them.
+// Where the package has its own files, from the sources and from the build.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ export function demoFolder(): string {
   return fileURLToPath(new URL('../../examples/demo', import.meta.url))
 }
 
-/** Built beside this folder; when the sources run themselves, in `dist`. */
+/** Built beside this folder; when running from source, in `dist`. */
 export function consoleFolder(): string {
   const own = fileURLToPath(import.meta.url)
   return fileURLToPath(new URL(own.endsWith('.ts') ? '../../dist/console' : '../console', import.meta.url))

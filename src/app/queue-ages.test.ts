@@ -22,7 +22,7 @@ function start(count: number, oldestReadyAt: (tenant: string) => number | null) 
   return { watch, noted }
 }
 
-test('[FD12] the age of the queue is noted also while nobody looks', async () => {
+test('[FD12] the age of the queue is recorded also while no one watches', async () => {
   const { watch, noted } = start(3, (tenant) => (tenant === 't1' ? null : 4_000))
   await vi.advanceTimersByTimeAsync(2_000)
   expect(noted).toEqual([
@@ -35,7 +35,7 @@ test('[FD12] the age of the queue is noted also while nobody looks', async () =>
   expect(noted).toHaveLength(3)
 })
 
-test('[FD12] many tenants take turns', async () => {
+test('[FD12] many tenants alternate', async () => {
   const { watch, noted } = start(50, () => null)
   await vi.advanceTimersByTimeAsync(6_000)
   watch.close()

@@ -1,4 +1,5 @@
-// Notes how long the oldest work has been due, whether or not somebody looks: after an incident people ask how it was.
+// Records how long the oldest job has been due, whether or not anyone watches: after an incident operators ask how it
+// was.
 
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Engine } from '../engine/index.ts'
@@ -6,7 +7,7 @@ import type { Store } from '../ports/store.ts'
 
 /** As long as the smallest step that is shown. */
 const EVERY_MS = 2_000
-/** Reads per turn; with more tenants each is looked at less often. */
+/** Reads per turn; with more tenants each is read less often. */
 const TENANTS_PER_TURN = 20
 
 export interface QueueAges {
@@ -34,7 +35,7 @@ export function noteQueueAges(deps: {
   const timer = setInterval(() => {
     if (isBusy) return
     isBusy = true
-    // A store that does not answer is told by those who need it; here a gap in a chart is all.
+    // Other parts report a store that does not respond; here it is only a gap in a chart.
     note()
       .catch(() => {})
       .finally(() => {

@@ -23,7 +23,7 @@ function make(over: Partial<ReadinessDeps> = {}) {
   return { time, world, readiness }
 }
 
-test('[ND10] a node is ready from the end of its start until it is told to stop', async () => {
+test('[ND10] a node is ready from the end of its start until it is asked to stop', async () => {
   const { readiness, world } = make()
   world.isStarted = false
   world.health = { open: false, alive: false, running: 0 }
@@ -39,7 +39,7 @@ test('[ND10] a node is ready from the end of its start until it is told to stop'
   expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['the node is shutting down'] })
 })
 
-test('[ND10] a store that fails or does not answer in time makes it not ready, and is looked at once a second', async () => {
+test('[ND10] a store that fails or does not respond in time makes it not ready, and is checked once a second', async () => {
   let answer: () => Promise<unknown> = () => Promise.reject(new StoreError('unavailable', 'nobody listens'))
   let looks = 0
   const { readiness, time } = make({
@@ -75,7 +75,7 @@ test('[ND11] a node is not ready without its lease', async () => {
   })
 })
 
-test('[ND12] a bus that is away is told, and the node is ready', async () => {
+test('[ND12] an unavailable bus is reported, and the node is ready', async () => {
   const status = (isConnected: boolean) => ({
     isConnected,
     version: null,
@@ -108,7 +108,7 @@ test('[ND16] a failed write makes it not ready at once, and a probe finds withou
   expect(await readiness.ask()).toMatchObject({ ready: true })
   world.failure = new StoreError('unavailable', 'the disk is full: make room, then send again')
   await expect(write()).rejects.toThrow('full')
-  // Within the second of the last look.
+  // Within a second of the last check.
   const failed = {
     ready: false,
     reasons: ['the last write failed: the disk is full: make room, then send again'],

@@ -1,8 +1,9 @@
-// What /readyz says: whether the node can do now what its roles are. The store is looked at, in a bounded time and not more than once
-// a second, whoever asks how often.
+// /readyz: whether the node can do now what its roles require. The store is checked within a bounded time and at most
+// once a second, however often it is requested.
 //
-// Invariants: ND10 not ready before the start is over, from the moment that the node is told to stop, and while the store does not
-// answer in time. ND16 nor from a failed write on, until one succeeds. ND11 a node is not ready without its lease. ND12 the bus is told of and decides nothing; so is code that is refused.
+// Invariants: ND10 not ready before the start is over, from the moment the node is asked to stop, and while the store
+// does not respond in time. ND16 nor from a failed write on, until one succeeds. ND11 a node is not ready without its
+// lease. ND12 the bus is reported and decides nothing; so is refused code.
 
 import type { EngineHealth } from '../engine/index.ts'
 import type { Readiness } from '../http/index.ts'
@@ -22,13 +23,13 @@ export interface ReadinessDeps {
   /** Why the node does nothing until the operator decides; none: it is not paused. */
   pauses(): readonly string[]
   readonly bus: Pick<Bus, 'status'> | null
-  /** Whether stored code is refused; left out: none is. */
+  /** Whether stored code is refused; omitted: none is. */
   refusesCode?(): boolean
 }
 
 export interface NodeReadiness {
   ask(): Promise<Readiness>
-  /** The node was told to stop: it is not ready from now on. */
+  /** The node was asked to stop: it is not ready from now on. */
   leave(): void
 }
 
@@ -42,7 +43,7 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
   let looked: { readonly at: number; readonly problem: string | null } | null = null
   let looking: Promise<string | null> | null = null
 
-  /** null: it answers. */
+  /** null: it responds. */
   const lookOnce = async (): Promise<string | null> => {
     let cancel: () => void = () => {}
     const late = new Promise<string>((resolve) => {
@@ -50,7 +51,7 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
     })
     const seen = deps.look().then(
       async () => {
-        // Without traffic nothing else would find out that the disk has room again.
+        // Without traffic nothing else would find out that the disk has space again.
         if (deps.writes.problem() !== null) await deps.writes.probe()
         return null
       },
@@ -84,7 +85,7 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
       const unwritten = deps.writes.problem()
       const problem = unanswered ?? (unwritten === null ? null : `the last write failed: ${unwritten}`)
       const { open, alive } = deps.engine()
-      // Every node joins: where the heartbeat is not taken, no event is either.
+      // Every node joins: if the heartbeat is refused, every event is too.
       const lease = alive ? ('held' as const) : ('lost' as const)
       const reasons: string[] = []
       const pauses = deps.pauses()

@@ -1,4 +1,4 @@
-// One run of a node: puts its definitions in force, starts the engine, and closes everything at the end.
+// One run of a node: deploys its definitions, starts the engine, and closes everything at the end.
 
 import type { BundleCode } from '../adapters/code-bundle/index.ts'
 import type { OperatorLog } from '../adapters/log-pino/index.ts'
@@ -33,22 +33,22 @@ import type { Gate } from './start-gate.ts'
 import { warnOfUnsetSecrets } from './unset-secrets.ts'
 import type { Vaults } from './vaults.ts'
 
-/** What is in force of the definitions folder. */
+/** What is deployed of the definitions folder. */
 export interface FolderState {
-  /** null: there is none, and no definitions but those that come over the API. */
+  /** null: there is none, and no definitions except those of the API. */
   readonly folder: string | null
   readonly demo: boolean
   readonly hash: string
   readonly count: number
-  /** What is in force and no longer in the folder, in words. */
+  /** What is deployed and no longer in the folder, as sentences. */
   readonly gone: readonly string[]
-  /** What was rolled back and is what the folder says again, in words. */
+  /** What was rolled back and is what the folder says again, as sentences. */
   readonly putBack: readonly string[]
-  /** Secrets that definitions name and that are not set, with those that need them, in words. */
+  /** Unset secrets that definitions name, with the definitions that need them, as sentences. */
   readonly missing: readonly string[]
 }
 
-/** What a node that is not paused has beside the rest. */
+/** What a node that is not paused has besides the rest. */
 export interface RunningNode {
   readonly definitions: FolderState
   gauges(): readonly Gauge[]
@@ -82,7 +82,8 @@ export interface NodeParts {
 
 export async function runNode(parts: NodeParts, definitions: LoadedDefinitions): Promise<RunningNode> {
   const { config, clock, log, store, code, keys, engine, access, idempotency, vaults } = parts
-  // What older work is pinned to can be run before anything is claimed, and new code is kept before it is named.
+  // Code that older jobs are pinned to can be run before anything is claimed, and new code is stored before it is
+  // named.
   const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
   await openSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
   engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
@@ -122,7 +123,7 @@ export async function runNode(parts: NodeParts, definitions: LoadedDefinitions):
           (text) => say(text),
         )
       : null
-  // The charts that people see are of the node that shows them.
+  // A node's charts show that node.
   const hasCharts = isKeeper || config.roles.includes('api')
   const now = () => clock.now()
   const queueAges = hasCharts
@@ -146,7 +147,7 @@ export async function runNode(parts: NodeParts, definitions: LoadedDefinitions):
 
 function folderOf({ config, engine, code, store, outbound, vars, load }: NodeParts): FolderDeps {
   return {
-    // Without a folder there is nothing but the demo that could have been left behind.
+    // Without a folder only the demo could have left definitions behind.
     owner: config.flowsFolder === null ? 'demo' : 'folder',
     isAlone: config.store.kind === 'sqlite',
     ownFolders: [config.dataFolder],
@@ -168,15 +169,15 @@ async function closeNode(
   { watch, charts }: { readonly watch: Closable | null; readonly charts: readonly (Closable | null)[] },
 ): Promise<{ readonly left: number }> {
   const { config, clock, log, engine, demo } = parts
-  // Whoever sends us requests hears of it first; until then they are taken as ever.
+  // Load balancers learn of it first; until then requests are accepted as usual.
   parts.readiness.leave()
   log.info('node.draining', { delayMs: config.drainDelayMs })
   if (config.drainDelayMs > 0) await new Promise<void>((resolve) => clock.after(config.drainDelayMs, resolve))
   for (const chart of charts) chart?.close()
-  // Requests under way and work share one deadline.
+  // Requests in progress and jobs share one deadline.
   const endAt = clock.monotonic() + config.shutdownMs
   let drained = { left: 0 }
-  // A step that fails is told, and keeps none of the others from being done.
+  // A step that fails is reported, and the others run all the same.
   await closeAll(
     [
       () => watch?.close(),

@@ -1,6 +1,6 @@
-// Tells the operator which setting this machine cannot follow.
+// Reports which setting this machine cannot satisfy.
 
-/** A setting that is well written and that this machine cannot follow. */
+/** A valid setting that this machine cannot satisfy. */
 export class SettingError extends Error {
   override readonly name = 'SettingError'
   readonly setting: string
@@ -10,7 +10,7 @@ export class SettingError extends Error {
   }
 }
 
-/** What the system says about a path or an address, in words. */
+/** The system's errors about a path or an address, as sentences. */
 const MACHINE_ANSWERS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist.',
   EEXIST: 'is not a folder.',
@@ -27,7 +27,7 @@ const MACHINE_ANSWERS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not a name of this machine.',
 }
 
-/** Does what a setting asks for; when the machine cannot, says which setting it was. */
+/** Applies a setting; if the machine cannot, the error names the setting. */
 export async function followSetting<Value>(
   setting: string,
   value: string,

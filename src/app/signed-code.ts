@@ -1,4 +1,5 @@
-// The code of the store, opened with its signatures: what a former version left unsigned is signed once, and what is refused is logged.
+// The code of the store, opened with its signatures: what a former version left unsigned is signed once, and refused
+// code is logged.
 
 import { type BundleCode, makeBundleSignatures } from '../adapters/code-bundle/index.ts'
 import { codeHashesOf, type DefinitionDocument } from '../core/definitions/documents/index.ts'
@@ -11,7 +12,7 @@ import type { Page, Store, StoredRecord } from '../ports/store.ts'
 
 const PAGE = 100
 
-/** `keys` null: nodes of this store have different master keys, and could not verify what others signed. */
+/** `keys` null: nodes of this store have different master keys, and could not verify each other's signatures. */
 export async function openSignedCode(
   code: BundleCode,
   deps: {
@@ -32,7 +33,7 @@ export async function openSignedCode(
   for (const [codeHash, error] of code.refused()) log.error('code.refused', { codeHash, error })
 }
 
-/** Of every stored version of every definition: queued work stands on old ones, too. */
+/** Of every stored version of every definition: queued jobs depend on old ones, too. */
 async function pinnedHashes(store: Store): Promise<ReadonlySet<string>> {
   const hashes = new Set<string>()
   for (const tenant of await store.system('definitions').tenants()) {

@@ -1,4 +1,4 @@
-// Holds requests that come between binding the port and the engine's start.
+// Holds requests that arrive between binding the port and the engine's start.
 
 import type { Engine } from '../engine/index.ts'
 import type { HttpApi } from '../http/index.ts'
@@ -11,7 +11,7 @@ export interface Gate {
   open(): void
 }
 
-/** Requests that come between binding the port and the engine's start wait for it; later ones pass without a wait. */
+/** Requests that arrive between binding the port and the engine's start wait for it; later ones pass without a wait. */
 export function makeGate(engine: Engine): Gate {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ export function makeGate(engine: Engine): Gate {
 
 type AsyncPart = Readonly<Record<string, (...args: never[]) => unknown>>
 
-/** The same, but what is asked before the engine's start waits for it. */
+/** The same, but calls before the engine's start wait for it. */
 export function behind<Part>(gate: Gate, part: Part): Part {
   const waiting = Object.entries(part as AsyncPart).map(([name, ask]) => [
     name,

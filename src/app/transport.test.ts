@@ -5,14 +5,14 @@ import type { BusStatus } from '../ports/bus.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
 import { openTransport, tellBus } from './transport.ts'
 
-test('[ND8] a node with SQLite and no bus wakes nobody, and loads no driver', async () => {
+test('[ND8] a node with SQLite and no bus sends no wake-ups, and loads no driver', async () => {
   const deps = { node: 'one', clock: makeManualTime().clockFor(() => true), log: makeMemoryLog() }
   const transport = await openTransport({ nats: null, store: { kind: 'sqlite', file: 'x' } }, deps)
   expect(transport).toMatchObject({ bus: null, wakes: NO_WAKES })
   await transport[Symbol.asyncDispose]()
 })
 
-test('[ND8] what becomes of the bus is told once for each change, and each warning once', () => {
+test('[ND8] the state of the bus is logged once for each change, and each warning once', () => {
   const log = makeMemoryLog()
   const well: BusStatus = {
     isConnected: true,

@@ -1,5 +1,5 @@
-// What carries between nodes and to other systems, as it is configured: the bus, and by what nodes wake each other. Neither is the
-// truth: a server that is away delays things, and the node starts and goes on without it.
+// The configured transport between nodes and to other systems: the bus, and the channel for wake-ups. Neither is the
+// source of truth: an unavailable server delays things, and the node starts and runs without it.
 
 import type { Config } from '../config/index.ts'
 import type { Bus } from '../ports/bus.ts'
@@ -13,12 +13,12 @@ export interface Transport extends AsyncDisposable {
   readonly wakes: Wakes
 }
 
-/** The bus wakes where there is one, else the database that nodes share, else nobody is to be woken. */
+/** Wake-ups use the bus if there is one, else the shared database, else there are none. */
 export async function openTransport(
   config: Pick<Config, 'nats' | 'store'>,
   deps: { readonly node: string; readonly clock: Clock; readonly log: Log },
 ): Promise<Transport> {
-  // The drivers are loaded only where they are configured: most nodes have no use for them.
+  // The drivers are loaded only if configured: most nodes do not need them.
   if (config.nats !== null) {
     const { makeNatsBus } = await import('../adapters/bus-nats/index.ts')
     const { servers, credentialsFile, prefix } = config.nats
@@ -44,7 +44,7 @@ export async function openTransport(
   return { bus: null, wakes, [Symbol.asyncDispose]: () => wakes[Symbol.asyncDispose]() }
 }
 
-/** Each change once, and each warning once. */
+/** Logs each change once, and each warning once. */
 export function tellBus(bus: Pick<Bus, 'status' | 'watch'>, log: Log): () => void {
   let isConnected: boolean | null = null
   const warned = new Set<string>()

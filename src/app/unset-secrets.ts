@@ -1,4 +1,4 @@
-// Warns of secrets that definitions name and that are not set.
+// Warns of unset secrets that definitions name.
 
 import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'
 import type { Engine } from '../engine/index.ts'
@@ -6,7 +6,7 @@ import { isVaultTrouble, missingSecrets, placeOfSecret, unsetSecrets } from '../
 import type { Log } from '../ports/log.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
 
-/** A vault that is away keeps no node from starting: what needs its secrets waits for it. */
+/** An unavailable vault does not keep a node from starting: jobs that need its secrets wait for it. */
 export async function warnOfUnsetSecrets(deps: {
   readonly tenants: readonly TenantId[]
   readonly definitions: Pick<Engine['definitions'], 'list'>

@@ -49,7 +49,7 @@ export function openVaults(
     // Definitions with a credential in clear text and keys of `hmac` are encrypted again, too, and code is signed again.
     async rewrap(tenants) {
       const wrapped = await ownSecrets.rewrap(tenants)
-      // Without an earlier key there is none that could open what the current one does not.
+      // Without an earlier key nothing could decrypt what the current one cannot.
       if (config.masterKeysOld.length === 0) return wrapped
       const keyId = keys.current.id
       const resealed = await rewrapRecords(behind, { seal, log, keyId }, tenants)

@@ -1,5 +1,5 @@
-// One line per attempt, as work, events, dead letters and deliveries tell them. What went wrong is often in the other side's own
-// words: none of it may steer the terminal.
+// One line per attempt, for work, events, dead letters and deliveries. Errors often contain the other side's own text:
+// none of it may control the terminal.
 
 import type { Session } from './command.ts'
 import { duration, printable } from './text.ts'

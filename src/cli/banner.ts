@@ -1,4 +1,4 @@
-// What a person sees after `npm start`: where it is, where things lie, and what to try. No wall of text.
+// What a user sees after `npm start`: the address, the folders, and what to try. No wall of text.
 
 import { resolve } from 'node:path'
 import type { App, Pause } from '../app.ts'
@@ -16,7 +16,7 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
   const { folder, count, demo } = app.definitions
   const lines = ['', `Millrace is up at ${app.url}`, '']
   if (link !== null) lines.push(`  sign in      ${link}`, '')
-  // All is what everybody expects.
+  // All roles are the expected case.
   if (config.roles.length < ROLES.length) lines.push(`  roles        ${config.roles.join(', ')}`)
   lines.push(
     `  data         ${resolve(config.dataFolder)}`,
@@ -26,7 +26,7 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
   )
   for (const line of [...app.definitions.putBack, ...app.definitions.gone, ...app.definitions.missing])
     lines.push(`  warning      ${line}`)
-  // The demo warns on purpose: one of its routes shows what an unknown outcome is.
+  // The demo warns on purpose: one of its routes demonstrates an unknown outcome.
   for (const { file, line, column, message } of demo ? [] : app.warnings) {
     lines.push(`  warning      ${file}:${line}:${column} ${message}`)
   }

@@ -1,4 +1,4 @@
-// A command line without a process: what it writes is kept, what it reads is given.
+// A command line without a process: its output is recorded, its input is given.
 
 import { Readable } from 'node:stream'
 import type { Cli } from './command.ts'
@@ -8,10 +8,10 @@ import { runProgram } from './program.ts'
 export interface TestCliOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
-  /** Of a terminal with so many columns. */
+  /** For a terminal with this many columns. */
   readonly columns?: number
   readonly signal?: AbortSignal
-  /** Told after each write. */
+  /** Called after each write. */
   readonly onWrite?: () => void
 }
 

@@ -1,18 +1,18 @@
-// The frame of every command that talks to a node: common options, the session it runs in, and how it ends.
+// The frame of every command that talks to a node: common options, its session, and its exit.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Operations } from '../sdk/client/index.ts'
 import { type Connection, makeConnection } from './connection.ts'
 import type { Output } from './output.ts'
 
-/** What the process gives to all commands; tests give their own. */
+/** What the process provides to all commands; tests provide their own. */
 export interface Cli {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly out: Output
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
-  /** What the process ends with. */
+  /** The exit code of the process. */
   exitCode: number
 }
 
@@ -23,11 +23,11 @@ export interface Session {
   readonly signal: AbortSignal
   readonly isJson: boolean
   readonly api: Connection
-  /** The API's answer as it is with `--json`, else in words. */
+  /** The API's response as it is with `--json`, else as text. */
   show<Answer>(answer: Answer, inWords: (answer: Answer) => void): void
 }
 
-/** What an operation of the API answers, by its id. */
+/** The response of an operation of the API, by its id. */
 export type Answer<Name extends keyof Operations> = Operations[Name]['answer']
 
 interface CommonOptions {
@@ -42,7 +42,7 @@ type Work<Options> = (
   ...args: (string | undefined)[]
 ) => Promise<number | undefined> | Promise<void>
 
-/** Commands below this heading are told apart in `--help` and docs/cli.md. */
+/** `--help` and docs/cli.md list these options under this heading. */
 export const COMMON = 'Common options:'
 
 export function handle<Options = CommonOptions>(

@@ -51,11 +51,11 @@ test('an unknown shell is refused', () => {
 })
 
 describe('docs/cli.md', () => {
-  test('lists the commands as they are (vitest -u writes it)', async () => {
+  test('lists the current commands (vitest -u writes it)', async () => {
     await expect(renderCommands(program)).toMatchFileSnapshot('../../docs/cli.md')
   })
 
-  test('every command and option says what it is for', () => {
+  test('every command and option has a description', () => {
     for (const [name, command] of commands) {
       expect(command.description(), name).not.toBe('')
       for (const option of command.options) expect(option.description, `${name} ${option.flags}`).not.toBe('')

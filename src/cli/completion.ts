@@ -1,4 +1,4 @@
-// Completion scripts for shells, made from the same commands that are run. They are static: a shell must not wait for a
+// Completion scripts for shells, generated from the commands themselves. They are static: a shell must not wait for a
 // process at every press of Tab.
 
 import type { Command } from 'commander'
@@ -98,7 +98,7 @@ function choiceCases(nodes: readonly Node[]): string {
   return cases.join('\n')
 }
 
-/** `path` is taken in zsh: it is PATH. */
+/** `path` is reserved in zsh: it is PATH. */
 function renderZsh(nodes: readonly Node[]): string {
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quote(path))
   const cases = nodes.map((node) => {

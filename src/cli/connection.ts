@@ -1,6 +1,6 @@
-// The node that commands talk to, and the key they show: from options, the environment, or the data folder beside them.
-// Answers are read exactly, as the engine reads events: the SDK's client would round large whole numbers of payloads,
-// and a payload that is edited and sent back must keep its digits. Its types and its stream are used.
+// The node that commands talk to, and their key: from options, the environment, or the data folder. Responses are
+// parsed exactly, as the engine parses events: the SDK's client would round large whole numbers of payloads, and a
+// payload that is edited and sent back must keep its digits. Its types and its stream are used.
 
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -19,9 +19,9 @@ export interface Connection {
   post<Answer>(path: string, body?: object, contentType?: string): Promise<Answer>
   patch<Answer>(path: string, body: object): Promise<Answer>
   delete(path: string): Promise<void>
-  /** An answer as it is. */
+  /** A response as it is. */
   bytes(path: string): Promise<Uint8Array<ArrayBuffer>>
-  /** What changes, as it happens, until Ctrl-C. */
+  /** Changes as they happen, until Ctrl-C. */
   stream(): Promise<AsyncGenerator<StreamMessage, void, undefined>>
   /** To the ingest, without a key. */
   deliver(
@@ -75,7 +75,7 @@ export function makeConnection(options: ConnectionOptions, env: Env, signal: Abo
       return new Uint8Array(await (await request('GET', path, {})).arrayBuffer())
     },
     async stream() {
-      // Asked first: the client would wait for a node that is not there, and a person wants to know.
+      // Checked first: the client would wait for a node that is not running, and a user wants to know.
       await ask('GET', '/v1/me')
       const value = await key
       return makeClient({ url, ...(value !== null && value !== undefined && { key: value }) }).stream({
@@ -100,7 +100,7 @@ export function resolveUrl(options: ConnectionOptions, env: Env): string {
   return text.replace(/\/+$/, '')
 }
 
-/** null: nobody gave one. The server says then that it needs one. */
+/** null: none was given. The server then says that it needs one. */
 async function resolveKey(options: ConnectionOptions, env: Env): Promise<string | null> {
   const given = options.key ?? textOf(env.MILLRACE_KEY) ?? textOf(env.MILLRACE_ADMIN_KEY)
   if (given !== undefined) {
@@ -148,7 +148,7 @@ async function readAnswer(response: Response): Promise<JsonValue> {
   }
 }
 
-/** Whoever has no key at all needs another next step than whoever has a wrong one. */
+/** A missing key needs another next step than a wrong one. */
 function explain(error: CliError, status: number, key: string | null): CliError {
   if (status !== 401 || key !== null) return error
   return new CliError('this needs a key', {

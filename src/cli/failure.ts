@@ -1,4 +1,4 @@
-// How a command ends when it does not end well: one sentence, the next step, and a number that scripts can rely on.
+// Failures of a command: one sentence, the next step, and an exit code that scripts can rely on.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 
@@ -22,9 +22,9 @@ export class CliError extends Error {
   readonly ending: Ending
   /** What to do about it. */
   readonly next: string | null
-  /** Lines that belong below: fields, findings. */
+  /** Lines shown below: fields, findings. */
   readonly details: readonly string[]
-  /** The API's own, where it refused. */
+  /** The API's own code, if it refused. */
   readonly code: string | null
 
   constructor(
@@ -44,12 +44,12 @@ export class CliError extends Error {
   }
 }
 
-/** Wrong use that commander cannot see: two options that exclude each other, a file that is none. */
+/** Wrong usage that commander cannot detect: two options that exclude each other, a path that is not a file. */
 export function usageError(message: string, next?: string): CliError {
   return new CliError(message, { ending: 'usage', ...(next !== undefined && { next }) })
 }
 
-/** What the server refused, from its problem document (RFC 9457); anything else is told by its status. */
+/** The server's refusal, from its problem document (RFC 9457); anything else is reported by its status. */
 export function problemToError(status: number, body: JsonValue): CliError {
   const ending = endingOf(status)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -96,7 +96,7 @@ function fieldsOf(details: JsonValue | undefined): readonly string[] {
     list: JsonValue | undefined,
     write: (item: Readonly<Record<string, JsonValue>>) => string,
   ) => (Array.isArray(list) ? list.map((item) => write(membersOf(item))) : [])
-  // A single fault is told by the detail already.
+  // The detail already describes a single fault.
   const faults = Array.isArray(fields) && fields.length > 1 ? fields : []
   return [
     ...lines(faults, ({ path, message }) => `${String(path ?? '')}: ${String(message ?? '')}`),

@@ -1,6 +1,7 @@
-// Every event of one source, once, while it arrives. The stream is quick but may skip: it is cut, it has gaps, and it tells
-// only what its own node takes in. The list has everything. So the stream is followed, and the list fills what it left out.
-// Invariants: an event is told once; one that was accepted after the start is told, whatever becomes of the connection.
+// Every event of one source, once, as it arrives. The stream is quick but may skip: it is cut, it has gaps, and it
+// reports only what its own node accepts. The list has everything. So the stream is followed, and the list fills the
+// gaps. Invariants: an event is reported once; one that was accepted after the start is reported, whatever happens to
+// the connection.
 
 import type { Change, Event, StreamMessage } from '../sdk/client/index.ts'
 import type { Session } from './command.ts'
@@ -15,16 +16,16 @@ export interface Heard {
 
 export type Followed =
   | { readonly type: 'event'; readonly event: Heard }
-  /** What was missed is read from the list. */
+  /** Missed events are read from the list. */
   | { readonly type: 'gap' }
   | { readonly type: 'lost'; readonly retryInMs: number }
   | { readonly type: 'back' }
 
 export interface FollowOptions {
   readonly source: string
-  /** null: what arrives from now on. */
+  /** null: events from now on. */
   readonly since: { readonly at: number; readonly afterId: string | null } | null
-  /** So often the list is looked at for what other nodes took in. */
+  /** How often the list is read for events that other nodes accepted. */
   readonly lookMs?: number
 }
 
@@ -32,7 +33,7 @@ const LOOK_MS = 5_000
 const PAGE = 200
 /** Events are stored in another order than that of their ids, but not by more than this. */
 const OVERLAP_MS = 30_000
-/** Of what was there before the start so many are kept apart. */
+/** This many events from before the start are remembered. */
 const BEFORE_MAX = 1_000
 
 export async function* followSource(
@@ -54,7 +55,7 @@ export async function* followSource(
       } catch (error) {
         if (!isPassing(error)) throw error
       }
-      // While messages wait, they may tell of what the list told already.
+      // Waiting messages may repeat what the list already reported.
       if (inbox.isEmpty()) known.forget()
     }
     const message = await inbox.take(isLost ? lookMs : Math.max(0, lookAt - Date.now()))
@@ -79,7 +80,7 @@ export async function* followSource(
 const isOf = (source: string, change: Change): change is Extract<Change, { type: 'event' }> =>
   change.type === 'event' && change.source === source
 
-/** The node is not there, or not well: it is asked again later. */
+/** The node is not running, or not healthy: it is asked again later. */
 export function isPassing(error: unknown): boolean {
   return error instanceof CliError && (error.ending === 'unreachable' || error.ending === 'failed')
 }
@@ -109,7 +110,7 @@ async function listBack(
   return rows
 }
 
-/** What was there before the start, as far back as something could still come in between. */
+/** Events from before the start, as far back as another could still arrive in between. */
 function listBefore(session: Session, source: string): Promise<Heard[]> {
   return listBack(session, source, (row, rows) => {
     const [newest] = rows
@@ -118,7 +119,7 @@ function listBefore(session: Session, source: string): Promise<Heard[]> {
   })
 }
 
-/** What was told already, as far back as something could still be missing. */
+/** Reported events, as far back as one could still be missing. */
 function makeKnown(since: FollowOptions['since']) {
   const told = new Map<string, number>()
   let floor = since?.at ?? Number.NEGATIVE_INFINITY
@@ -142,7 +143,7 @@ function makeKnown(since: FollowOptions['since']) {
     startAfter(rows: readonly Heard[]): void {
       for (const row of rows) note(row)
       const oldest = rows.at(-1)
-      // Beyond what was looked at nothing is known.
+      // Beyond the rows that were read nothing is known.
       if (oldest !== undefined && rows.length >= BEFORE_MAX) floor = instantOf(oldest)
     },
     forget(): void {
@@ -155,7 +156,7 @@ const INBOX_MAX = 10_000
 /** Until the first connection nothing is due. */
 const WAIT_MS_MAX = 60_000
 
-/** Reads on while its reader is busy; what is too much for it is a gap. */
+/** Reads on while its reader is busy; too much for it is a gap. */
 function makeInbox(stream: AsyncGenerator<StreamMessage, void, undefined>, signal: AbortSignal) {
   let messages: StreamMessage[] = []
   let end: { readonly error: unknown } | null = null

@@ -1,4 +1,4 @@
-// What people hand in: files, stdin, a hidden word, a yes.
+// User input: files, stdin, a hidden value, a confirmation.
 
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -39,7 +39,7 @@ export async function readJsonInput(session: Session, from: string): Promise<Jso
   }
 }
 
-/** From a pipe as it is, without its last line break; on a terminal asked for, and not shown while it is typed. */
+/** From a pipe as it is, without its last line break; on a terminal prompted for, and hidden while it is typed. */
 export async function readSecret(session: Session, question: string): Promise<string> {
   if (session.stdin.isTTY !== true) {
     return (await readInput(session, '-')).toString('utf8').replace(/\r?\n$/, '')
@@ -58,7 +58,7 @@ export async function readSecret(session: Session, question: string): Promise<st
   }
 }
 
-/** On a terminal asked; elsewhere nobody can answer, so it must have been said. */
+/** On a terminal prompted for; elsewhere no one can answer, so an option must give it. */
 export async function confirm(session: Session, question: string, isSaid: boolean): Promise<void> {
   if (isSaid) return
   if (session.stdin.isTTY !== true || !session.out.isTty || session.isJson) {
@@ -81,7 +81,9 @@ async function askLine(session: Session, question: string): Promise<string> {
   }
 }
 
-/** Where the node wants to know why, and nobody said so, a person is asked; elsewhere the option is named that says it. */
+/**
+ * If the node requires a reason and none was given, the user is asked; without a terminal the error names the option.
+ */
 export async function postWithReason<Answer>(
   session: Session,
   path: string,

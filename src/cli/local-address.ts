@@ -1,4 +1,4 @@
-// Whether an address is this machine or its own network: a payload must not leave for elsewhere by a slip of the keyboard.
+// Whether an address is this machine or its own network: a typing error must not send a payload elsewhere.
 
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
@@ -18,14 +18,14 @@ LOCAL.addAddress('::1', 'ipv6')
 LOCAL.addSubnet('fc00::', 7, 'ipv6')
 LOCAL.addSubnet('fe80::', 10, 'ipv6')
 
-/** A v4 address in v6 clothes counts as what it is. */
+/** An IPv4 address in IPv6 form counts as IPv4. */
 function isLocalAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 0) return false
   return LOCAL.check(address, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** A name is local when everything that it stands for is. */
+/** A name is local if all its addresses are. */
 export async function isLocalHost(
   hostname: string,
   resolve: (name: string) => Promise<readonly string[]> = resolveName,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `millrace`. A node starts without loading what talks to nodes, and the other way round.
+// The command `millrace`. A node starts without loading the code that talks to nodes, and the other way round.
 
 import module from 'node:module'
 import { environment } from '../config/environment.ts'
@@ -9,7 +9,7 @@ const EXIT_INTERRUPTED = 130
 const LEAVE_MS = 300
 
 async function main(args: readonly string[]): Promise<number> {
-  // Node 22 has it: what was compiled once is read from a cache at the next call.
+  // Node 22 has it: compiled code is read from a cache at the next call.
   const { enableCompileCache } = module as { enableCompileCache?: () => unknown }
   enableCompileCache?.()
   if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
@@ -28,11 +28,11 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       interrupt.abort()
-      // What does not listen to the signal, such as a wait for stdin, is left.
+      // What ignores the signal, such as a wait for stdin, is abandoned.
       setTimeout(() => process.exit(EXIT_INTERRUPTED), LEAVE_MS).unref()
     })
   }
-  // Whoever reads has read enough: `millrace events | head`.
+  // The reader has read enough: `millrace events | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error
@@ -46,7 +46,7 @@ async function main(args: readonly string[]): Promise<number> {
   })
 }
 
-/** Before a command has loaded, its own words for failures are not there yet. */
+/** Before a command has loaded, its own error handling is not available yet. */
 function explainEarly(error: unknown): number {
   const { code } = error as NodeJS.ErrnoException
   if (code !== 'EMFILE' && code !== 'ENFILE') throw error

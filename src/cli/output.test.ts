@@ -39,13 +39,13 @@ describe('JSON', () => {
     expect(terminal.written.stdout.replaceAll(/\s/g, '')).toBe(pipe.written.stdout.trim())
   })
 
-  test('leaves out what is undefined', () => {
+  test('leaves out undefined members', () => {
     expect(prettyJson({ a: undefined, b: 1 })).toBe('{\n  "b": 1\n}')
   })
 })
 
 describe('fields', () => {
-  test('are aligned, without those that are not known', () => {
+  test('are aligned, without unknown ones', () => {
     const { out, written } = capture()
     out.fields([
       ['id', 'wrk_1'],
@@ -58,7 +58,7 @@ describe('fields', () => {
 })
 
 describe('progress', () => {
-  test('[CL1] is drawn on a terminal’s stderr and wiped at the end; a pipe gets the last word only', () => {
+  test('[CL1] is drawn on a terminal’s stderr and cleared at the end; a pipe gets only the last line', () => {
     const terminal = capture({ isTTY: true })
     const drawn = terminal.out.progress()
     drawn.update('1 of 2')

@@ -1,5 +1,5 @@
-// Where a command's words go: results to stdout, everything about the way there to stderr. A terminal gets colours and
-// tables that fit; a pipe gets plain aligned text; `--json` gets one value, or one per line from a stream.
+// A command's output: results to stdout, everything about progress to stderr. A terminal gets colours and tables that
+// fit; a pipe gets plain aligned text; `--json` gets one value, or one per line from a stream.
 
 import picocolors from 'picocolors'
 import { isNumeral, type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
@@ -16,7 +16,7 @@ export interface Stream {
 
 export type Colors = ReturnType<typeof picocolors.createColors>
 
-/** What a cell may be given as: text, a number, or text with its colour. */
+/** What a cell may be: text, a number, or text with its colour. */
 export type Value = string | number | null | undefined | Cell
 
 export interface Output {
@@ -25,16 +25,16 @@ export interface Output {
   readonly width: number | null
   line(text?: string): void
   table(columns: readonly Column[], rows: readonly (readonly Value[])[]): void
-  /** `name  value` below each other; what is null is left out. */
+  /** `name  value` below each other; null values are left out. */
   fields(pairs: readonly (readonly [string, Value])[], indent?: string): void
   json(value: unknown): void
   /** Always one line: for streams. */
   jsonLine(value: unknown): void
-  /** About the way there; not part of the result. */
+  /** About progress; not part of the result. */
   note(text: string): void
   time(iso: string | null | undefined): string
   state(state: string): Cell
-  /** Draws over its last line on a terminal; in a pipe says only its last word. */
+  /** Overwrites its last line on a terminal; in a pipe prints only its last one. */
   progress(): Progress
 }
 
@@ -90,12 +90,12 @@ export function makeOutput(options: {
   }
 }
 
-/** https://no-color.org: set and not empty, whatever it says. */
+/** https://no-color.org: set and not empty, whatever its value. */
 function wantsColors(env: Env): boolean {
   return (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
 }
 
-/** Two spaces deep, digits as they came. */
+/** Indented by two spaces, digits unchanged. */
 export function prettyJson(value: unknown): string {
   return indent(value, '')
 }

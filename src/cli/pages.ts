@@ -1,4 +1,4 @@
-// Lists: as many rows as asked for, over as many pages as that takes.
+// Lists: as many rows as requested, over as many pages as that takes.
 
 import { Option } from 'commander'
 import { type Session, wholeNumber } from './command.ts'
@@ -22,13 +22,13 @@ export function limitOption(): Option {
     .argParser(wholeNumber(1, LIMIT_MAX))
 }
 
-/** A search may answer short pages while there is more, so the rows are counted and not the pages. */
+/** A search may return short pages while there is more, so the rows are counted and not the pages. */
 export async function readPages<Item>(
   session: Session,
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,
   limit: number,
-  /** For what a page tells beside its rows. */
+  /** For what a page has besides its rows. */
   onPage: (page: Page<Item>) => void = () => {},
 ): Promise<Page<Item>> {
   const items: Item[] = []
@@ -46,7 +46,7 @@ export async function readPages<Item>(
   return { items, nextCursor: cursor }
 }
 
-/** On a terminal: what an empty list means, and that there is more than what is shown. */
+/** On a terminal: what an empty list means, and that there is more than shown. */
 export function noteRest(session: Session, page: Page<unknown>, empty: string): void {
   const { out } = session
   if (!out.isTty) return

@@ -10,7 +10,7 @@ import { withOtherId } from './commands/send.ts'
 import { resolveUrl } from './connection.ts'
 import { EXIT } from './failure.ts'
 
-/** Answers what a test put there, and keeps what it was asked. */
+/** Responds as a test configured it, and records the requests. */
 let answer: (request: IncomingMessage) => { status: number; body: string; type?: string } = () => ({
   status: 200,
   body: '{}',
@@ -60,7 +60,7 @@ describe('refusals', () => {
     [404, 'notFound'],
     [409, 'conflict'],
     [500, 'failed'],
-  ] as const)('[CL4] [CL5] a %i is told with its next step and ends as %s', async (status, ending) => {
+  ] as const)('[CL4] [CL5] a %i is reported with its next step and exits as %s', async (status, ending) => {
     problem(status)
     expect(await run('events')).toEqual({
       code: EXIT[ending].code,
@@ -69,7 +69,7 @@ describe('refusals', () => {
     })
   })
 
-  test('[CL5] faults stand at their fields, findings at their lines', async () => {
+  test('[CL5] faults are shown at their fields, findings at their lines', async () => {
     const fields = [
       { path: '/name', message: 'is missing' },
       { path: '/role', message: 'is not known' },
@@ -93,7 +93,7 @@ describe('refusals', () => {
     })
   })
 
-  test('what is no node is told as such', async () => {
+  test('a server that is not a node is reported as such', async () => {
     answer = () => ({ status: 200, body: '<html>' })
     expect((await run('events')).stderr).toContain('did not answer with JSON')
     answer = () => ({ status: 502, body: '<html>' })
@@ -119,7 +119,7 @@ describe('the node and the key', () => {
     rmSync(data, { recursive: true })
   })
 
-  test('[CL6] an address may leave out what is clear', () => {
+  test('[CL6] an address may omit its obvious parts', () => {
     expect(resolveUrl({}, {})).toBe('http://127.0.0.1:4400')
     expect(resolveUrl({}, { MILLRACE_PORT: '80' })).toBe('http://127.0.0.1:80')
     expect(resolveUrl({ url: 'mill.example:4400/' }, { MILLRACE_URL: 'x' })).toBe('http://mill.example:4400')
@@ -145,7 +145,7 @@ describe('what is sent and shown', () => {
     expect(stdout + stderr + asked.at(-1)?.url).not.toContain('hidden')
   })
 
-  test('[VA15] what was sealed anew is counted, and what does not open is named with what to do', async () => {
+  test('[VA15] re-encrypted secrets are counted, and those that do not decrypt are named with what to do', async () => {
     answer = () => ({ status: 200, body: '{"rewrapped":3,"unreadable":["crm"]}' })
     const { stdout } = await run('secrets rewrap')
     expect(asked.at(-1)).toMatchObject({ method: 'POST', url: '/v1/secrets/rewrap' })
@@ -161,7 +161,7 @@ describe('what is sent and shown', () => {
     expect(asked.at(-1)).toMatchObject({ url: '/v1/secrets/a/promote', body: '{"overlap":"5m"}' })
   })
 
-  test('[CL3] [CL10] a list fits the terminal, and what is in it cannot steer it', async () => {
+  test('[CL3] [CL10] a list fits the terminal, and its content cannot control it', async () => {
     const items = [
       {
         id: 'evt_1',
@@ -178,7 +178,7 @@ describe('what is sent and shown', () => {
     expect((await run('events')).stdout).toContain('b'.repeat(200))
   })
 
-  test('a list goes on over pages until it has as many as asked for', async () => {
+  test('a list continues over pages until it has as many rows as requested', async () => {
     let page = 0
     answer = () => {
       page += 1
@@ -195,14 +195,14 @@ describe('what is sent and shown', () => {
     expect(JSON.parse(stdout).items).toHaveLength(2)
   })
 
-  test('a key that the ledger does not have is nothing to show', async () => {
+  test('a key that the ledger does not have shows nothing', async () => {
     answer = () => ({ status: 200, body: '{"items":[],"nextCursor":null}' })
     const { code, stdout, stderr } = await run('ledger BOOK:nope')
     expect([code, stdout]).toEqual([6, ''])
     expect(stderr).toContain('the ledger has no such key')
   })
 
-  test('a list of work says why an item was skipped, and the doubts of what died what to do', async () => {
+  test('a list of jobs says why one was skipped, and what to do about unknown outcomes of dead ones', async () => {
     const item = { id: 'wrk_1', consumer: 'r', state: 'skipped', attempts: 0, dueAt: '', lastError: 'STALE' }
     answer = () => ({ status: 200, body: JSON.stringify({ items: [item], nextCursor: null }) })
     expect((await run('work')).stdout).toContain('STALE')
@@ -224,7 +224,7 @@ describe('what is sent and shown', () => {
     expect([settling?.includes('wrk_B'), settling?.includes('wrk_A')]).toEqual([false, true])
   })
 
-  test('[CL21] --reason says why; what it filtered by before is --with-reason, and saying so is refused helpfully', async () => {
+  test('[CL21] --reason says why; its former filter is --with-reason, and the old use is refused helpfully', async () => {
     const before = asked.length
     for (const command of [
       'replay --reason cap_reached',
@@ -245,7 +245,7 @@ describe('what is sent and shown', () => {
     expect(JSON.parse(asked.at(-1)?.body ?? '')).toMatchObject({ reason: 'back' })
   })
 
-  test('where a reason is needed and nobody can be asked, the option is named that says it', async () => {
+  test('if a reason is needed and no one can be asked, the error names the option', async () => {
     const preview = {
       items: [{ id: 'dlq_1', verdict: 'would-call', reason: '' }],
       totals: {},
@@ -265,14 +265,14 @@ describe('what is sent and shown', () => {
     expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
   })
 
-  test('what stands under a source is named as --consumer takes it', async () => {
+  test('a source’s consumer is named as --consumer takes it', async () => {
     const letter = { id: 'dlq_1', createdAt: '', state: 'open', class: 'config', reason: 'r', lastError: '' }
     const items = [{ ...letter, consumer: { kind: 'source', name: 'shop' } }]
     answer = () => ({ status: 200, body: JSON.stringify({ items, nextCursor: null }) })
     expect((await run('dead-letters')).stdout).toContain('source:shop')
   })
 
-  test('a host that is closed is named with the time', async () => {
+  test('a host with an open circuit is named with the time', async () => {
     const host = { name: 'erp.example', closedUntil: '2026-01-01T00:00:00.000Z' }
     const pace = {
       route: 'r',
@@ -296,12 +296,12 @@ describe('what is sent and shown', () => {
     }
     const { stdout } = await run('pace')
     expect(stdout).toContain('erp.example, closed until 2026-01-01')
-    // An open circuit says nothing of what failed for good.
+    // An open circuit does not show permanent failures.
     expect(stdout).toContain('FAILED FOR GOOD')
     expect(stdout).toMatch(/ 3 /)
   })
 
-  test('[CL11] what is interrupted ends without a word', async () => {
+  test('[CL11] an interrupted command ends silently', async () => {
     const stop = new AbortController()
     answer = () => {
       stop.abort()
@@ -311,7 +311,7 @@ describe('what is sent and shown', () => {
   })
 })
 
-describe('[CL9] each of many has an id of its own', () => {
+describe('[CL9] each of many has its own id', () => {
   const change = (body: string, expression: string | null) =>
     Buffer.from(withOtherId(Buffer.from(body), expression, 2)).toString()
 

@@ -1,4 +1,4 @@
-// All commands in one tree. What is heavy is loaded by the command that needs it.
+// All commands in one tree. Heavy modules are loaded by the command that needs them.
 
 import { Argument, Command, CommanderError } from 'commander'
 import { type Cli, handle } from './command.ts'
@@ -51,7 +51,7 @@ export function makeProgram(cli: Cli): Command {
     .configureOutput({
       writeOut: (text) => cli.out.line(text.trimEnd()),
       writeErr: (text) => cli.out.note(text.trimEnd()),
-      // Told once, with the other failures.
+      // Reported once, with the other failures.
       outputError: () => {},
     })
     .addHelpText('after', '\nSettings and the exit codes are in docs/settings.md and docs/cli.md.')
@@ -132,7 +132,7 @@ export function makeProgram(cli: Cli): Command {
   return program
 }
 
-/** Runs one command line; answers the exit code. */
+/** Runs one command line; returns the exit code. */
 export async function runProgram(args: readonly string[], cli: Cli): Promise<number> {
   const program = makeProgram(cli)
   try {
@@ -141,7 +141,7 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
       return EXIT.ok.code
     }
     await program.parseAsync([...args], { from: 'user' })
-    // What follows until it is stopped ends in order, and still was interrupted.
+    // A command that follows until it is stopped ends cleanly, and still was interrupted.
     return cli.signal.aborted ? EXIT.interrupted.code : cli.exitCode
   } catch (error) {
     return explainFailure(error, cli)

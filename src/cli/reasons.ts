@@ -1,10 +1,10 @@
-// The option `--reason`: it says why, in every command. What has a reason of its own is chosen by `--with-reason`.
+// The option `--reason`: it says why, in every command. `--with-reason` selects by the reason of the dead letters.
 
 import { Option } from 'commander'
 import { DEAD_LETTER_REASONS } from '../core/failures/dead-letter/index.ts'
 import { usageError } from './failure.ts'
 
-/** What a command that asks why is given: `--because` is the former name, which scripts use. */
+/** The options of a command that asks why: `--because` is the former name, which scripts use. */
 export interface WhyOptions {
   readonly reason?: string
   readonly because?: string
@@ -17,12 +17,12 @@ export function whyOf({ reason, because }: WhyOptions): string | undefined {
   return reason ?? because
 }
 
-/** Before `--with-reason` there was, `--reason` chose dead letters: a reason of theirs is hardly why somebody replays them. */
+/** Before `--with-reason` existed, `--reason` selected dead letters: their reason is hardly why a user replays them. */
 export function refuseFormerFilter({ reason }: WhyOptions): void {
   if (reason !== undefined && DEAD_LETTER_REASONS.some((one) => one === reason)) throw renamed(reason)
 }
 
-/** For lists, which ask nobody why. */
+/** For lists, which require no reason. */
 export const formerFilterOption = (): Option =>
   new Option('--reason <reason>', 'renamed to --with-reason').hideHelp()
 

@@ -6,7 +6,7 @@ import { SigningError, signedUrl, signRequest } from '../core/ingest/source/inde
 import type { Answer, Session } from './command.ts'
 import { CliError, usageError } from './failure.ts'
 
-/** What everybody knows in DEV: the node has it too when the variable is not set. */
+/** The well-known DEV value: the node uses it too if the variable is not set. */
 const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
 export interface SourceInForce {
@@ -23,12 +23,12 @@ export async function readSource(session: Session, name: string): Promise<Source
   return { document, me }
 }
 
-/** The variables that the definition names; empty where it names none, or where there is nothing to sign with. */
+/** The variables that the definition names; empty if it names none, or if there is nothing to sign with. */
 export function variablesOf(verify: VerifyDocument): readonly string[] {
   return secretsOf(verify).flatMap((ref) => ('env' in ref ? [ref.env] : []))
 }
 
-/** null: nobody said it here. Sources that verify nothing need none: ''. */
+/** null: it is not set here. Sources that verify nothing need none: ''. */
 export function findSecret(
   source: SourceInForce,
   given: string | undefined,
@@ -61,7 +61,7 @@ interface Unsigned {
   readonly secret: string
 }
 
-/** Signed as of now, for where it goes: some schemes sign the address, and one writes into it. */
+/** Signed as of now, for its address: some schemes sign the address, and one writes into it. */
 export function signFor(
   verify: VerifyDocument,
   { url, headers, body, secret }: Unsigned,

@@ -1,4 +1,4 @@
-// «Since when», as people write it: an event’s id, a moment, or how long ago.
+// "Since when", as users write it: an event’s id, a moment, or how long ago.
 
 import { isCalendarDate, parseInstant } from '../core/foundation/time/index.ts'
 import { usageError } from './failure.ts'
@@ -15,7 +15,7 @@ export function parseSince(text: string, now: number): { readonly id: string } |
   return { at: parseMoment(text, now) }
 }
 
-/** `10m`, `2h`, `7d`; or a date, with or without a time. A time without a zone is that of this machine. */
+/** `10m`, `2h`, `7d`; or a date, with or without a time. A time without a zone is in the zone of this machine. */
 export function parseMoment(text: string, now: number): number {
   const ago = /^(\d{1,6})([smhd])$/.exec(text)
   if (ago !== null) return now - Number(ago[1]) * (UNITS[ago[2] as string] as number)
@@ -31,12 +31,12 @@ export function parseMoment(text: string, now: number): number {
   return at
 }
 
-/** As the API takes it; nothing given is nothing asked. */
+/** As the API takes it; undefined stays undefined. */
 export function momentText(text: string | undefined): string | undefined {
   return text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
 }
 
-/** `30m`, `2h`: so much after now. */
+/** `30m`, `2h`: this much after now. */
 export function parseAhead(text: string, now: number): number {
   const ahead = /^(\d{1,6})([smhd])$/.exec(text)
   if (ahead === null) throw usageError(`‘${text}’ is not a duration`, 'Write it as 30m, 2h or 1d.')

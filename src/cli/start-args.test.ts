@@ -10,7 +10,7 @@ test.each([
   [['--role'], null],
   [['--help'], null],
   [['--role', 'work', 'now'], null],
-])('[ND3] the words %j behind `start` give the roles %j', (args, roles) => {
+])('[ND3] the words %j after `start` give the roles %j', (args, roles) => {
   expect(readStartArgs(args)?.roles ?? null).toEqual(roles)
 })
 

@@ -1,7 +1,8 @@
-// What may stand behind `millrace start`. A node starts without loading what talks to nodes, so this is read before all that.
+// The arguments of `millrace start`. A node starts without loading the code that talks to nodes, so this is read before
+// all that.
 
 export interface StartArgs {
-  /** As written behind `--role`, commas and all; none: not given. */
+  /** As written after `--role`, commas and all; none: not given. */
   readonly roles: readonly string[]
   /** Settings that other flags give, by the name of the setting. */
   readonly settings: Readonly<Record<string, string>>
@@ -13,7 +14,7 @@ const SETTING_FLAGS = {
   '--confirm-copy': 'MILLRACE_CONFIRM_COPY',
 } as const
 
-/** null: something else is written there, which the other commands' reader explains. */
+/** null: something else is written there, which the other commands' parser explains. */
 export function readStartArgs(args: readonly string[]): StartArgs | null {
   const roles: string[] = []
   const settings: Record<string, string> = {}

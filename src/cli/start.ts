@@ -1,4 +1,4 @@
-// `millrace start`: reads the settings, starts the node, and stops it in order.
+// `millrace start`: reads the settings, starts the node, and stops it cleanly.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { DefinitionsError, SettingError, startApp } from '../app.ts'
@@ -29,9 +29,9 @@ export async function start({ roles, settings }: StartArgs): Promise<number> {
       onFatal,
       onNotice: (text) => process.stdout.write(text),
     })
-    // A function that forgets to wait for a promise must not take down everybody else's work.
+    // A function that forgets to await a promise must not end the whole process.
     process.on('unhandledRejection', (error) => app.tellStray(error))
-    // Elsewhere stdout is a log that others read: a link there would be a key for all of them.
+    // Elsewhere stdout is a log that others read: a sign-in link there would be a key for all of them.
     if (app.pause === null) {
       const link = config.environment === 'DEV' ? await app.makeSignInLink() : null
       process.stdout.write(renderBanner(app, config, { link, command: commandName(env) }))
@@ -47,7 +47,7 @@ export async function start({ roles, settings }: StartArgs): Promise<number> {
   }
 }
 
-/** Better no node than one that takes nothing in: whoever watches the process starts it anew. */
+/** Better no node than one that accepts nothing: a supervisor restarts the process. */
 function onFatal(message: string): void {
   fail(`${message}; start it again, everything acknowledged is in the store.\n`)
   process.exit(1)
@@ -66,7 +66,7 @@ function commandName(env: Readonly<Record<string, string | undefined>>): string 
   return process.platform === 'win32' ? 'npm run millrace --' : 'npx millrace'
 }
 
-/** Whoever wrote the flag looks for the flag. */
+/** A user who wrote the flag looks for the flag. */
 function toldByFlag(finding: ConfigFinding): ConfigFinding {
   return finding.setting === 'MILLRACE_ROLES' ? { ...finding, setting: '--role' } : finding
 }

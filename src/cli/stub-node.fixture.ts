@@ -1,4 +1,4 @@
-// A node for tests of commands: it answers what it is told to, and keeps what it was asked.
+// A node for tests of commands: it responds as configured, and records the requests.
 
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface StubNode {
   run(args: readonly string[], options?: Omit<TestCliOptions, 'env'>): ReturnType<typeof runCli>
 }
 
-/** There for all tests of the file that calls it. */
+/** Available to all tests of the file that calls it. */
 export function stubNodeForTests(): StubNode {
   const asked: { at: string; body: unknown }[] = []
   let url = ''

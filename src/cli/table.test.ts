@@ -22,7 +22,7 @@ describe('a table', () => {
     expect(lines[2]).toMatch(/ 12$/)
   })
 
-  test('is as wide as it must be when even the least does not fit', () => {
+  test('is as wide as it must be if even the minimum does not fit', () => {
     expect(renderTable(columns, rows, { width: 5 })[1]).toBe('evt_1   github.…   7')
   })
 
@@ -40,7 +40,7 @@ describe('a table', () => {
 })
 
 describe('text', () => {
-  test('[CL10] has no control characters left', () => {
+  test('[CL10] contains no control characters', () => {
     expect(printable('a\u001b[31mb\u0007\u009bc\u202ed\ne\tf')).toBe('a\ufffd[31mb\ufffd\ufffdc\ufffdd e f')
   })
 
@@ -55,7 +55,7 @@ describe('text', () => {
     expect(pad('7', 3, 'right')).toBe('  7')
   })
 
-  test('of today is a time, of another day has its date', () => {
+  test('of today shows a time, of another day its date', () => {
     const now = new Date(2026, 2, 4, 15, 0, 0)
     expect(shortTime(new Date(2026, 2, 4, 9, 5, 7).toISOString(), now)).toBe('09:05:07')
     expect(shortTime(new Date(2026, 2, 3, 9, 5, 7).toISOString(), now)).toBe('2026-03-03 09:05:07')

@@ -1,17 +1,17 @@
-// Tables: aligned columns that fit a terminal's width, or whole values when there is none to fit into.
+// Tables: aligned columns that fit a terminal's width, or whole values without one.
 
 import { cut, pad, widthOf } from './text.ts'
 
 export interface Column {
   readonly title: string
   readonly align?: 'right'
-  /** May be cut down to so many columns when the table is too wide; others are always whole. */
+  /** May be cut down to this many columns if the table is too wide; others are always whole. */
   readonly min?: number
 }
 
 export interface Cell {
   readonly text: string
-  /** Colours what is shown after it was cut and padded. */
+  /** Colours the text after it was cut and padded. */
   readonly paint?: (text: string) => string
 }
 
@@ -48,7 +48,7 @@ export function renderTable(
   return [titles, ...rows].map(render)
 }
 
-/** As wide as needed; then the widest column that may shrink gives way, step by step. */
+/** As wide as needed; then the widest column that may shrink is narrowed, step by step. */
 function fitWidths(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],

@@ -1,4 +1,4 @@
-// Text for a terminal: how wide it is, how it is cut, and that nothing from outside can steer the terminal.
+// Text for a terminal: its width, how it is cut, and that nothing from outside can control the terminal.
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it replaces
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
@@ -9,7 +9,7 @@ const WIDE =
 const NARROW = /^[\x20-\x7e]*$/
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** One line without control characters: payloads and vendors' answers end up on screens. */
+/** One line without control characters: payloads and vendors' responses are shown on screens. */
 export function printable(text: string): string {
   return text.replaceAll(/\r?\n|\t/g, ' ').replaceAll(CONTROL, '\ufffd')
 }
@@ -23,7 +23,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** At most `width` columns; what is cut ends in an ellipsis. For text without colours. */
+/** At most `width` columns; a cut text ends in an ellipsis. For text without colours. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let taken = ''
@@ -46,7 +46,7 @@ export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 }
 
-/** For screens: the time of day, with the date when it is not today's. In the zone of whoever looks. */
+/** For screens: the time of day, with the date if it is not today's. In the user's zone. */
 export function shortTime(iso: string, now: Date): string {
   const at = new Date(iso)
   if (Number.isNaN(at.getTime())) return printable(iso)

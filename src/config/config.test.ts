@@ -135,7 +135,7 @@ describe('values', () => {
     expect(resolve(moved).masterKeysOld).toHaveLength(1)
   })
 
-  test('of the vault are its address and one way in', () => {
+  test('of the vault are its address and one authentication method', () => {
     const MILLRACE_VAULT_URL = 'https://vault.example.com:8200/'
     expect(resolve({ MILLRACE_VAULT_URL, MILLRACE_VAULT_TOKEN: 'hvs.x' }).vault).toEqual({
       url: 'https://vault.example.com:8200',
@@ -262,7 +262,7 @@ describe('problems', () => {
   })
 })
 
-test('[ND1] a node has all roles unless it is told, and no unknown one', () => {
+test('[ND1] a node has all roles unless some are set, and no unknown one', () => {
   const shared = { MILLRACE_STORE: 'postgres://u:p@db/x' }
   expect(resolve(shared).roles).toEqual(['ingest', 'api', 'work', 'schedule', 'deliver'])
   expect(resolve({ ...shared, MILLRACE_ROLES: 'deliver, api' }).roles).toEqual(['api', 'deliver'])
@@ -313,7 +313,7 @@ test('the bus is servers of one cluster, with or without credentials', () => {
   expect(findings({ MILLRACE_NATS_CREDS: '/run/a.creds' })).toMatchObject([{ setting: 'MILLRACE_NATS_URL' }])
 })
 
-test('[AC20] a short admin key is refused where others can reach it', () => {
+test('[AC20] a short admin key is refused if others can reach the node', () => {
   const findings = (MILLRACE_ENV: string, MILLRACE_ADMIN_KEY: string) => {
     const resolved = resolveConfig({ MILLRACE_ENV, MILLRACE_ADMIN_KEY })
     return resolved.ok ? [] : resolved.findings.map(({ setting }) => setting)
@@ -335,7 +335,7 @@ test('[AC22] an admin key that can be guessed is refused in PROD', () => {
   expect(resolved('6Xn0vT2qkQhJ8wYbR4sLzA').ok).toBe(true)
 })
 
-test('bodies under way may hold one body at least', () => {
+test('bodies in progress may hold at least one body', () => {
   const small = { MILLRACE_BODIES_LIMIT: '2MiB', MILLRACE_BODY_LIMIT: '4MiB' }
   expect(findings(small)).toMatchObject([{ setting: 'MILLRACE_BODIES_LIMIT' }])
   expect(resolve({ MILLRACE_BODY_LIMIT: '64MiB' }).heldBytesMax).toBeGreaterThanOrEqual(64 * 1_048_576)
@@ -343,7 +343,7 @@ test('bodies under way may hold one body at least', () => {
   expect(heldBytesDefault(64 * 1_024 * 1_048_576)).toBe(256 * 1_048_576)
 })
 
-test('[AC9] proxies are believed only where they are named', () => {
+test('[AC9] only listed proxies are trusted', () => {
   const proxies = (text: string) => {
     const resolved = resolveConfig({ MILLRACE_TRUSTED_PROXIES: text })
     return resolved.ok ? resolved.config.trustedProxies : null
@@ -353,7 +353,7 @@ test('[AC9] proxies are believed only where they are named', () => {
   expect(proxies('everybody')).toBeNull()
 })
 
-test('[GU6] the public address is one that a target can be put behind', () => {
+test('[GU6] the public address is one that a target can be appended to', () => {
   const address = (text: string) => {
     const resolved = resolveConfig({ MILLRACE_PUBLIC_URL: text })
     return resolved.ok ? resolved.config.publicUrl : 'refused'
@@ -374,7 +374,7 @@ test('[GU6] the public address is one that a target can be put behind', () => {
   }
 })
 
-test('docs/settings.md lists the settings as they are (vitest -u writes it)', async () => {
+test('docs/settings.md lists the current settings (vitest -u writes it)', async () => {
   await expect(renderSettings()).toMatchFileSnapshot('../../docs/settings.md')
 })
 
@@ -446,7 +446,7 @@ describe('[DE9] TLS in PROD', () => {
     expect(store('postgres://u@db/x', { PGSSLMODE: 'verify-full' })).toEqual([])
   })
 
-  test('NATS and the port of the node too, each with what to do, unless the operator says otherwise', () => {
+  test('NATS and the port of the node too, each with what to do, unless the operator overrides it', () => {
     expect(refused({ MILLRACE_NATS_URL: 'tls://a,nats://b' })).toEqual(['MILLRACE_NATS_URL'])
     expect(refused({ MILLRACE_NATS_URL: 'nats://127.0.0.1:4222,tls://b' })).toEqual([])
     expect(refused({ MILLRACE_HOST: '0.0.0.0' })).toEqual(['MILLRACE_HOST'])

@@ -1,5 +1,5 @@
-// The environment, checked once. Every problem is found in one go, and each says what to write instead; values of
-// settings that may hold secrets are never repeated.
+// The environment, checked once. Every problem is found in one pass, and each says what to write instead; values of
+// settings that may contain secrets are never repeated.
 
 import { getHeapStatistics } from 'node:v8'
 import type { TenantLimits } from '../core/access/callers/index.ts'
@@ -30,32 +30,32 @@ export interface Config {
   readonly store: StoreConfig
   /** The group at which the operator accepts that the data file ends; null: no loss is accepted. */
   readonly acceptLoss: number | null
-  /** What the operator confirmed of a copied data file or another master key; null: nothing. */
+  /** What the operator confirmed about a copied data file or another master key; null: nothing. */
   readonly confirmCopy: string | null
   readonly node: string
-  /** What this node does, each once; never empty. */
+  /** The node's roles, each once; never empty. */
   readonly roles: readonly Role[]
   /** null: there is no bus. */
   readonly nats: NatsConfig | null
-  /** null: made at the first start. */
+  /** null: generated at the first start. */
   readonly adminKey: string | null
-  /** null: made at the first start. */
+  /** null: generated at the first start. */
   readonly masterKey: Uint8Array | null
-  /** What they sealed can still be opened. */
+  /** What they encrypted can still be decrypted. */
   readonly masterKeysOld: readonly Uint8Array[]
   /** null: `{ file }` finds nothing. */
   readonly secretsFolder: string | null
-  /** What `{ env }` may read; null: all but what usually holds secrets of the machine. */
+  /** What `{ env }` may read; null: all except names that usually hold secrets of the machine. */
   readonly secretEnv: readonly string[] | null
-  /** null: secrets are kept in the store. */
+  /** null: secrets are stored in the store. */
   readonly vault: VaultConfig | null
   /** null: the demo definitions. */
   readonly flowsFolder: string | null
   /** `stdout`, `stderr` or a path. */
   readonly log: string
-  /** From this size on the log file is put aside. */
+  /** From this size on the log file is rotated. */
   readonly logBytesMax: number
-  /** So many of those stay. */
+  /** This many rotated files stay. */
   readonly logFiles: number
   readonly logLevel: Value<'logLevel'>
   readonly leaseMs: number
@@ -68,10 +68,10 @@ export interface Config {
   /** 0: none. */
   readonly replayReadyPerMinute: number
   readonly bodyBytesMax: number
-  /** Of bodies that are under way, all together; at least `bodyBytesMax`. */
+  /** For all request bodies in progress together; at least `bodyBytesMax`. */
   readonly heldBytesMax: number
   readonly connectionsPerAddressMax: number
-  /** Names of headers, in lower case; `*` at the end: all that begin so. */
+  /** Names of headers, in lower case; `*` at the end: all with that prefix. */
   readonly keptHeaders: readonly string[]
   /** Networks in CIDR notation. */
   readonly trustedProxies: readonly string[]
@@ -79,7 +79,7 @@ export interface Config {
   readonly publicUrl: string | null
   /** Networks in CIDR notation, hosts, `*.` and a domain. */
   readonly outboundAllow: readonly string[]
-  /** Which part of it each tenant reaches; null: all of them all of it. */
+  /** Which part of it each tenant reaches; null: all tenants reach all of it. */
   readonly outboundTenants: readonly TenantAllowance[] | null
   /** How much one tenant may have. */
   readonly limits: TenantLimits
@@ -87,7 +87,7 @@ export interface Config {
   readonly openJobsMax: number
   readonly checkTimeoutMs: number
   readonly shutdownMs: number
-  /** From «not ready» to the end of taking requests. */
+  /** From "not ready" until requests are refused. */
   readonly drainDelayMs: number
 }
 
@@ -174,7 +174,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return null
   }
 
-  /** Nobody else reads the file: what this node does not do would never be done. */
+  /** No other process reads the file: what this node does not do would never be done. */
   const resolveRoles = (store: StoreConfig | null): readonly Role[] => {
     const roles = read('roles', context) ?? []
     const missing = ROLES.filter((role) => !roles.includes(role))
@@ -186,7 +186,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     return Object.freeze([...roles])
   }
 
-  /** A body as large as one may be always fits. */
+  /** A body of the maximum size always fits. */
   const resolveHeldBytes = (bodyBytesMax: number | null): number => {
     const given = read('heldBytesMax', context)
     const least = bodyBytesMax ?? 0
@@ -261,12 +261,12 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
 
 const MIB = 1_048_576
 
-/** What is made of a body (its text, its values, its row) takes several times its bytes. */
+/** A body in memory (its text, its values, its row) takes several times its bytes. */
 export function heldBytesDefault(heapBytesMax: number): number {
   return Math.min(256 * MIB, Math.max(8 * MIB, Math.floor(heapBytesMax / 16)))
 }
 
-/** A name that nobody reads is a typing error, or belongs to a later version: worth a word, not worth refusing. */
+/** An unknown name is a typing error, or belongs to a later version: worth a warning, not a refusal. */
 function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigFinding[] {
   const all = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
   const known = new Set<string>(all.map((setting) => setting.env))

@@ -1,6 +1,6 @@
-// Which folders a node and its commands take where nobody names them. In DEV the definitions are those of `./flows` where it
-// exists, as `check`, `plan` and `apply` take them. Without them the demo runs, and has a data folder of its own, so that its
-// dead letters are in nobody's own.
+// Which folders a node and its commands use by default. In DEV the definitions are those of `./flows` if it exists, as
+// `check`, `plan` and `apply` use them. Without them the demo runs, and has its own data folder, so that its dead
+// letters are not mixed with the user's.
 
 import { join } from 'node:path'
 import { SETTINGS } from './schema.ts'
@@ -12,11 +12,11 @@ const DEMO_DATA_FOLDER = './data-demo'
 const DATA_FOLDER = SETTINGS.dataFolder.defaultText
 const [FLOWS, DATA, ENVIRONMENT] = ['MILLRACE_FLOWS', 'MILLRACE_DATA', 'MILLRACE_ENV'] as const
 
-/** What is set, with the folders that are not. `exists` is asked for paths from the working folder. */
+/** The settings, with default folders where none is set. `exists` is asked for paths from the working folder. */
 export function withFolders(env: Env, exists: (path: string) => boolean): Env {
   if (!isDev(env) || isSet(env, FLOWS)) return env
   if (exists(FLOWS_FOLDER)) return { ...env, [FLOWS]: FLOWS_FOLDER }
-  // Data of an older installation, where the demo shared the folder: it must not be lost sight of.
+  // Data of an older installation, where the demo shared the folder: it must stay in use.
   const isOlder = exists(join(DATA_FOLDER, 'millrace.db')) && !exists(DEMO_DATA_FOLDER)
   return isSet(env, DATA) || isOlder ? env : { ...env, [DATA]: DEMO_DATA_FOLDER }
 }

@@ -1,5 +1,5 @@
-// Which connections of a node would be readable on their way. In PROD each of them needs TLS, unless the operator says otherwise.
-// What stays on this machine (loopback, Unix sockets) is never one of them.
+// Which connections of a node could be read on the wire. In PROD each of them needs TLS, unless the operator overrides
+// it. Traffic within this machine (loopback, Unix sockets) is exempt.
 
 export const PLAINTEXT = ['http', 'nats', 'postgres'] as const
 export type Plaintext = (typeof PLAINTEXT)[number]
@@ -10,7 +10,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i
 /** With these the driver encrypts, and refuses a server whose certificate it does not trust. */
 const VERIFIED: ReadonlySet<string> = new Set(['require', 'verify-ca', 'verify-full'])
 
-/** What would go unencrypted: the setting that asks for it, and what to do. */
+/** What would be unencrypted: the setting that causes it, and what to do. */
 export function findPlaintext(
   config: {
     readonly host: string
@@ -46,7 +46,9 @@ function isNatsSafe(server: string): boolean {
   return url.protocol === 'tls:' || LOOPBACK.test(url.hostname)
 }
 
-/** As the driver reads the URL: parameters go before what stands in front of them, and the environment fills what is left out. */
+/**
+ * As the driver reads the URL: parameters take precedence over its other parts, and the environment supplies the rest.
+ */
 function isPostgresSafe(text: string, env: Env): boolean {
   const url = new URL(text)
   const asked = url.searchParams
@@ -54,6 +56,6 @@ function isPostgresSafe(text: string, env: Env): boolean {
   if (host.startsWith('/') || LOOPBACK.test(host)) return true
   if (asked.has('ssl')) return /^(true|1)$/.test(asked.get('ssl') ?? '')
   const mode = asked.get('sslmode') || env.PGSSLMODE || 'disable'
-  // As libpq means it, `require` takes any certificate.
+  // As libpq means it, `require` accepts any certificate.
   return VERIFIED.has(mode) && !(mode === 'require' && asked.get('uselibpqcompat') === 'true')
 }

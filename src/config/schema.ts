@@ -1,6 +1,6 @@
-// The only list of settings. What the process is told by its environment, docs/settings.md and `--help` all come from it.
+// The only list of settings. The process's environment, docs/settings.md and `--help` all come from it.
 //
-// A setting's `parse` answers the value, or a `Problem` whose text says what to write instead. Defaults may depend on
+// A setting's `parse` returns the value, or a `Problem` whose text says what to write instead. Defaults may depend on
 // settings above them in the list, and are texts themselves, so that they are documented as they would be written.
 
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export type StoreConfig =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-/** How the node is let into the vault. */
+/** How the node authenticates at the vault. */
 export type VaultLogin =
   | { readonly by: 'token'; readonly token: string }
   | { readonly by: 'file'; readonly file: string }
@@ -43,7 +43,7 @@ export interface VaultConfig {
   readonly staleMs: number
 }
 
-/** What one tenant reaches of what is not public; `*`: all that the node may. */
+/** Which private addresses one tenant reaches; `*`: all that the node may. */
 export interface TenantAllowance {
   readonly tenant: string
   readonly allow: readonly string[]
@@ -53,9 +53,9 @@ export interface TenantAllowance {
 export interface NatsConfig {
   /** `nats://` or `tls://`, each with a host. */
   readonly servers: readonly string[]
-  /** The file with credentials; null: what the addresses say. */
+  /** The file with credentials; null: those of the addresses. */
   readonly credentialsFile: string | null
-  /** What every subject of ours begins with. */
+  /** The prefix of every subject of ours. */
   readonly prefix: string
   /** Which streams the sources of each tenant may read. */
   readonly streams: readonly StreamEntry[]
@@ -68,7 +68,7 @@ export class Problem {
   }
 }
 
-/** What the settings above have become; defaults and rules may look at it. */
+/** The parsed values of the settings above; defaults and rules may read it. */
 export interface Context {
   readonly environment: Environment
   readonly dataFolder: string
@@ -76,11 +76,11 @@ export interface Context {
 
 interface Setting<Value> {
   readonly env: string
-  /** For people: what may be written. */
+  /** For the documentation: what may be written. */
   readonly type: string
   /** null: there is none; the description says what happens then. */
   default(context: Context): string | null
-  /** For the documentation, where the default depends on something. */
+  /** For the documentation, if the default depends on something. */
   readonly defaultText: string
   readonly description: string
   /** Never shown. */
@@ -622,7 +622,7 @@ function parsePublicUrl(text: string): string | Problem {
 
 const ADMIN_KEY_LENGTH_MIN = 20
 
-/** Everything hangs on it: in PROD one that can be guessed is refused. */
+/** Everything depends on it: in PROD one that can be guessed is refused. */
 function parseAdminKey(text: string, { environment }: Context): string | Problem {
   if (!/^[\x21-\x7e]+$/.test(text)) return new Problem('Use visible ASCII characters, no spaces.')
   const weakness = environment === 'PROD' ? weaknessOf(text) : null
@@ -644,7 +644,7 @@ function parseOwnMasterKey(text: string, { environment }: Context): Uint8Array |
 
 const LOOPBACK_NAME = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** The token travels with every request: in the clear only within this machine, or where nobody else is. */
+/** The token travels with every request: unencrypted only within this machine, or in development. */
 function parseVaultUrl(text: string, { environment }: Context): string | Problem {
   const url = parsePublicUrl(text)
   if (url instanceof Problem) return new Problem('Write an address such as https://vault.example.com:8200.')
@@ -676,7 +676,7 @@ function parseMasterKeys(text: string): readonly Uint8Array[] | Problem {
   return whole.length === keys.length ? whole : new Problem(`${MASTER_KEY_FORM} Separate several by commas.`)
 }
 
-/** What the commands that talk to a node read besides; the node itself does not. */
+/** Further settings that only the commands that talk to a node read. */
 export const CLIENT_SETTINGS = {
   url: {
     env: 'MILLRACE_URL',

@@ -11,7 +11,7 @@ const read = (path: string) => {
   return text
 }
 
-test('[DE2] a secret is read from the file that is named, without the end of its line', () => {
+test('[DE2] a secret is read from the named file, without its final line break', () => {
   const given = { MILLRACE_STORE_FILE: '/run/secrets/store', MILLRACE_ENV: 'PROD' }
   const { env, findings } = readSecretFiles(given, read)
   expect(findings).toEqual([])
@@ -27,12 +27,12 @@ test.each([
   [{ MILLRACE_STORE_FILE: '/none' }, /\/none cannot be read \(ENOENT\); name a file that is there/],
   [{ MILLRACE_MASTER_KEY_FILE: '/run/secrets/empty' }, /is empty/],
   [{ MILLRACE_STORE_FILE: '/run/secrets/store', MILLRACE_STORE: './a.db' }, /MILLRACE_STORE is set as well/],
-])('[DE2] what cannot be meant stops the start: %j', (env, message) => {
+])('[DE2] a contradictory setting stops the start: %j', (env, message) => {
   const { findings } = readSecretFiles(env, read)
   expect(findings).toEqual([{ setting: Object.keys(env)[0], message: expect.stringMatching(message) }])
 })
 
-test('[DE2] what is no secret is not read from files, and a setting that ends so itself stays what it is', () => {
+test('[DE2] a setting that is not a secret is not read from files, and one whose own name ends so stays as it is', () => {
   const env = { MILLRACE_PORT_FILE: '/none', MILLRACE_VAULT_TOKEN_FILE: '/none' }
   expect(readSecretFiles(env, read)).toEqual({ env, findings: [] })
 })

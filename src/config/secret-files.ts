@@ -1,5 +1,5 @@
-// Secrets by file: `MILLRACE_X_FILE` names a file that holds what `MILLRACE_X` would say. Containers get their secrets so, and what is
-// in a file is in no list of processes and of no child.
+// Secrets by file: `MILLRACE_X_FILE` names a file with the value of `MILLRACE_X`. Containers get their secrets this
+// way, and a value in a file appears in no process list and in no child's environment.
 
 import { join } from 'node:path'
 import type { Config } from './config.ts'
@@ -12,13 +12,13 @@ interface WithFiles {
   readonly findings: readonly { readonly setting: string; readonly message: string }[]
 }
 
-/** Only settings that are secret; one that has a meaning of its own with that ending keeps it. */
+/** Only secret settings; a setting whose own name ends so keeps its meaning. */
 export const SECRET_NAMES: readonly string[] = Object.values(SETTINGS)
   .filter((setting) => 'secret' in setting && setting.secret === true)
   .map(({ env }) => env)
   .filter((name) => Object.values(SETTINGS).every(({ env }) => env !== `${name}_FILE`))
 
-/** Whoever made the file ended its line; that is no part of the secret. */
+/** The file's final line break is not part of the secret. */
 export function readSecretFiles(env: Env, read: (path: string) => string): WithFiles {
   const filled: Record<string, string | undefined> = { ...env }
   const findings: { setting: string; message: string }[] = []
@@ -46,14 +46,14 @@ export function readSecretFiles(env: Env, read: (path: string) => string): WithF
   return { env: filled, findings }
 }
 
-/** Settings that name a file with something secret in it. */
+/** Settings that name a file with a secret in it. */
 const FILE_SETTINGS: readonly string[] = [
   ...SECRET_NAMES.map((name) => `${name}_FILE`),
   SETTINGS.vaultTokenFile.env,
   SETTINGS.natsCredentialsFile.env,
 ]
 
-/** Every file that holds keys of the node itself, there or not; no definition may read one of them. */
+/** Every file with keys of the node itself, existing or not; no definition may read one of them. */
 export function ownFilesOf(
   config: Pick<Config, 'dataFolder' | 'store' | 'vault' | 'nats'>,
   env: Env,

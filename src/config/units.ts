@@ -1,4 +1,4 @@
-// Durations and sizes as people write them: 250ms, 30s, 5m, 2h, 7d; 512B, 64KiB, 1MiB.
+// Durations and sizes as users write them: 250ms, 30s, 5m, 2h, 7d; 512B, 64KiB, 1MiB.
 
 const DURATION_MS: Readonly<Record<string, number>> = {
   ms: 1,

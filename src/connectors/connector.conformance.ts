@@ -1,5 +1,5 @@
-// What every connector must be (docs/spec/connectors.md): sound as data, and in its calls what the vendor expects. A connector's test is
-// its samples and one call of this.
+// The rules for every connector (docs/spec/connectors.md): valid as data, and its calls are what the vendor expects. A
+// connector's test is its samples and one call of this.
 
 import { describe, expect, test } from 'vitest'
 import { compileSchema } from '../core/definitions/catalog/index.ts'
@@ -21,7 +21,7 @@ const PROBE = ['config', 'vars']
 const REQUEST = ['input', 'config', 'key', 'extRef', 'vars']
 const ANSWER = ['result']
 const READS = ['GET', 'HEAD', 'OPTIONS']
-/** They say who calls, which is the credential's business. */
+/** They authenticate the caller, which is the credential's job. */
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization', 'x-api-key', 'private-token']
 
 type Map = { readonly [name: string]: JsonValue }
@@ -30,7 +30,7 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
   describe(`connector: ${provider.name}`, () => {
     const operations = Object.entries(provider.operations)
 
-    test('[VN3] its names can be written, and everything says what it is', () => {
+    test('[VN3] its names are valid, and everything has a description', () => {
       expect(provider.name).toMatch(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/)
       for (const text of [provider.title, provider.description, provider.category])
         expect(text?.trim()).toBeTruthy()
@@ -42,7 +42,7 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
       }
     })
 
-    test('[VN4] its texts compile, and see only what is there', () => {
+    test('[VN4] its texts compile, and read only names in scope', () => {
       const { baseUrl, endpoints, oauth2, probe } = provider
       for (const text of [baseUrl, ...Object.values(endpoints), oauth2?.authorizeUrl, oauth2?.tokenUrl])
         if (text != null) expectTexts(text, CONFIG)
@@ -61,7 +61,7 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
       }
     })
 
-    test('[VN5] its schemas are schemas, and say all of what its templates read', () => {
+    test('[VN5] its schemas are valid, and declare everything that its templates read', () => {
       expectSchema(provider.config, 'config')
       for (const [name, operation] of operations) {
         const input = expectSchema(operation.input, name)
@@ -73,7 +73,7 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
       }
     })
 
-    test('[VN6] what is said of repeating a call is consistent', () => {
+    test('[VN6] its declarations about repeating a call are consistent', () => {
       for (const [name, operation] of operations) {
         const { idempotency, keyTtlMs, keyHeader, lookup, method } = operation
         expect(lookup !== null, `${name}: lookup`).toBe(idempotency === 'lookup')
@@ -85,11 +85,11 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
       }
     })
 
-    test('[VN7] its probe reads and nothing else', () => {
+    test('[VN7] its probe only reads', () => {
       if (provider.probe !== null) expect(READS).toContain(provider.probe.method)
     })
 
-    test('[VN8] what it names is there', () => {
+    test('[VN8] what it names exists', () => {
       const { auth, authentication, buckets, oauth2, rotation } = provider
       expect(auth.length).toBeGreaterThan(0)
       expect(new Set(auth).size).toBe(auth.length)
@@ -109,7 +109,7 @@ export function connectorConformance(provider: ProviderDocument, samples: Connec
         if (name != null) expect(Object.keys(provider.operations)).toContain(name)
     })
 
-    test('[VN9] nothing of a credential is written in it, and it speaks over TLS', () => {
+    test('[VN9] it contains no credential, and it uses TLS', () => {
       const requests = operations.flatMap(([, one]) => (one.lookup === null ? [one] : [one, one.lookup]))
       for (const { headers } of [...requests, ...(provider.probe === null ? [] : [provider.probe])])
         for (const name of Object.keys(headers)) {
@@ -159,7 +159,9 @@ function expectSchema(schema: JsonValue, name: string) {
   return compiled
 }
 
-/** A field that a template reads and nobody may give is a slip; one that may be given and nobody reads is another. */
+/**
+ * A field that a template reads and the input does not allow is a mistake; so is one that is allowed and never read.
+ */
 function expectSameFields(operation: OperationDocument): void {
   const { name, body, lookup } = operation
   const formulas = [lookup?.found, lookup?.id].flatMap((text) => {

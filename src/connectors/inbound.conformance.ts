@@ -1,5 +1,5 @@
-// What comes in from a connector's vendor: a request that is signed by its scheme is taken, one with another secret is not, and its mapping
-// names the event.
+// Events from a connector's vendor: a request signed by its scheme is accepted, one with another secret is not, and its
+// mapping names the event.
 
 import { describe, expect, test } from 'vitest'
 import type { ProviderDocument, SourceDocument, VerifyDocument } from '../core/definitions/documents/index.ts'
@@ -19,7 +19,7 @@ const NOW = 1_700_000_000_000
 
 export function inboundConformance(provider: ProviderDocument, samples: ConnectorSamples): void {
   describe('inbound', () => {
-    test('[VN16] what its vendor signs is taken and named', () => {
+    test('[VN16] what its vendor signs is accepted and named', () => {
       expect(samples.inbound !== undefined).toBe(provider.inbound !== null)
       if (provider.inbound === null || samples.inbound === undefined) return
       const { secret, headers, payload, subject } = samples.inbound

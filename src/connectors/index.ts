@@ -1,5 +1,5 @@
-// The providers that come with Millrace: one manifest per folder, in the same form as what users write with `kind: Provider`. They are
-// always in force, and their names are taken.
+// The built-in providers: one manifest per folder, in the same form as a user's `kind: Provider`. They are always
+// deployed, and their names are reserved.
 
 import type { ProviderDocument } from '../core/definitions/documents/index.ts'
 import { email } from './email/manifest.ts'

@@ -1,7 +1,8 @@
-// Formulas that say whether an effect is there. «No» allows another call, so only an answer of the expected form may say it, and only one
-// that shows all there is: a page that asks to sign in, an error with status 200, and one page of several say nothing.
+// Formulas that say whether an effect exists. "No" allows another call, so only a response of the expected form may say
+// it, and only one that shows the whole list: a sign-in page, an error with status 200, and one page of several prove
+// nothing.
 
-/** One of the list is ours; `where` speaks of `one`. `more` is true where the answer may not be the whole list. */
+/** One of the list is ours; `where` tests `one`. `more` is true if the response may not be the whole list. */
 export function foundIn(
   list: string,
   where: string,
@@ -14,15 +15,15 @@ export function foundIn(
   }
 }
 
-/** The page is as long as was asked for: others may follow. */
+/** The page is as long as requested: others may follow. */
 export function isFull(list: string, pageSize: number): string {
   return `size(${list}) >= ${pageSize}`
 }
 
-/** Of APIs that name the next page in the header `Link`, and that were asked for pages of 100. */
+/** For APIs that name the next page in the header `Link`, with pages of 100. */
 export const MORE_BY_LINK = `coalesce(result.headers.link, '').contains('rel="next"') || ${isFull('result.body', 100)}`
 
-/** What is asked for by its name: 404 says that it is not there. */
+/** For a look-up by name: 404 says that it does not exist. */
 export function foundBy(value: string, test: string): string {
   return `result.status == 404 ? false : ${value} == null ? null : ${test}`
 }

@@ -1,5 +1,5 @@
-// From what a connector says to the whole form of a provider: what it leaves out means the usual. The same holds for providers that
-// users write.
+// Expands a connector's manifest to the whole form of a provider: omitted fields get the usual values. The same holds
+// for providers that users write.
 
 import type {
   AuthModel,

@@ -1,5 +1,5 @@
-// The calls of a connector, as the vendor sees them: each operation goes from its document through the real client to a vendor on the
-// loopback, and what that got and what came of its answer is compared with what the connector's samples say.
+// The calls of a connector, as the vendor sees them: each operation goes from its document through the real client to a
+// vendor on the loopback, and the request and the result of its response are compared with the connector's samples.
 
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -25,11 +25,11 @@ import { canonicalJson, type JsonValue, parseJson, stringifyJson } from '../core
 import type { HttpClient, HttpOutcome } from '../ports/http-client.ts'
 import type { AnswerSample, ConnectorSamples, OperationSample } from './samples.fixture.ts'
 
-/** Of every call of the suite. */
+/** For every call of the suite. */
 const KEY = 'CONNECTOR:TEST:1'
 const SECRET = 'planted-secret-0001'
 
-/** What `hash(key)` gives. */
+/** What `hash(key)` returns. */
 export function markOf(key: string = KEY): string {
   return createHash('sha256')
     .update(canonicalJson([key]))
@@ -57,19 +57,19 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
     const config = samples.config(vendor.url)
     const base = compileTemplate(provider.baseUrl)
     const rendered = String(base.ok ? base.template.render({ config }) : null)
-    // What goes to a mail server by an adapter of its own is looked at as the adapter gets it.
+    // A request for an adapter of its own, such as mail, is checked as the adapter gets it.
     const address = rendered.replace(/^smtps?:/, 'http:')
     expect(address).toMatch(new RegExp(`^${vendor.url}`))
     return { vendor, client, config, address }
   }
 
   describe('outbound', () => {
-    test('[VN10] every operation has a sample, and no other has', () => {
+    test('[VN10] every operation has a sample, and nothing else has', () => {
       expect(Object.keys(samples.operations).sort()).toEqual(Object.keys(provider.operations).sort())
     })
 
     test.each(Object.keys(provider.operations))(
-      '[VN10] %s is what the vendor expects, and its answer what it gives',
+      '[VN10] %s is what the vendor expects, and its response what it returns',
       async (name) => {
         const stage = await begin()
         const operation = compiled(provider, name)
@@ -107,7 +107,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
     })
 
     const table: readonly AnswerSample[] = [...USUAL_ANSWERS, ...samples.answers]
-    test.each(table.map((one) => [one.as, one] as const))('[VN12] an answer is %s: %j', (_as, answer) => {
+    test.each(table.map((one) => [one.as, one] as const))('[VN12] a response is %s: %j', (_as, answer) => {
       const [first = ''] = Object.keys(provider.operations)
       const operation = compiled(provider, answer.operation ?? samples.effect ?? first)
       expect(wordOf(operation, outcomeOf(answer))).toBe(answer.as)
@@ -115,7 +115,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
 
     const looked = Object.entries(provider.operations).filter(([, { lookup }]) => lookup !== null)
     test.each(looked.map(([name]) => name))(
-      '[VN13] %s is found when it is there, and not when it is not',
+      '[VN13] %s is found if it exists, and not if it does not',
       async (name) => {
         const stage = await begin()
         const operation = compiled(provider, name)
@@ -154,7 +154,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
       }
     })
 
-    test('[VN14] its probe tells a good credential from a bad one', async () => {
+    test('[VN14] its probe distinguishes a valid credential from an invalid one', async () => {
       const { probe } = provider
       if (probe === null) {
         expect(samples.probe).toBeUndefined()
@@ -173,7 +173,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
       expect(wordOf(probing, await send(stage, provider, request, probing.document))).toBe('auth')
     })
 
-    test('[VN15] what is over the vendor’s limit waits', async () => {
+    test('[VN15] a call over the vendor’s limit waits', async () => {
       const stage = await begin()
       const [name = ''] = Object.keys(provider.operations)
       const operation = compiled(provider, name)
@@ -187,7 +187,7 @@ export function outboundConformance(provider: ProviderDocument, samples: Connect
   })
 }
 
-/** What holds of every vendor unless it says otherwise. */
+/** What holds for every vendor unless its samples say otherwise. */
 const USUAL_ANSWERS: readonly AnswerSample[] = [
   { status: 401, body: {}, as: 'auth' },
   { status: 429, body: {}, as: 'rate_limited' },
@@ -196,7 +196,7 @@ const USUAL_ANSWERS: readonly AnswerSample[] = [
   { status: 422, body: {}, as: 'validation' },
 ]
 
-/** What says nothing of an effect, whoever says it. */
+/** Responses that prove nothing about an effect, from any vendor. */
 const USUAL_DOUBTS: readonly VendorReply[] = [
   { status: 200, body: '<!doctype html><p>Sign in</p>' },
   { status: 200, body: { message: 'Sign in' } },
@@ -210,7 +210,7 @@ interface Stage {
   readonly address: string
 }
 
-/** With what its provider says of every answer. */
+/** With its provider's classification of every response. */
 function compiled(provider: ProviderDocument, name: string): CompiledOperation {
   const operation = operationOf(provider, name)
   if (operation === null) throw new Error(`${provider.name} has no operation ${name}`)

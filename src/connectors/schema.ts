@@ -1,4 +1,4 @@
-// JSON Schemas of what operations take and give, in few words. They are data like the rest of a manifest.
+// Short builders for the JSON Schemas of what operations take and return. They are data like the rest of a manifest.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 
@@ -21,7 +21,7 @@ export const id = (description?: string): Schema =>
   noted({ type: ['integer', 'string'], minLength: 1 }, description)
 export const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] })
 
-/** What an operation takes: these fields and no others, with an input that fits. */
+/** What an operation takes: these fields and no others, with a valid example. */
 export function input(needed: Fields, more: Fields, example: JsonValue): Schema {
   return {
     type: 'object',
@@ -32,12 +32,12 @@ export function input(needed: Fields, more: Fields, example: JsonValue): Schema 
   }
 }
 
-/** What an answer has at least: vendors add fields as they like. */
+/** What a response has at least: vendors add fields as they like. */
 export function output(needed: Fields, more: Fields = {}): Schema {
   return { type: 'object', properties: { ...needed, ...more }, required: Object.keys(needed) }
 }
 
-/** A map inside of an input: these fields and no others. */
+/** A map inside an input: these fields and no others. */
 export function map(needed: Fields, more: Fields = {}, description?: string): Schema {
   return noted(
     {

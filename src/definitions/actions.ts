@@ -1,5 +1,5 @@
-// What `check` says about an action, wherever it stands: that it does one thing, with what belongs to it, and that what it names is there.
-// Reads it as it was written, sound or not.
+// Checks an action, wherever it stands: that it does one thing, with the fields that belong to it, and that what it
+// names exists. Reads it as written, valid or not.
 
 import { matchesPattern, parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
@@ -124,7 +124,7 @@ function checkFunction(name: JsonValue | undefined, at: FieldPath, around: Surro
   return [{ rule: 'function', message, path: [...at, 'function'] }]
 }
 
-/** A workflow or an agent of the files, or one in force. */
+/** A workflow or an agent of the files, or a deployed one. */
 function checkNamed(
   name: JsonValue | undefined,
   field: 'start' | 'agent',
@@ -148,10 +148,10 @@ function checkNamed(
   ]
 }
 
-/** Of whatever has `cron` and `zone`. */
+/** For anything with `cron` and `zone`. */
 export function checkCron({ cron, zone = 'UTC' }: Fields, at: FieldPath): readonly Remark[] {
   if (typeof cron !== 'string' || typeof zone !== 'string' || cron === '' || zone === '') return []
-  // Another finding tells of a template here.
+  // Another finding reports a template here.
   if (cron.includes('{{') || zone.includes('{{')) return []
   const compiled = compileCron(cron, zone)
   if (compiled.ok) return []
@@ -159,7 +159,7 @@ export function checkCron({ cron, zone = 'UTC' }: Fields, at: FieldPath): readon
   return [{ rule: 'value', message, path: [...at, field] }]
 }
 
-/** `timeout` stands inside `http` or beside it. */
+/** `timeout` may be inside `http` or beside it. */
 function checkTimeouts(action: Fields, at: FieldPath): readonly Remark[] {
   const { timeout } = fieldsOf(action.http)
   if (typeof timeout !== 'string' || typeof action.timeout !== 'string') return []

@@ -1,4 +1,4 @@
-// What `check` says about addresses that a credential is sent to: where the node may not call, and who could read it on the way.
+// Checks addresses that a credential is sent to: where the node may not call, and who could read it on the way.
 
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -7,7 +7,7 @@ import type { FieldPath, Remark } from './finding.ts'
 
 const NOTHING_ALLOWED = makeOutboundPolicy([])
 
-/** What a template makes of it is judged when it is called, as is what a name leads to. */
+/** The result of a template is judged when it is called, as are the addresses that a name resolves to. */
 export function checkVendorAddress(
   url: JsonValue | undefined,
   path: FieldPath,
@@ -25,7 +25,7 @@ export function checkVendorAddress(
     const message = `${verdict.message}; the node that gets this decides`
     return around.isProduction ? [{ rule: 'endpoint', severity: 'warning', message, path }] : []
   }
-  // What stays in the machine, or in a network of its own, nobody else reads.
+  // Traffic that stays in the machine, or in its own network, is not read by others.
   if (target.url.protocol === 'https:' || isInside || !hasCredential) return []
   const message = 'everybody on the way can read the credential that is sent by http: write `https://`'
   const suggestedText = url.replace(/^http:/i, 'https:')

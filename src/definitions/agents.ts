@@ -1,4 +1,4 @@
-// What `check` says about an agent beyond its single fields.
+// Checks an agent beyond its single fields.
 
 import { compileSchema } from '../core/definitions/catalog/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'

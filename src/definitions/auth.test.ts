@@ -1,4 +1,4 @@
-// Inline auth and `{{ secret('…') }}`: where they may stand, and what is said where they may not.
+// Inline auth and `{{ secret('…') }}`: where they are allowed, and the findings where they are not.
 import { describe, expect, test } from 'vitest'
 import { hashDocument, languageOf } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './compile.ts'
@@ -35,7 +35,7 @@ transitions:
   book: { from: new, to: done, ${transition} }
 `
 
-describe('where a secret may stand', () => {
+describe('where a secret is allowed', () => {
   test.each([
     ['a header of http', http(`headers: { x-key: ${SECRET}, x-other: "key {{ secret('books') }}" }`)],
     ['a body of http', http(`body: { a: [{ key: ${SECRET} }] }`)],
@@ -139,7 +139,7 @@ describe('where a secret may stand', () => {
     expect(found[0]?.message).toMatch(/secret/)
   })
 
-  test('[IX1] what other tools write is answered with what to write here', () => {
+  test('[IX1] the syntax of other tools is answered with what to write here', () => {
     const text = http('headers: { k: "Bearer {{ secrets.tok }}" }')
     const [finding] = check(text).findings.filter(({ rule }) => rule === 'IX1')
     expect(finding?.message).toContain("write `{{ secret('name') }}`")
@@ -148,7 +148,7 @@ describe('where a secret may stand', () => {
 })
 
 describe('auth', () => {
-  test('[IX2] is one of three ways, with a secret of the environment, the vault or a file', () => {
+  test('[IX2] is one of three methods, with a secret of the environment, the vault or a file', () => {
     for (const auth of [
       '{ bearer: { ref: books } }',
       '{ bearer: { env: BOOKS } }',
@@ -205,12 +205,12 @@ describe('auth', () => {
     ])
   })
 
-  test('[IX2] the environment is the tenant `default` alone, here too', () => {
+  test('[IX2] only the tenant `default` may read the environment, here too', () => {
     const text = http('auth: { bearer: { env: BOOKS } }')
     expect(errors(text, { hasEnvironment: false })).toMatchObject([{ rule: 'VA10' }])
   })
 
-  test('[IX9] a document without any of it has the hash and the language that it had', () => {
+  test('[IX9] a document without any of it keeps its hash and its language', () => {
     const [document] = check(http('headers: { x: y }')).documents
     if (document === undefined) throw new Error('it compiles')
     expect(languageOf(document)).toBe(1)

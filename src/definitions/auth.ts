@@ -1,4 +1,4 @@
-// What `check` says about inline auth: one way in, a secret that may be named here, and nothing beside it that says the same.
+// Checks inline auth: one method, a secret that may be named here, and no other field that says the same.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Surroundings } from './document-context.ts'
@@ -18,7 +18,7 @@ function isMap(value: JsonValue | undefined): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Of what has `auth`, `connection` and `headers` at `at`; `until`: what happens while the secret is not set. */
+/** For what has `auth`, `connection` and `headers` at `at`; `until`: what happens while the secret is not set. */
 export function checkAuth(
   { auth, connection, headers }: Fields,
   around: Surroundings,
@@ -68,7 +68,9 @@ function checkSameHeader(
   return [{ rule: 'together', message, path: [...at, 'headers', same], onKey: true }]
 }
 
-/** A probe goes with the `auth` of its action: to another host it needs its own, so that no secret goes astray. */
+/**
+ * A probe uses the `auth` of its action: for another host it needs its own, so that no secret goes to the wrong host.
+ */
 export function checkProbeHost(http: Fields, at: FieldPath): readonly Remark[] {
   const probe = fieldsOf(http.probe)
   if (!isMap(http.auth) || isMap(probe.auth)) return []
@@ -78,7 +80,7 @@ export function checkProbeHost(http: Fields, at: FieldPath): readonly Remark[] {
   return [{ rule: 'together', message, path: [...at, 'probe', 'url'] }]
 }
 
-/** null: it is not written out. */
+/** null: it is not a literal. */
 function originOf(url: JsonValue | undefined): string | null {
   const match = typeof url === 'string' ? /^https?:\/\/[^/?#{]+(?=[/?#]|$)/i.exec(url) : null
   return match === null ? null : match[0].toLowerCase()

@@ -1,4 +1,5 @@
-// Pace, order and gathering as they are written: the normal form, names in scope, and what `check` says (docs/spec/definitions.md).
+// Flow control, order and batching as written: the normal form, names in scope, and findings
+// (docs/spec/definitions.md).
 
 import { describe, expect, test } from 'vitest'
 import { hashDocument, type RouteDocument } from '../core/definitions/documents/index.ts'
@@ -46,7 +47,7 @@ const BUFFERS = [
 ]
 
 describe('normal form', () => {
-  test('[DF14] what holds anyway is left out', () => {
+  test('[DF14] a value equal to the default is left out', () => {
     const plain = documentOf(route(''))
     for (const name of [...BUFFERS, 'circuit', 'ledgerKeepMs', 'keyMigration'])
       expect(plain).not.toHaveProperty(name)
@@ -91,7 +92,7 @@ keyMigration: { from: payload.old, note: it was never used }`)
     expect(documentOf(route(usual)).order).toEqual({ by: 'payload.id' })
   })
 
-  test('[DF14] [F25] profiles of the bundle are resolved by sort', () => {
+  test('[DF14] [F25] profiles of the bundle are resolved by kind', () => {
     const profiles =
       'kind: Profile\nname: slow\nrate: { perMinute: 6 }\n---\nkind: Profile\nname: nightly\ndrain: { every: 1d, events: 100 }\n---\n'
     const { documents } = compile(`${profiles}${route('rateLimit: slow\ndrain: nightly')}`)
@@ -111,7 +112,7 @@ keyMigration: { from: payload.old, note: it was never used }`)
     expectFinding(route('rateLimit: ¦slow'), 'F25', 'error', 'and none is defined')
   })
 
-  test('[F28] [F14] a profile is of one sort', () => {
+  test('[F28] [F14] a profile is of one kind', () => {
     const profile = (rest: string) => `kind: Profile\nname: p\n${rest}`
     expectFinding(
       profile('retry: { attempts: 1 }\n¦rate: { perMinute: 1 }'),
@@ -163,7 +164,7 @@ describe('bounds', () => {
 describe('names in scope', () => {
   const each = 'each: { of: payload.entries, as: entry }'
   const http = (rest: string) => `do: { http: { method: PUT, url: "https://x.example/", ${rest} } }`
-  test('[DF13] an element is known where an item is meant', () => {
+  test('[DF13] an element is known wherever one job is meant', () => {
     const more =
       'key: "\'A:\' + entry.id + entry.version"\norder: { by: entry.owner, version: entry.version, stale: skip }'
     expect(compile(route(`${each}\n${more}`, http('body: { id: "{{ entry.id }}" }'))).findings).toEqual([])
@@ -171,14 +172,14 @@ describe('names in scope', () => {
     expectFinding(route('key: ¦entry.id'), 'F20', 'error', '`entry` is not in scope')
   })
 
-  test('[DF13] it has a name that means nothing else', () => {
+  test('[DF13] its name must not mean anything else', () => {
     for (const name of ['payload', 'batch', 'item', 'true', 'a-b', '1x'])
       expect(compile(route(`each: { of: payload.entries, as: "${name}" }`)).findings).toMatchObject([
         { rule: 'F10' },
       ])
   })
 
-  test('[DF13] a batch sees its items and no single event', () => {
+  test('[DF13] a batch sees its jobs and no single event', () => {
     const batch = 'batch: { size: 5 }'
     const map = "\"{{ batch.map(b, {'ref': b.key, 'hours': b.payload.hours}) }}\""
     expect(compile(route(batch, http(`body: { items: ${map} }`))).findings).toEqual([])
@@ -224,13 +225,13 @@ describe('lanes', () => {
     expectFinding(route(text), 'DF1', 'error', message)
   })
 
-  test('[DF1] what goes together', () => {
+  test('[DF1] fields that go together', () => {
     const both =
       'order: { by: payload.id }\ndebounce: { by: " payload.id ", window: 1s }\nconcurrency: { limit: 2 }'
     expect(compile(route(both)).findings).toEqual([])
   })
 
-  test('[DF2] skipping what is stale needs a version', () => {
+  test('[DF2] skipping stale events needs a version', () => {
     expectFinding(route('order: { by: payload.id, ¦stale: skip }'), 'DF2', 'error', 'needs a `version`')
     expectFinding(
       route('order: { by: payload.id, ¦version: payload.v }'),
@@ -249,13 +250,13 @@ describe('lanes', () => {
   ])('[DF3] %s', (text, message) => {
     expectFinding(route(text), 'DF3', 'warning', message)
   })
-  test('[DF3] one lane for the whole route may be meant', () => {
+  test('[DF3] one lane for the whole route may be intended', () => {
     expect(compile(route('order: { by: "\'all\'" }')).findings).toEqual([])
   })
 })
 
 describe('batches', () => {
-  test('[DF4] need something to make', () => {
+  test('[DF4] need an action for the batch', () => {
     expectFinding(
       route('¦batch: { size: 5 }', 'do: { emit: b.c, data: 1 }'),
       'DF4',
@@ -328,7 +329,7 @@ describe('times', () => {
     expect(compile(route(text)).findings).toEqual([])
   })
 
-  test('[DF8] an item that failed is alive at the next drain', () => {
+  test('[DF8] a failed job is alive at the next drain', () => {
     const drain = 'drain: ¦{ every: 12h, events: 5 }\nmaxWait: 1h\nretry: { attempts: 2, delays: [1m] }'
     expectFinding(route(drain), 'DF8', 'warning', 'it has 1h 1m (`maxWait` and retries)')
     expect(compile(route(drain.replace('¦', '').replace('1h\n', '1d\n'))).findings).toEqual([])
@@ -376,7 +377,7 @@ describe('upsert', () => {
     expect(documentOf(upsert({})).do).toMatchObject({ update: null })
   })
 
-  test('[DF9] the reference is looked for and written', () => {
+  test('[DF9] the reference is looked up and written', () => {
     expect(compile(upsert({})).findings).toEqual([])
     expectFinding(
       upsert({ create: '{ path: /a, body: { a: 1 } }' }).replace('create:', '¦create:'),
@@ -433,7 +434,7 @@ describe('upsert', () => {
   })
 })
 
-test('[DF12] who must be alone is not always with another', () => {
+test('[DF12] a route that must be alone is not always with another', () => {
   const two = (one: string, other: string) =>
     compile(`${route(one)}---\n${route(other).replace('name: r', 'name: s')}`).findings
   expect(two('fanOut: one', '')).toMatchObject([{ rule: 'DF12', severity: 'warning', line: 4, column: 9 }])

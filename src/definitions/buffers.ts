@@ -1,5 +1,5 @@
-// What `check` says about pace, order and gathering of one route: what excludes each other, and arithmetic that cannot come out.
-// Reads the route as it was written, sound or not.
+// Checks flow control, order and batching of one route: fields that exclude each other, and times that cannot work out.
+// Reads the route as written, valid or not.
 
 import { formatDuration, isSameFormula, parseDuration, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -29,7 +29,7 @@ function milliseconds(value: JsonValue | undefined): number | null {
   return typeof value === 'string' ? parseDuration(value) : null
 }
 
-// --- Lanes: an item stands in one
+// --- Lanes: a job is in one
 
 function checkLanes(route: Fields): readonly Remark[] {
   const order = fieldsOf(route.order).by
@@ -58,7 +58,7 @@ function checkVersion({ by, version, stale }: Fields): readonly Remark[] {
   return [{ rule: 'stale', severity: 'warning', message, path: ['order', 'version'], onKey: true }]
 }
 
-/** What is alike for no two events, or for all of them, gathers nothing or everything. */
+/** A group that is the same for no two events, or for all of them, groups nothing or everything. */
 export function checkGroups(route: Fields): readonly Remark[] {
   return ['order', 'debounce', 'concurrency'].flatMap((field): readonly Remark[] => {
     const { by } = fieldsOf(route[field])

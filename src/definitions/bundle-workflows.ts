@@ -1,4 +1,5 @@
-// What `check` says about sound workflows together with all else that will be in force. The analysis of their nets is asked here.
+// Checks valid workflows together with everything else that will be deployed. The analysis of their nets is called
+// here.
 
 import type {
   ActionDocument,
@@ -10,7 +11,7 @@ import { compileTemplate } from '../core/expression/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closest, listed } from './suggest.ts'
 
-/** A workflow of the files, and how to tell of it. */
+/** A workflow of the files, and how to report on it. */
 export interface BundleWorkflow {
   readonly document: WorkflowDocument
   tell(remark: Remark): void
@@ -50,7 +51,7 @@ export function tellAction(
   if (action.type === 'start') tellStart(action.workflow, at, documents, tell)
 }
 
-/** What is begun by hand or by another needs a trigger for that. */
+/** A workflow that is started by a user or by another workflow needs a trigger for that. */
 function tellStart(
   name: string,
   at: FieldPath,
@@ -63,16 +64,16 @@ function tellStart(
   tell({ rule: 'unknownWorkflow', message, path: [...at, 'start'] })
 }
 
-// --- What agents are told
+// --- What agents receive
 
-/** An agent sees what `with` gives: what it reads beside that would be empty. */
+/** An agent sees only what `with` gives: anything else that it reads would be empty. */
 function tellAgent(
   agent: AgentDocument,
   given: unknown,
   at: FieldPath,
   tell: (remark: Remark) => void,
 ): void {
-  // What one template gives is not known before it runs.
+  // The value of a single template is not known before it runs.
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return
   const known = Object.keys(given)
   const reads = [agent.system, agent.user].flatMap((text) => {

@@ -1,5 +1,5 @@
-// What `check` says about routes together, and against what is in force: keys that meet in the ledger, a formula that changed,
-// how long the ledger remembers, who must be alone. Works on sound documents.
+// Checks routes together, and against the deployed ones: keys that collide in the ledger, a formula that changed, how
+// long the ledger remembers, routes that must be alone. Works on valid documents.
 
 import { publishedBy } from '../core/definitions/catalog/index.ts'
 import {
@@ -15,15 +15,15 @@ import { ledgerNeeds, sumOf } from '../core/store/retention/index.ts'
 import type { BundleWorkflow } from './bundle-workflows.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
-/** A route of the files, and how to tell of it. */
+/** A route of the files, and how to report on it. */
 export interface BundleRoute {
   readonly document: RouteDocument
   tell(remark: Remark): void
 }
 
 /**
- * `documents` are all that will be in force, those of the files included. `hasAllSources` is false while one that may be a
- * source has an error: what can come again is not known then.
+ * `documents` are all that will be deployed, those of the files included. `hasAllSources` is false while a document
+ * that may be a source has an error: which events can be published is not known then.
  */
 export function tellBundle(
   routes: readonly BundleRoute[],
@@ -37,14 +37,14 @@ export function tellBundle(
   if (hasAllSources) tellLedger(routes, documents)
 }
 
-// --- Keys that meet
+// --- Keys that collide
 
 interface Start extends FormulaStart {
   /** `a_route`, or `a_workflow.a_transition`. */
   readonly owner: string
 }
 
-/** Who has a formula of its own: a route, or a transition of a workflow. */
+/** The owner of a formula: a route, or a transition of a workflow. */
 interface Keyed {
   readonly owner: string
   readonly key: string
@@ -63,7 +63,7 @@ function keyedSteps({ document, tell }: BundleWorkflow): readonly Keyed[] {
   })
 }
 
-/** What keys begin with: those of a route without a formula with its name, those of steps with their workflow's. */
+/** The prefixes of keys: without a formula a route's name, for steps their workflow's. */
 function startsOf(document: DefinitionDocument): readonly Start[] {
   if (document.kind === 'Route') return startsOfKey(document.name, document.key, document.name)
   if (document.kind !== 'Workflow') return []
@@ -82,7 +82,7 @@ function startsOfKey(owner: string, key: string | null, usual: string): readonly
   return starts.map((start) => ({ ...start, owner }))
 }
 
-/** The ledger is the tenant's: two routes, or two steps, with one key share one effect. */
+/** The ledger belongs to the tenant: two routes, or two steps, with one key share one effect. */
 function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionDocument[]): void {
   const all = documents.flatMap(startsOf)
   const places = new Map(keyed.map(({ owner }, index) => [owner, index]))
@@ -99,7 +99,7 @@ function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionD
     }
     const other = starts.flatMap((start) => meeting(start, sorted) ?? [])[0]
     if (other === undefined) continue
-    // Of two of the files that have a formula, the later one is told.
+    // Of two in the files that have a formula, the later one is reported.
     const place = places.get(other.owner)
     if (place !== undefined && index < place) continue
     const message =
@@ -109,9 +109,9 @@ function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionD
   }
 }
 
-/** A start of another route that the values of both may have. */
+/** A prefix of another route that the values of both may share. */
 function meeting(start: Start, sorted: readonly Start[]): Start | undefined {
-  // Beginnings of this text, shortest first; then those that go on from it, which stand together behind it.
+  // Prefixes of this text, shortest first; then those that extend it, which directly follow it.
   const shorter = sorted.find(
     (other) => other.owner !== start.owner && start.text.startsWith(other.text) && canMeet(other, start),
   )
@@ -121,7 +121,7 @@ function meeting(start: Start, sorted: readonly Start[]): Start | undefined {
   )
 }
 
-/** `short` is the beginning of `long`: they meet unless the shorter one ends there. */
+/** `short` is a prefix of `long`: they collide unless the shorter one ends there. */
 function canMeet(short: Start, long: Start): boolean {
   return !short.isWhole || (long.text === short.text && long.isWhole)
 }
@@ -136,7 +136,7 @@ function wordsFor(name: string): string {
 
 // --- A formula that changed
 
-/** As it could be written; without one it goes by the event. */
+/** As it could be written; without a formula the event decides. */
 function formulaOf({ name, key, each }: Pick<RouteDocument, 'name' | 'key' | 'each'>): string {
   return key ?? `'${name}:' + event.id${each === undefined ? '' : " + ':' + index"}`
 }
@@ -170,7 +170,7 @@ export function tellMigrations(routes: readonly BundleRoute[], inForce: readonly
   }
 }
 
-// --- Who must be alone
+// --- Routes that must be alone
 
 function tellAlone(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
   for (const { document, tell } of routes) {
@@ -218,7 +218,7 @@ function tellArithmetic(routes: readonly BundleRoute[]): void {
   }
 }
 
-/** The longest time for which an event that it may get can be replayed. */
+/** The longest time for which an event of the route can be replayed. */
 function replayHorizonMs(route: RouteDocument, documents: readonly DefinitionDocument[]): number {
   let longestMs = 0
   const seen = new Set<RouteDocument>()

@@ -20,7 +20,7 @@ const SHOP = 'kind: Source\nname: shop\nverify: { scheme: none }\nsubject: "shop
 const route = (on: string, action = 'emit: done.with.it') =>
   `kind: Route\nname: r\non: ${on}\ndo: { ${action} }\n`
 
-describe('a route that waits for what nobody can publish', () => {
+describe('a route that waits for a subject that nothing can publish', () => {
   test.each([
     ['github.events.issue.opened', 'github.events.issues.opened'],
     ['github.events.issues.open', 'github.events.issues.opened'],
@@ -51,7 +51,7 @@ describe('a route that waits for what nobody can publish', () => {
     expect(told(`${GITHUB}---\n${SHOP}---\n${emits}---\n${route(on, 'function: f')}`)).toEqual([])
   })
 
-  test('[CA16] a place is told, alone or in a list', () => {
+  test('[CA16] the position is reported, alone or in a list', () => {
     expect(told(`${GITHUB}---\n${route('[github.events.push, nobody.says]')}`)[0]?.at).toBe(
       'warning CA16 8:26',
     )
@@ -74,7 +74,7 @@ describe('a route that waits for what nobody can publish', () => {
     expect(told(`${SHOP}---\n${route('billing.checked')}`, { emits: ['billing.checked'] })).toEqual([])
   })
 
-  test('[CA16] what is in force beside the files counts, unless the files bring another', () => {
+  test('[CA16] deployed documents beside the files count, unless the files replace them', () => {
     const inForce = compile(`${GITHUB}---\n${SHOP}`).documents as readonly DefinitionDocument[]
     expect(told(route('github.events.push'), { inForce })).toEqual([])
     expect(told(route('github.events.pusch'), { inForce })).toMatchObject([
@@ -86,7 +86,7 @@ describe('a route that waits for what nobody can publish', () => {
     ])
   })
 
-  test('[CA16] nobody is told without a source, or beside one that has an error', () => {
+  test('[CA16] nothing is reported without a source, or beside one that has an error', () => {
     expect(told(route('github.events.pusch'))).toEqual([])
     const broken = `${GITHUB}status: unknown\n---\n${route('github.events.pusch')}`
     expect(told(broken).map(({ at }) => at)).toEqual([expect.stringContaining('error F16')])
@@ -124,7 +124,7 @@ describe('a catalog', () => {
     ])
   })
 
-  test('[CA17] that is right is taken', () => {
+  test('[CA17] that is correct is accepted', () => {
     const schema = '{ type: object, required: [id], properties: { id: { type: integer } } }'
     expect(
       catalog(`{ subject: shop.paid, description: Paid., schema: ${schema}, example: { id: 7 } }`),
@@ -132,7 +132,7 @@ describe('a catalog', () => {
   })
 })
 
-test.each(['demo', 'functions'])('[CA16] the example `%s` waits for nothing in vain', (folder) => {
+test.each(['demo', 'functions'])('[CA16] the example `%s` waits for no unpublished subject', (folder) => {
   const text = readFileSync(new URL(`../../examples/${folder}/github.yaml`, import.meta.url), 'utf8')
   expect(told(text).filter(({ at }) => at.includes('CA'))).toEqual([])
 })

@@ -1,5 +1,5 @@
-// What `check` says about subjects and schemas: a route that waits for what nobody can publish, and a catalog that is wrong
-// about its own examples.
+// Checks subjects and schemas: a route that waits for a subject that nothing can publish, and a catalog that
+// contradicts its own examples.
 
 import { compileSchema, PUBLISHED_BY_MILLRACE, publishedBy } from '../core/definitions/catalog/index.ts'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
@@ -13,7 +13,7 @@ type Fields = { readonly [key: string]: JsonValue }
 
 const SCHEMA_FINDINGS_MAX = 5
 
-/** Its name is the source of what this system tells of itself. */
+/** Its name is the source of the events that Millrace emits about itself. */
 function checkName({ name }: Fields): readonly Remark[] {
   if (name !== CANONICAL_SOURCE) return []
   const message = `\`${CANONICAL_SOURCE}\` is the source of what Millrace itself tells; give it another name`
@@ -39,7 +39,7 @@ function checkSubjects(source: Fields): readonly Remark[] {
 }
 
 function checkSubject(subject: string, path: Remark['path']): readonly Remark[] {
-  // A literal with `{{` is told by its own rule.
+  // A literal with `{{` is reported by its own rule.
   const parsed = parsePattern(subject)
   if (parsed.ok || subject === '' || subject.includes('{{')) return []
   const { message, offset } = parsed.problem
@@ -64,21 +64,21 @@ function checkSchema(
   return [{ rule: 'catalogExample', message, path: [...at, 'example'] }]
 }
 
-/** A route of the files, and where its patterns stand. */
+/** A route of the files, and the positions of its patterns. */
 export interface Waiting {
   readonly on: readonly string[]
-  /** As written: one pattern alone is no list. */
+  /** As written: a single pattern is not a list. */
   readonly isList: boolean
   readonly at: FieldPath
   tell(remark: Remark): void
 }
 
-/** Finding the nearest subject takes a look at each: a folder full of mistakes is told without. */
+/** Finding the nearest subject compares each: a folder full of mistakes is reported without it. */
 const SUGGESTIONS_MAX = 50
 
 /**
- * `documents` are all that will be in force; `emits` are the subjects that functions say they emit. Without any source
- * nobody is told: then the files are a part of something larger.
+ * `documents` are all that will be deployed; `emits` are the subjects that functions declare to emit. Without any
+ * source nothing is reported: then the files are a part of something larger.
  */
 export function tellUnpublished(
   routes: readonly Waiting[],

@@ -1,5 +1,5 @@
-// One check as data: what it is given, what it asks on the way, and what it finds. Nothing here is a function or a class, so that the
-// check may run on another thread than the one that knows the answers.
+// One check as data: its input, its questions on the way, and its findings. Nothing here is a function or a class, so
+// that the check may run on another thread than the one that knows the answers.
 
 import { makeOutboundPolicy } from '../core/access/network/index.ts'
 import type { DefinitionDocument, ProfileDocument } from '../core/definitions/documents/index.ts'
@@ -19,7 +19,7 @@ import { readDocuments } from './read.ts'
 import type { DefinitionFile } from './source-text.ts'
 import type { Endpoint } from './subscriptions.ts'
 
-/** What is known beside the files. */
+/** What is known besides the files. */
 export interface KnownBeside
   extends Pick<
     CompileDeps,
@@ -35,11 +35,11 @@ export interface KnownBeside
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly inForce: readonly DefinitionDocument[]
-  /** Names of the variables of the environment; left out: not known. */
+  /** Names of the variables of the environment; omitted: not known. */
   readonly variableNames?: ReadonlySet<string>
   /** Secrets that are set; null: not known. */
   readonly secretNames: ReadonlySet<string> | null
-  /** Environment variables that `{ env }` may read; left out: all. */
+  /** Environment variables that `{ env }` may read; omitted: all. */
   readonly envNames?: EnvNames | undefined
 }
 
@@ -48,9 +48,9 @@ export type CheckJob =
       readonly job: 'files'
       readonly files: readonly DefinitionFile[]
       readonly beside: KnownBeside
-      /** Where the node may call, entry by entry; left out: not known. */
+      /** Where the node may call, entry by entry; omitted: not known. */
       readonly outboundAllow?: readonly string[]
-      /** The upper bound of that; left out: there is none. */
+      /** The upper bound of `outboundAllow`; omitted: none. */
       readonly outboundWithin?: readonly string[]
       readonly markings: number
     }
@@ -61,7 +61,7 @@ export type CheckJob =
       readonly written: unknown
       readonly beside: KnownBeside
       readonly outboundAllow?: readonly string[]
-      /** The upper bound of that; left out: there is none. */
+      /** The upper bound of `outboundAllow`; omitted: none. */
       readonly outboundWithin?: readonly string[]
     }
 
@@ -72,14 +72,14 @@ export interface CheckQuestions {
 }
 
 export interface CheckAnswers {
-  /** Of those functions that there are. */
+  /** Of those functions that exist. */
   readonly functions: ReadonlyMap<string, { readonly hash: string; readonly timeoutMs: number | null }>
   /** Names of subscriptions that the API has. */
   readonly held: ReadonlySet<string>
 }
 
 export interface CheckedFiles extends Pick<Compiled, 'documents' | 'definitions' | 'findings' | 'proofs'> {
-  /** Subscriptions whose address is not the one in force, each with the place of that address. */
+  /** Subscriptions whose address is not the deployed one, each with the position of that address. */
   readonly endpoints: readonly Endpoint[]
 }
 
@@ -155,7 +155,7 @@ function outboundOf({
   return { outbound: makeOutboundPolicy(outboundAllow, within) }
 }
 
-/** Every text that stands behind a `function`, at any depth: those that are none are answered with nothing. */
+/** Every text after a `function`, at any depth: for those that are no functions there is no answer. */
 function functionNames(values: readonly JsonValue[]): readonly string[] {
   const names = new Set<string>()
   const visit = (value: JsonValue): void => {

@@ -1,5 +1,5 @@
-// One document that comes through the API: the same language, as fields of a request instead of a file. What is found names the field
-// that it is about; a field that is null is as if it were left out.
+// Checks one document that comes through the API: the same language, as fields of a request instead of a file. A
+// finding names its field; a null field counts as omitted.
 
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { copyPlain, type JsonValue } from '../core/foundation/json/index.ts'
@@ -10,7 +10,7 @@ import type { ReadDocument } from './read.ts'
 import type { Kind } from './schema.ts'
 import { DEPTH_MAX } from './source-text.ts'
 
-/** As it was written, field by field. */
+/** As written, field by field. */
 export type GivenFields = { readonly [field: string]: JsonValue }
 
 export interface FieldFinding {
@@ -27,14 +27,14 @@ export type CheckedGiven =
   | {
       readonly ok: true
       readonly document: DefinitionDocument
-      /** In the spelling of the language, without what is null. */
+      /** In the spelling of the language, without null fields. */
       readonly written: GivenFields
       readonly warnings: readonly FieldFinding[]
     }
-  /** Errors first, and with them what is only doubtful. */
+  /** Errors first, followed by warnings. */
   | { readonly ok: false; readonly findings: readonly FieldFinding[] }
 
-/** `needed`: for one that is no map at all, what it would have. Without `outbound`, whoever asks judges addresses. */
+/** `needed`: for a value that is not a map, what it would have. Without `outbound`, the caller judges addresses. */
 export function checkGiven(
   kind: Kind,
   needed: string,
@@ -66,7 +66,7 @@ export function checkGiven(
       return finding
     },
   }
-  // Rewritten before it is kept: a later change speaks of the fields of the language.
+  // Rewritten before it is stored: a later change uses the fields of the language.
   const imported = importSubscription(read)?.document ?? read
   const compiled = compileDefinitions([], { functions: () => null, outbound: null, ...surroundings }, [
     imported,
@@ -87,7 +87,7 @@ export function checkGiven(
   return { ok: false, findings: [...(errors ?? []), ...(others ?? [])] }
 }
 
-/** A field that is given stands instead of what was written, whole; null takes it back. */
+/** A given field replaces the written one as a whole; null removes it. */
 export function patchFields(written: GivenFields, changes: GivenFields): GivenFields {
   const merged = { ...written, ...changes }
   const kept = Object.entries(merged).filter(([name, value]) => isSaid(value) && name !== 'kind')
@@ -98,7 +98,7 @@ function isSaid(value: JsonValue | undefined): boolean {
   return value !== null && value !== undefined
 }
 
-/** What is no such document at all, or too deep to be looked at. */
+/** A value that is no such document at all, or too deep to be checked. */
 function refuseWhole(kind: Kind, needed: string, written: unknown): FieldFinding | null {
   const error = (rule: keyof typeof RULES, message: string, field = ''): FieldFinding => ({
     severity: 'error',

@@ -1,5 +1,5 @@
-// A provider, a connection or a credential that comes through the API: checked as if it stood in a file, and applied as a definition of
-// the API with what was written as its text.
+// Checks a provider, a connection or a credential that comes through the API as if it were in a file, and deploys it as
+// a definition of the API with the written fields as its text.
 
 import type {
   ConnectionDocument,
@@ -20,7 +20,7 @@ interface IntegrationDocuments {
 
 export type IntegrationKind = keyof IntegrationDocuments
 
-/** As it was written, field by field. */
+/** As written, field by field. */
 export type WrittenIntegration = GivenFields
 
 export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
@@ -29,14 +29,14 @@ export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
       readonly document: IntegrationDocuments[K]
       /** The same with its text in YAML, to be applied. */
       readonly definition: Definition
-      /** What a later change begins with. */
+      /** What a later change starts from. */
       readonly written: WrittenIntegration
       readonly warnings: readonly FieldFinding[]
     }
-  /** Errors first, and with them what is only doubtful. */
+  /** Errors first, followed by warnings. */
   | { readonly ok: false; readonly findings: readonly FieldFinding[] }
 
-/** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges addresses. */
+/** What is known besides it, of the tenant and of the node. Without `outbound`, the caller judges addresses. */
 export type IntegrationSurroundings = Pick<
   CompileDeps,
   | 'secrets'
@@ -56,7 +56,7 @@ const NEEDED: Readonly<Record<IntegrationKind, string>> = {
   Credential: '`name`, `provider` and `secret`',
 }
 
-/** `written`: its fields, with or without `kind`. One that is null is as if it were left out. */
+/** `written`: its fields, with or without `kind`. A null field counts as omitted. */
 export function checkIntegration<K extends IntegrationKind>(
   kind: K,
   written: unknown,
@@ -78,7 +78,7 @@ export function checkIntegration<K extends IntegrationKind>(
   }
 }
 
-/** A field that is given stands instead of what was written, whole; null takes it back. */
+/** A given field replaces the written one as a whole; null removes it. */
 export function patchIntegration(
   written: WrittenIntegration,
   changes: WrittenIntegration,
@@ -86,7 +86,7 @@ export function patchIntegration(
   return patchFields(written, changes)
 }
 
-/** What is made on a node is for that node's environment. */
+/** A document that is created on a node is for that node's environment. */
 function refuseElsewhere(
   kind: IntegrationKind,
   written: unknown,

@@ -1,26 +1,26 @@
-// A subscription that comes through the API: the same language, as fields of a request instead of a file. What is found
-// names the field that it is about; and a change of single fields makes a whole that is checked like any other.
+// Checks a subscription that comes through the API: the same language, as fields of a request instead of a file. A
+// finding names its field; a change of single fields makes a whole document that is checked like any other.
 
 import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
 import type { CompileDeps } from './compile.ts'
 
-/** As it was written, field by field. */
+/** As written, field by field. */
 export type WrittenSubscription = GivenFields
 
 export type CheckedSubscription =
   | {
       readonly ok: true
       readonly document: SubscriptionDocument
-      /** What a later change begins with. */
+      /** What a later change starts from. */
       readonly written: WrittenSubscription
       /** Warnings and notes. */
       readonly warnings: readonly FieldFinding[]
     }
-  /** Errors first, and with them what is only doubtful. */
+  /** Errors first, followed by warnings. */
   | { readonly ok: false; readonly findings: readonly FieldFinding[] }
 
-/** What is known beside it, of the tenant and of the node. Without `outbound`, whoever asks judges the address. */
+/** What is known besides it, of the tenant and of the node. Without `outbound`, the caller judges the address. */
 export type SubscriptionSurroundings = Pick<
   CompileDeps,
   | 'profiles'
@@ -35,7 +35,7 @@ export type SubscriptionSurroundings = Pick<
   | 'environment'
 >
 
-/** `written`: the fields of a subscription, with or without `kind`. One that is null is as if it were left out. */
+/** `written`: the fields of a subscription, with or without `kind`. A null field counts as omitted. */
 export function checkSubscription(
   written: unknown,
   surroundings: SubscriptionSurroundings,
@@ -46,7 +46,7 @@ export function checkSubscription(
   return { ok: true, document: document as SubscriptionDocument, written: kept, warnings }
 }
 
-/** A field that is given stands instead of what was written, whole; null takes it back. */
+/** A given field replaces the written one as a whole; null removes it. */
 export function patchSubscription(
   written: WrittenSubscription,
   changes: WrittenSubscription,

@@ -1,5 +1,5 @@
-// Where in the text of a file a definition, or one of its fields, is written. The text is not parsed: the name is looked
-// for, then the fields from there. Where nothing is found it is the export, or the beginning of the file.
+// Finds where in the text of a file a definition, or one of its fields, is written. The text is not parsed: the name is
+// searched for, then the fields from there. If nothing is found the position is the export, or the start of the file.
 
 import type { CodeExport } from '../core/effects/function/index.ts'
 import type { FieldPath } from './finding.ts'
@@ -30,7 +30,7 @@ export function findInCode(
   return at
 }
 
-/** Where the builder's call begins that holds the offset; the offset itself where there is none. */
+/** Where the builder's call that contains the offset starts; the offset itself if there is none. */
 function beginning(text: string, offset: number): number {
   const calls = [...text.slice(0, offset).matchAll(/define[A-Z]\w*\s*\(/g)]
   return calls.at(-1)?.index ?? offset

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseJson } from '../core/foundation/json/index.ts'
 import { readCode } from './code.ts'
 
-test('a number in its exact digits stays one, in the document and in what is shown of it', () => {
+test('a number with exact digits stays one, in the document and in its YAML', () => {
   const value = parseJson('{"kind":"Route","name":"r","do":{"v":1.000000000000000001}}')
   const file = 'a.ts'
   const { documents } = readCode({

@@ -1,6 +1,6 @@
-// Definitions from TypeScript and JavaScript: after their files were bundled and loaded they are values like those of any
-// other file, and go the same way. What is special is where a finding points: a value does not remember its place, so
-// that it is looked for in the text.
+// Definitions from TypeScript and JavaScript: after their files were bundled and loaded they are values like those of
+// any other file, and go the same way. Only the position of a finding is special: a value does not remember where it
+// was written, so its position is searched for in the text.
 
 import { type CodeExport, type CodeFolder, findJsonFault, isOpening } from '../core/effects/function/index.ts'
 import { parsePattern } from '../core/events/subject/index.ts'
@@ -17,9 +17,9 @@ import { DEPTH_MAX, makeFinding, makeSourceText, type SourceText } from './sourc
 
 export interface KnownFunction {
   readonly codeHash: string
-  /** null: it does not say. */
+  /** null: it declares none. */
   readonly timeoutMs: number | null
-  /** Subjects that it says it emits. */
+  /** Subjects that it declares to emit. */
   readonly emits: readonly string[]
 }
 
@@ -86,7 +86,7 @@ function documentOf(source: SourceText, one: CodeExport): ReadDocument | Finding
   const value = plain(one.value) as { readonly [key: string]: JsonValue }
   return {
     file: one.file,
-    // What is shown of it, and can be copied, is the document; the code stays in its file.
+    // The document is what is shown and can be copied; the code stays in its file.
     text: writeYaml(value),
     value,
     isWhole: true,
@@ -94,7 +94,7 @@ function documentOf(source: SourceText, one: CodeExport): ReadDocument | Finding
   }
 }
 
-/** A copy without members that are undefined: in YAML they would not be written. */
+/** A copy without undefined members: in YAML they would not be written. */
 function plain(value: unknown): JsonValue {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null || isNumber(value)) return value as JsonValue

@@ -306,7 +306,7 @@ describe('all at once', () => {
     ])
   })
 
-  test('one bad document does not hide another, and one mistake is told once', () => {
+  test('one bad document does not hide another, and one mistake is reported once', () => {
     const { findings, documents } = compile(
       [
         'kind: Route\nname: A\non: [a..b, "c.*d"]\nwhere: !x\nkey: EUR\ndo: { http: { url: x, method: put, retires: 3 } }',
@@ -331,7 +331,7 @@ describe('all at once', () => {
     expect(documents.map((document) => document.name)).toEqual(['ok'])
   })
 
-  test('[F13] every part of the language that is not here is refused by name', () => {
+  test('[F13] every part of the language that is not supported yet is refused by name', () => {
     for (const kind of ['Poller', 'AlertRoute']) {
       expect(compile(`kind: ${kind}\nname: x`).findings.map((one) => one.rule)).toEqual(['F13'])
     }
@@ -502,7 +502,7 @@ describe('normal form', () => {
     ])
   })
 
-  test('[F38] the ready mapping leaves the action out where there is none', () => {
+  test('[F38] the ready mapping leaves the action out if there is none', () => {
     const github = documents[0]
     const compiled = compileTemplate(github?.kind === 'Source' ? github.subject : '')
     const render = (event: string, payload: object) =>
@@ -511,7 +511,7 @@ describe('normal form', () => {
     expect(render('issues', { action: 'opened' })).toBe('github.events.issues.opened')
   })
 
-  test('[F36] YAML and JSON, comments, key order and places give the same hashes', () => {
+  test('[F36] YAML and JSON, comments, key order and positions give the same hashes', () => {
     const text = (document: string) => `# note\n\n${document}`
     const route = {
       yaml: text(
@@ -550,11 +550,11 @@ describe('rules', () => {
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('\n')
 
-  test('every rule of the code is in the specification, with an id of its own', () => {
+  test('every rule of the code is in the specification, with its own id', () => {
     const ids: readonly Finding['rule'][] = Object.values(RULES)
     expect(new Set(ids).size).toBe(ids.length)
     expect(listed).toEqual(Array.from({ length: listed.length }, (_, index) => `F${index + 1}`))
-    // Those about code, secrets, the catalog, sensitive data and verification have pages and ids of their own.
+    // Rules about code, secrets, the catalog, sensitive data and verification have their own pages and ids.
     const own = ids.filter((id) => /^F\d/.test(id))
     expect(listed.slice(0, own.length)).toEqual(own)
     const code = readFileSync(new URL('../../docs/spec/functions.md', import.meta.url), 'utf8')

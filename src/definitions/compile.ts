@@ -1,4 +1,4 @@
-// One way in: from files to checked documents, with every finding at once.
+// The one entry point: from files to checked documents, with every finding at once.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type { OutboundPolicy } from '../core/access/network/index.ts'
@@ -53,38 +53,38 @@ import { closest, listed } from './suggest.ts'
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
   readonly functions: (name: string) => string | null
-  /** How long a function says that it may take, or null. */
+  /** The timeout that a function declares, or null. */
   readonly timeouts?: (name: string) => number | null
-  /** Profiles that are in force beside the files; one of the files of the same name goes first. */
+  /** Deployed profiles besides the files; one of the files of the same name takes precedence. */
   readonly profiles?: ReadonlyMap<string, ProfileDocument>
-  /** Whether the vault has a secret now; without it nobody is told what is not set. */
+  /** Whether the vault has a secret now; without it unset secrets are not reported. */
   readonly secrets?: (name: string) => boolean
-  /** Whether the environment has a variable; without it nobody is told what is not set. */
+  /** Whether the environment has a variable; without it unset variables are not reported. */
   readonly variables?: (name: string) => boolean
-  /** False where the environment is somebody else's: `{ env }` is refused then. */
+  /** False if the environment belongs to another tenant: `{ env }` is refused then. */
   readonly hasEnvironment?: boolean
-  /** Whether the node lets `{ env }` read this variable; left out: no node was asked. */
+  /** Whether the node lets `{ env }` read this variable; omitted: no node was asked. */
   readonly isEnvReadable?: ((name: string) => boolean) | undefined
-  /** What is in force beside the files; those of the files of the same kind and name go first. */
+  /** Deployed documents besides the files; those of the files of the same kind and name take precedence. */
   readonly inForce?: readonly DefinitionDocument[]
-  /** Subjects that functions say they emit. */
+  /** Subjects that functions declare to emit. */
   readonly emits?: readonly string[]
-  /** How many markings are looked for in all workflows together. */
+  /** How many markings are explored in all workflows together. */
   readonly markings?: number
   /**
-   * Where the node that will have them may call; without it, what only an operator can allow is a warning. null: whoever asks judges
-   * addresses.
+   * Where the node that will have them may call; without it, what only an operator can allow is a warning. null: the
+   * caller judges addresses.
    */
   readonly outbound?: OutboundPolicy | null
   /** Whether they are for production. */
   readonly isProduction?: boolean
-  /** Whether credentials in clear text are errors, but for those that are in force already; otherwise they are warnings. */
+  /** Whether credentials in clear text are errors, except for deployed ones; otherwise they are warnings. */
   readonly refusesLiterals?: boolean
-  /** Of documents that a name has one of for each environment, which is in force; left out: `DEV`. */
+  /** If a name has a document per environment, which one is deployed; omitted: `DEV`. */
   readonly environment?: EnvironmentName
-  /** What the subjects begin with by which the node tells the bus; left out: nobody has said. */
+  /** The prefix of the subjects that the node publishes to the bus; omitted: not known. */
   readonly busPrefix?: string | undefined
-  /** Which streams of the bus its sources may read; left out: nobody has said. */
+  /** Which streams of the bus its sources may read; omitted: not known. */
   readonly streams?: ReadableStreams | undefined
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
@@ -100,17 +100,20 @@ export interface Compiled {
   readonly documents: readonly DefinitionDocument[]
   /** The same, each with what was written. */
   readonly definitions: readonly Definition[]
-  /** By place. An error anywhere means that the whole must not be applied. */
+  /** By position. An error anywhere means that the whole must not be applied. */
   readonly findings: readonly Finding[]
-  /** What is proved of each workflow without an error of its own. */
+  /** What is proved about each workflow without an error of its own. */
   readonly proofs: readonly Proof[]
-  /** Errors about formulas of keys that are not those in force; `findings` has them where `inForce` was given. */
+  /** Errors about formulas of keys that differ from the deployed ones; `findings` has them if `inForce` was given. */
   changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
-  /** Errors about credentials in clear text that are not in force yet; `findings` has them where `refusesLiterals` was given. */
+  /**
+   * Errors about credentials in clear text that are not deployed yet; `findings` has them if `refusesLiterals` was
+   * given.
+   */
   freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
-  /** Errors about names of subscriptions that the API has; `findings` has them where `isHeld` was given. */
+  /** Errors about names of subscriptions that the API has; `findings` has them if `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
-  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  /** Subscriptions whose address is not the deployed one: the node judges these before they are applied. */
   endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
@@ -177,7 +180,7 @@ export function compileDefinitions(
   }
 }
 
-/** What a workflow takes over from sensitive events is encrypted in its instances, written or not. */
+/** Fields that a workflow copies from sensitive events are encrypted in its instances, declared or not. */
 function withEncrypted(
   document: DefinitionDocument | null,
   { value }: ReadDocument,
@@ -192,7 +195,7 @@ function withEncrypted(
   return { ...document, security: { ...security, encrypt: [...security.encrypt, ...more] } }
 }
 
-/** Other spellings of workflows and subscriptions become the usual one; what they were read as is told. */
+/** Other spellings of workflows and subscriptions become the usual one; notes say what they were read as. */
 function importAll(read: readonly ReadDocument[]) {
   const notes: Finding[] = []
   const documents = read.map((document) => {
@@ -216,7 +219,7 @@ function tellerOf(read: ReadDocument, findings: Finding[]) {
   }
 }
 
-/** The routes among them, each with a way to tell of it. */
+/** The routes among them, each with a way to report on it. */
 function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) => {
     if (document.kind !== 'Route') return []
@@ -226,7 +229,7 @@ function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
   })
 }
 
-/** As routes have them. */
+/** As for routes. */
 function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) => {
     if (document.kind !== 'Subscription') return []
@@ -261,7 +264,7 @@ function waitingOf(workflows: ReturnType<typeof workflowsOf>) {
   )
 }
 
-/** About documents that are sound by themselves. */
+/** Findings about documents that are valid by themselves. */
 function tellTogether(
   resolved: readonly Resolved[],
   findings: Finding[],
@@ -300,7 +303,7 @@ export function checkDocuments(
 ): {
   readonly sound: readonly Sound[]
   readonly findings: readonly Finding[]
-  /** One that may be a source has an error: what it would publish is not known. */
+  /** A document that may be a source has an error: what it would publish is not known. */
   readonly isSourceLost: boolean
 } {
   const findings: Finding[] = []
@@ -364,7 +367,7 @@ function literalRefusal({
   return (literal) => !deployed.has(literal)
 }
 
-/** Of the files, sound or not, and of what is in force beside them. */
+/** Of the files, valid or not, and of deployed documents besides them. */
 function namesOf(
   kind: Kind,
   values: readonly ReadDocument['value'][],
@@ -374,7 +377,7 @@ function namesOf(
   return [...new Set(written.filter((name) => typeof name === 'string'))]
 }
 
-/** Sources in force that the files say nothing of. Of their normal form, what hides and what names is as it is written. */
+/** Deployed sources that the files do not mention. In their normal form, sensitive paths and names are as written. */
 function sourcesBeside(
   values: readonly ReadDocument['value'][],
   { inForce = [] }: CompileDeps,
@@ -424,7 +427,10 @@ function environmentOf({ value }: ReadDocument): string | null {
   return typeof environment === 'string' ? environment : null
 }
 
-/** Those that another document of the same name stands for here, or that are for other environments: checked, and not in force. */
+/**
+ * Documents that another one of the same name replaces here, or that are for other environments: checked, and not
+ * deployed.
+ */
 function elsewhere(
   documents: readonly ReadDocument[],
   environment: EnvironmentName = USUAL_ENVIRONMENT,
@@ -442,7 +448,7 @@ function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocumen
   return new Map(profiles.map((profile) => [profile.name, profile]))
 }
 
-/** Those of the files, sound ones only, and those in force beside them. */
+/** The valid ones of the files, and the deployed ones besides them. */
 function agentsOf(
   sound: readonly Sound[],
   deps: CompileDeps,
@@ -453,7 +459,7 @@ function agentsOf(
   return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
 }
 
-/** The same of providers, and those that come with Millrace. */
+/** The same for providers, and those that come with Millrace. */
 function providersOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<string, ProviderDocument> {
   const own = sound.flatMap(({ kind, document }) =>
     kind === 'Provider' ? [resolveProvider(document.value as unknown as ProviderInput)] : [],
@@ -476,7 +482,7 @@ function profileOf(document: ReadDocument): ProfileDocument {
 }
 
 function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | null {
-  // The schema has seen each of these; its own copy would cost a second walk and change nothing.
+  // The schema has checked each of these; its own copy would cost a second walk and change nothing.
   const { value } = document as { value: unknown }
   switch (kind) {
     case 'Source':

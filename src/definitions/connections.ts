@@ -1,5 +1,5 @@
-// What `check` says about connections and credentials beyond their single fields: that they fit their provider and each other. Reads them
-// as they were written, sound or not.
+// Checks connections and credentials beyond their single fields: that they fit their provider and each other. Reads
+// them as written, valid or not.
 
 import { compileSchema } from '../core/definitions/catalog/index.ts'
 import type { AuthModel, ProviderDocument } from '../core/definitions/documents/index.ts'
@@ -59,7 +59,7 @@ function isProvider(name: JsonValue | undefined, { integrations }: Surroundings)
   return typeof name === 'string' && integrations.providers.has(name)
 }
 
-/** `isNeeded`: it says what is not written here. */
+/** `isNeeded`: the provider supplies what is not written here. */
 function checkProviderName(
   name: JsonValue | undefined,
   around: Surroundings,
@@ -71,7 +71,7 @@ function checkProviderName(
   return [{ rule: 'deprecated', severity: 'warning', message, path: ['provider'] }]
 }
 
-/** Addresses and buckets that stand in place of the provider's. */
+/** Addresses and buckets that replace the provider's. */
 function checkParts(
   parts: JsonValue | undefined,
   field: 'endpoints' | 'buckets',
@@ -93,7 +93,7 @@ function checkConfig(config: JsonValue | undefined, provider: ProviderDocument):
   if (provider.config === null) return []
   const given = config ?? {}
   const path = config === undefined ? [] : ['config']
-  // What a template makes of it is checked when the connection is tested.
+  // The result of a template is checked when the connection is tested.
   if (hasTemplate(given)) return checkGiven(provider.config, given, path)
   const compiled = compileSchema(provider.config)
   const mismatch = compiled.ok ? compiled.check(given) : null
@@ -115,7 +115,7 @@ function checkGiven(schema: JsonValue, given: JsonValue, path: FieldPath): reado
 
 const SECRET_LIKE = /(?:password|passwd|secret|token|api[_-]?key|private[_-]?key|credential)s?$/i
 
-/** Definitions are read by many. */
+/** Many people can read definitions. */
 function checkSecretLike(value: JsonValue | undefined, at: FieldPath): readonly Remark[] {
   return Object.entries(fieldsOf(value)).flatMap(([name, one]): readonly Remark[] => {
     if (isMap(one)) return checkSecretLike(one, [...at, name])
@@ -149,7 +149,7 @@ function checkCredentialOf(connection: Fields, around: Surroundings): readonly R
     const message = `the credential \`${String(credential)}\` has no document for \`${wanted}\`, but for ${listed(accounts.map((one) => String(one.environment)))}`
     return [{ rule: 'elsewhere', severity: 'warning', message, path: ['credential'] }]
   }
-  // One that is misspelt is told of once.
+  // A misspelt provider is reported once.
   if (!isProvider(connection.provider, around)) return []
   if (account.provider === null || account.provider === connection.provider) return []
   const message = `the credential \`${String(credential)}\` is of \`${account.provider}\`, and the connection of \`${String(connection.provider)}\`: it would be sent to a stranger`
@@ -177,7 +177,7 @@ function checkModel(auth: JsonValue | undefined, provider: ProviderDocument | nu
   ]
 }
 
-/** Each of a model's own; the first is needed. */
+/** Fields of one auth model each; the first is required. */
 const OF_MODELS: Readonly<Record<string, { readonly model: AuthModel; readonly isNeeded: boolean }>> = {
   username: { model: 'basic', isNeeded: true },
   oauth2: { model: 'oauth2', isNeeded: true },
@@ -218,7 +218,7 @@ function checkFieldsOf(
   return remarks
 }
 
-/** New versions are kept in the vault alone. */
+/** Only the vault stores new versions. */
 function checkRotation({ secret, rotation }: Fields): readonly Remark[] {
   const { every } = fieldsOf(rotation)
   const { env, file } = fieldsOf(secret)

@@ -4,7 +4,7 @@ import { diffLines } from './diff.ts'
 
 const shown = (before: string, after: string) => diffLines(before, after).map(({ op, text }) => op + text)
 
-test('[DV17] shows what went, what came and what stayed', () => {
+test('[DV17] shows removed, added and unchanged lines', () => {
   expect(shown('a\nb\nc\n', 'a\nx\nc\n')).toEqual([' a', '-b', '+x', ' c'])
   expect(shown('', 'a\n')).toEqual(['+a'])
   expect(shown('a\n', '')).toEqual(['-a'])
@@ -12,7 +12,7 @@ test('[DV17] shows what went, what came and what stayed', () => {
   expect(shown('a\nb\nc\nd\n', 'b\nd\ne\n')).toEqual(['-a', ' b', '-c', ' d', '+e'])
 })
 
-test('both texts can be read from it, and nothing stands in it that is in neither', () => {
+test('both texts can be read from it, and it contains nothing that is in neither', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
   fc.assert(
     fc.property(text, text, (before, after) => {

@@ -1,4 +1,4 @@
-// Which lines differ between two texts: a plain longest-common-subsequence, bounded, for people to read.
+// Which lines differ between two texts: a plain longest-common-subsequence, bounded, for human readers.
 
 export interface DiffLine {
   readonly op: ' ' | '+' | '-'

@@ -1,10 +1,11 @@
-// A document as YAML where nobody wrote one: its normal form, with what is null left out; or what somebody gave in another form.
+// Writes a document as YAML if there is no written one: its normal form without nulls, or what was given in another
+// form.
 
 import { type ScalarTag, stringify } from 'yaml'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
 
-/** Written only: definitions are read by the standard tags. */
+/** For writing only: definitions are read with the standard tags. */
 const NUMERALS: ScalarTag = {
   identify: isNumeral,
   default: true,
@@ -18,7 +19,7 @@ export function renderYaml(document: DefinitionDocument): string {
   return stringify(withoutNulls(document), WRITTEN)
 }
 
-/** As it is: null may be said. */
+/** As it is: null may be written. */
 export function writeYaml(value: JsonValue): string {
   return stringify(value, WRITTEN)
 }

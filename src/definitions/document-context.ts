@@ -1,4 +1,4 @@
-// What the checks of one document know of everything beside it.
+// What the checks of one document know about everything besides it.
 
 import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
@@ -7,7 +7,7 @@ import type { KnownProfile } from './profiles.ts'
 import type { SensitiveSource } from './sensitive.ts'
 
 export interface Surroundings {
-  /** Names of what the files hold, sound or not, and of what is in force beside them. */
+  /** Names in the files, valid or not, and of deployed documents besides them. */
   readonly agents: readonly string[]
   readonly workflows: readonly string[]
   readonly integrations: KnownIntegrations
@@ -22,14 +22,14 @@ export interface Surroundings {
   readonly hasEnvironment: boolean
   /** Whether `{ env }` may read this variable. */
   isEnvReadable(name: string): boolean
-  /** What the sources of the same files hide, and those that are in force beside them. */
+  /** What the sources of the same files hide, and the deployed ones besides them. */
   readonly sensitive: readonly SensitiveSource[]
   /** Where the node may call; undefined: no node was asked; null: others judge. */
   readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
-  /** Whether a credential in clear text keeps a document from being applied. */
+  /** Whether a credential in clear text prevents a document from being applied. */
   refusesLiteral(literal: string): boolean
-  /** What the node's own subjects on the bus begin with; undefined: no node was asked. */
+  /** The prefix of the node's own subjects on the bus; undefined: no node was asked. */
   readonly busPrefix: string | undefined
   /** What sources may read of the bus; undefined: no node was asked. */
   readonly streams: ReadableStreams | undefined

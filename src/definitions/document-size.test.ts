@@ -6,7 +6,7 @@ const route = (rest: string) => `kind: Route\nname: a\non: x.y\n${rest}`
 const many = <Value>(count: number, one: (index: number) => Value) =>
   Array.from({ length: count }, (_, i) => one(i))
 
-/** As much as is taken of each shape that is dear to read. */
+/** The maximum accepted of each shape that is expensive to read. */
 const SHAPES: readonly (readonly [what: string, text: (count: number) => string])[] = [
   ['values of a list', (n) => `x: [${'1,'.repeat(n)}]\n`],
   ['lines of a list', (n) => `x:\n${' - 1\n'.repeat(n / 2)}`],
@@ -28,7 +28,7 @@ const SHAPES: readonly (readonly [what: string, text: (count: number) => string]
 ]
 const FIXED = 40
 
-/** What other threads do meanwhile counts too, so the least of a few says what it takes itself; the first that is enough does. */
+/** Other threads count too, so the minimum of a few runs is its own cost; the first that is low enough ends it. */
 function leastCpuMs(run: () => void, enoughMs: number): number {
   let least = Number.POSITIVE_INFINITY
   for (let time = 0; time < 4 && least >= enoughMs; time += 1) {
@@ -39,17 +39,17 @@ function leastCpuMs(run: () => void, enoughMs: number): number {
   return least
 }
 
-describe('[AC18] what is sent is weighed before it is read', () => {
+describe('[AC18] input is weighed before it is read', () => {
   test.each(SHAPES)('%s', (_what, text) => {
     const taken = [{ path: 'a.yaml', text: text(N - FIXED) }]
     expect(findTooMuch(taken)).toEqual([])
-    // A fifth of what it takes where one of the bounds is missing.
+    // A fifth of the time without one of the bounds.
     expect(leastCpuMs(() => compileDefinitions(taken, { functions: () => null }), 2_000)).toBeLessThan(2_000)
     const refused = [{ path: 'a.yaml', text: text(N * 2) }]
     expect(findTooMuch(refused)).toMatchObject([{ rule: 'F6', file: 'a.yaml', line: 1, column: 1 }])
   })
 
-  test('a long text is no work, many bytes are', () => {
+  test('a long text is cheap, many bytes are not', () => {
     const text = `x: ${'a '.repeat(400_000)}`
     expect(findTooMuch([{ path: 'a.yaml', text }])).toEqual([])
     const files = [
@@ -62,7 +62,7 @@ describe('[AC18] what is sent is weighed before it is read', () => {
     ])
   })
 
-  test('two hundred ordinary routes are taken', () => {
+  test('two hundred ordinary routes are accepted', () => {
     const text = route(
       'where: payload.amount > 50\nkey: "\'BOOK:\' + payload.order"\ndo:\n  http:\n    url: https://vendor.example/orders\n    body: { amount: "{{ payload.amount }}", order: "{{ payload.order }}" }\n    idempotent: true\n',
     )

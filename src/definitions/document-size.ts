@@ -1,5 +1,5 @@
-// How much there is to read, before it is read. Parsing takes a thousand times as long as looking at each character, and
-// nothing else of the node goes on meanwhile: what others send is weighed first.
+// Measures how much there is to read, before it is read. Parsing takes a thousand times as long as looking at each
+// character, and blocks the node meanwhile: what tenants send is weighed first.
 
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { weighPatterns } from '../core/expression/index.ts'
@@ -12,15 +12,18 @@ import { type DefinitionFile, makeFinding, makeSourceText } from './source-text.
 
 export const SENT_FILES_MAX = 200
 export const SENT_BYTES_MAX = 1_048_576
-/** Of one file: it is parsed in one go. */
+/** Per file: it is parsed in one go. */
 const FILE_MARKS_MAX = 8_000
-/** Of all: they are checked in one go. */
+/** For all files: they are checked in one go. */
 const MARKS_MAX = 24_000
 
-/** Of the patterns of one document, as `weighPatterns` counts: the node compiles a document in one go when it is applied. */
+/**
+ * For the patterns of one document, as `weighPatterns` counts: the node compiles a document in one go when it is
+ * applied.
+ */
 export const PATTERNS_MAX = 100_000
 
-/** What would be too much to take from others; empty: it may be read. */
+/** What would be too much to accept from tenants; empty: it may be read. */
 export function findTooMuch(files: readonly DefinitionFile[]): readonly Finding[] {
   let bytes = 0
   let marks = 0
@@ -40,7 +43,7 @@ export function findTooMuch(files: readonly DefinitionFile[]): readonly Finding[
   return []
 }
 
-/** Documents whose patterns would hold the node up when they are compiled there. */
+/** Documents whose patterns would block the node when they are compiled there. */
 export function findHeavyPatterns(
   definitions: readonly { readonly document: DefinitionDocument; readonly authored: DefinitionFile }[],
 ): readonly Finding[] {
@@ -60,7 +63,7 @@ export function patternSizeOf(document: DefinitionDocument): number {
       else if (document.kind === 'Workflow') compileWorkflow(document)
       else if (document.kind === 'Subscription') compileSubscription(document)
     } catch {
-      // Whoever applies it finds out why.
+      // Applying it will report the error.
     }
   })
 }
@@ -70,10 +73,10 @@ function tooMuch(file: DefinitionFile, message: string): Finding {
 }
 
 const MARKS = new Set([...',:\n\r[]{}&*!%@`"\''].map((sign) => sign.charCodeAt(0)))
-/** Where a space follows, they begin an item or a key. */
+/** If a space follows, they start an item or a key. */
 const BEGINNINGS = new Set([...'-?'].map((sign) => sign.charCodeAt(0)))
 
-/** Every value needs at least one of these signs beside it, so that there are no more values than signs. */
+/** Every value needs at least one of these signs beside it, so there are no more values than signs. */
 function countMarks(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at += 1) {

@@ -9,7 +9,7 @@ const schema = makeJsonSchema()
 const fields = [...schemaFields(schema)]
 
 describe('what fields mean', () => {
-  test('is said of every field, and of nothing else', () => {
+  test('is documented for every field, and for nothing else', () => {
     expect(fields.length).toBeGreaterThan(60)
     const unsaid = fields.filter(({ kind, path }) => findMeaning(kind, path) === null)
     expect(unsaid.map(({ kind, path }) => `${kind}.${path}`)).toEqual([])
@@ -17,7 +17,7 @@ describe('what fields mean', () => {
     expect(Object.keys(MEANINGS).filter((path) => !paths.has(path))).toEqual([])
   })
 
-  test('says of every field that may be left out what holds then', () => {
+  test('says the default of every field that may be omitted', () => {
     const silent = fields.filter(({ kind, path, isNeeded }) => {
       const found = findMeaning(kind, path)
       return (
@@ -25,7 +25,7 @@ describe('what fields mean', () => {
       )
     })
     const paths = [...new Set(silent.map(({ kind, path }) => `${kind}.${path}`))]
-    // Of these three one is needed.
+    // One of these three is required.
     const places = ['env', 'ref', 'file'].map((place) => `Source.verify.secret.${place}`)
     expect(paths).toEqual(places)
   })
@@ -39,7 +39,7 @@ describe('what fields mean', () => {
 
 type Tree = { [name: string]: unknown }
 
-/** With every map in it whose fields may be left out. */
+/** With every map whose fields may be omitted. */
 const BASES: Readonly<Record<string, () => Tree>> = {
   Source: () => ({
     kind: 'Source',
@@ -195,7 +195,7 @@ const withDefault = fields.flatMap(({ kind, path }) => {
   return value === undefined ? [] : [{ kind, path, value }]
 })
 
-test.each(withDefault)('$kind.$path left out is the same as $value', ({ kind, path, value }) => {
+test.each(withDefault)('$kind.$path omitted is the same as $value', ({ kind, path, value }) => {
   const names = path.split('.')
   const within = names.map((_, index) => `${kind}.${names.slice(0, names.length - index).join('.')}`)
   const base = BASES[within.find((name) => Object.hasOwn(BASES, name)) ?? kind] as () => Tree

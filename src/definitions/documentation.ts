@@ -82,7 +82,7 @@ function kindOfValue(schema: Json): string {
 
 const plural = (word: string) => (/^[a-z]+$/.test(word) ? `${word}s` : word)
 
-/** Of the value itself, not of what is inside of a map. */
+/** Of the value itself, not of what is inside a map. */
 function meaningsOf(schema: Json): readonly string[] {
   if (schema.$ref === '#/$defs/Sends') return ['send']
   if (schema.$ref === '#/$defs/Condition') return ['pick']

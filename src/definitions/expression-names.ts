@@ -1,11 +1,12 @@
-// Which names expressions see, by place. What `each` and `batch` bring depends on the route: its schema is made for them.
+// Which names expressions see, by field. What `each` and `batch` add depends on the route: its schema is built for
+// them.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 
 export const REQUEST_ROOTS = ['payload', 'header', 'source', 'tenant'] as const
 export const EVENT_ROOTS = ['event', ...REQUEST_ROOTS] as const
 
-/** Names that mean something somewhere in a route: no element may be called by one. */
+/** Names that have a meaning somewhere in a route: no element may have one of them. */
 const RESERVED_ROOTS = [
   ...EVENT_ROOTS,
   'key',
@@ -25,19 +26,19 @@ const RESERVED_ROOTS = [
   'actor',
 ] as const
 
-/** Of an instance, whose own event is the one that began it. */
+/** Of an instance, whose own event is the one that started it. */
 export const INSTANCE_ROOTS = ['data', 'metadata', 'instance', 'steps', ...EVENT_ROOTS, 'vars'] as const
 /**
- * Of what a trigger takes over: an update sees the instance that it changes; of a new one there is nothing yet. `actor` is who
- * starts one by hand.
+ * Of a trigger's mapping: an update sees the instance that it changes; a new instance has nothing yet. `actor` is the
+ * user who starts one.
  */
 export const MAP_ROOTS = [...EVENT_ROOTS, 'data', 'metadata', 'instance', 'steps', 'actor'] as const
-/** Of a firing: one by hand brings its input and its actor. */
+/** Of a firing: a user's brings its input and its actor. */
 export const FIRE_ROOTS = [...INSTANCE_ROOTS, 'input', 'actor'] as const
 /** Of what a firing does. */
 export const STEP_ROOTS = [...FIRE_ROOTS, 'key'] as const
 export const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-/** What an element is called where `each` does not say. */
+/** The name of an element if `each` does not give one. */
 export const USUAL_ELEMENT = 'element'
 
 /** What a route adds to the usual names. */
@@ -49,7 +50,7 @@ export interface RouteScope {
 
 export const PLAIN_SCOPE: RouteScope = { element: null, isBatched: false }
 
-/** As written, sound or not. */
+/** As written, valid or not. */
 export function scopeOf(route: { readonly [key: string]: JsonValue }): RouteScope {
   const { each, batch } = route
   const isEach = typeof each === 'object' && each !== null && !Array.isArray(each)
@@ -64,12 +65,12 @@ export function isReserved(name: string): boolean {
   return (RESERVED_ROOTS as readonly string[]).includes(name)
 }
 
-/** Of one item: its key, its lane. Nothing that differs between environments. */
+/** Of one job: its key, its lane. Nothing that differs between environments. */
 export function itemRoots({ element }: RouteScope): readonly string[] {
   return element === null ? EVENT_ROOTS : [...EVENT_ROOTS, element]
 }
 
-/** Of an action: of one item, or of a batch that has many. */
+/** Of an action: of one job, or of a batch that has many. */
 export function actionRoots(scope: RouteScope): readonly string[] {
   return scope.isBatched ? ['batch', 'key', 'tenant', 'vars'] : [...itemRoots(scope), 'key', 'vars']
 }

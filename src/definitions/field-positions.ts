@@ -1,4 +1,4 @@
-// From the path of a field to its place in the file.
+// Maps the path of a field to its position in the file.
 
 import {
   type Document,
@@ -16,7 +16,7 @@ import { fileOffset } from './scalar-offset.ts'
 import { makeFinding, quotedAt, type SourceText } from './source-text.ts'
 import { quoteYaml } from './suggest.ts'
 
-/** null is written as nothing; undefined is not there. */
+/** null is an empty value; undefined does not exist. */
 export type Node = ParsedNode | null | undefined
 
 export function locate(source: SourceText, document: Document.Parsed, remark: Remark): Finding {
@@ -45,7 +45,7 @@ function isEmptyScalar(node: Scalar): boolean {
   return node.value === null && (node.range?.[0] ?? 0) === (node.range?.[1] ?? 0)
 }
 
-/** A missing field is reported where it should be added: at the name of what it belongs to. */
+/** A missing field is reported where it should be added: at the name of its parent. */
 function placeOfParent(document: Document.Parsed, path: FieldPath): number {
   for (let length = path.length - 1; length > 0; length--) {
     const { node, key } = find(document, path.slice(0, length))
@@ -57,7 +57,7 @@ function placeOfParent(document: Document.Parsed, path: FieldPath): number {
   return startOf(isMap<ParsedNode, Node>(root) ? (root.items[0]?.key ?? root) : root)
 }
 
-/** `node` is undefined where nothing is written. */
+/** `node` is undefined if nothing is written. */
 function find(document: Document.Parsed, path: FieldPath): { node: Node; key: ParsedNode | null } {
   let node: Node = document.contents
   let key: ParsedNode | null = null

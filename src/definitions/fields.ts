@@ -1,6 +1,6 @@
-// The kinds of fields that the language has. What a string means is decided here, by the field, never by its content:
-// a pick is an expression, a send is text with `{{ expression }}`, a name is a literal, a path is a path.
-// A check reports through `params`, which issues.ts turns into remarks.
+// The kinds of fields of the language. The field decides what a string means, never its content: a pick is an
+// expression, a send is text with `{{ expression }}`, a name is a literal, a path is a path. A check reports through
+// `params`, which issues.ts turns into remarks.
 
 import { z } from 'zod'
 import { readTarget } from '../core/access/network/index.ts'
@@ -36,10 +36,10 @@ function tell(context: Refinement, message: string, params: IssueParams, path: F
   context.addIssue({ code: 'custom', message, path: [...path], params })
 }
 
-/** Roots of the language that this version does not have there. */
+/** Roots of the language that this version does not support there. */
 const OTHER_ROOTS = ['vars']
 
-/** Where the names are that a route brings by what else it says. */
+/** Where to find the names that other fields of a route define. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   key: 'inside `do`',
   input: 'in transitions; what a start brings is the `payload`',
@@ -88,7 +88,7 @@ function tellProblem(
 
 const SECRET_PATH = /^secrets?\.([A-Za-z0-9][A-Za-z0-9_-]*)/
 
-/** Misplaced, misspelt, or written as people know it of other tools. */
+/** Misplaced, misspelt, or in the syntax of other tools. */
 function tellSecret(context: Refinement, text: string, problem: ExpressionProblem, path?: FieldPath): void {
   const { message, offset } = problem
   if (!message.includes('not in scope')) {
@@ -138,12 +138,12 @@ function refuseTemplate(text: string, context: Refinement): boolean {
   return true
 }
 
-/** Any text that is taken as it is. */
+/** Any text that is used as it is. */
 export function literal(more: object = {}) {
   return stringOf('name', refuseTemplate, more)
 }
 
-/** Where to read: a page of the web, or a file beside the definitions. Consoles and chats show it as a link. */
+/** Where to read: a web page, or a file beside the definitions. Consoles and chats show it as a link. */
 export function readable() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || isReadable(text)) return
@@ -200,12 +200,12 @@ function nameLike(text: string): string {
   return NAME.test(name) ? name : ''
 }
 
-/** What an element of a list is called in expressions. */
+/** The name of a list's element in expressions. */
 export function elementName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     const compiled = ELEMENT_NAME.test(text) ? compileExpression(text) : null
-    // `true` and `null` are no names.
+    // `true` and `null` are not names.
     if (compiled?.ok !== true || compiled.expression.roots[0] !== text) {
       tell(context, 'this is a name for expressions: letters, digits and `_`', { rule: 'name' })
     } else if (isReserved(text)) {
@@ -215,7 +215,7 @@ export function elementName() {
   return stringOf('name', check, { pattern: ELEMENT_NAME.source })
 }
 
-/** The text of a formula that is compared and never computed. */
+/** The text of a formula that is compared and never evaluated. */
 export function formula() {
   return stringOf('name', () => {}, { minLength: 1 })
 }
@@ -241,7 +241,7 @@ export function natsName() {
 
 const PART_NAME = /^[A-Za-z][A-Za-z0-9]*(?:[._-][A-Za-z0-9]+)*$/
 
-/** What a part of a provider is called: an operation, a bucket, an address. */
+/** The name of a part of a provider: an operation, a bucket, an address. */
 export function partName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || (PART_NAME.test(text) && text.length <= NAME_LENGTH_MAX)) return
@@ -256,7 +256,7 @@ export function reference() {
   return literal({ minLength: 1 })
 }
 
-/** The name of an entry of the vault; whether it is set is for the moment of applying. */
+/** The name of an entry of the vault; whether it is set is checked when it is applied. */
 function vaultEntry() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
@@ -281,7 +281,7 @@ function secretFile() {
   return stringOf('name', check, { pattern: SECRET_NAME })
 }
 
-/** Where a secret is. */
+/** Where a secret is stored. */
 export function secretPlace() {
   return z
     .strictObject({
@@ -292,7 +292,7 @@ export function secretPlace() {
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
 }
 
-/** What proves who calls, on a request itself; `isSet`: headers that it may not name. */
+/** The proof of the caller's identity, on a request itself; `isSet`: headers that it may not name. */
 export function authPlace(isSet?: (name: string) => boolean) {
   return z
     .strictObject({
@@ -320,7 +320,7 @@ function environmentName() {
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** Written by the engine or the connection; a second opinion would break the request. */
+/** Set by the engine or the connection; a second value would break the request. */
 const OWN_HEADERS = ['connection', 'content-length', 'host', 'idempotency-key', 'transfer-encoding']
 
 function isOwnHeader(name: string): boolean {
@@ -429,7 +429,7 @@ const IDENTIFIER_LENGTH_MAX = 255
 const QUOTED_TEXT = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs
 const LONG_IDENTIFIER = new RegExp(`(?<!\\w)[A-Za-z_]\\w{${IDENTIFIER_LENGTH_MAX},}`)
 
-/** Where a name begins that is longer than any field; -1: there is none. */
+/** Where a name starts that is longer than any field; -1: there is none. */
 function longIdentifierAt(text: string): number {
   if (text.length <= IDENTIFIER_LENGTH_MAX) return -1
   return text.replaceAll(QUOTED_TEXT, (quoted) => ' '.repeat(quoted.length)).search(LONG_IDENTIFIER)
@@ -458,7 +458,7 @@ export function pick(roots: readonly string[]) {
   return stringOf('pick', check)
 }
 
-/** `secrets`: it is part of a request, where `{{ secret('…') }}` may stand. */
+/** `secrets`: it is part of a request, where `{{ secret('…') }}` is allowed. */
 export interface SendOptions {
   readonly secrets?: boolean
 }
@@ -469,7 +469,7 @@ export function send(roots: readonly string[], options: SendOptions = {}) {
   })
 }
 
-/** Text with `{{ expression }}` over names that whoever uses it gives: they are looked up there. */
+/** Text with `{{ expression }}` over names that the using document gives: they are looked up there. */
 export function openSend() {
   return stringOf('send', (text, context) => {
     const compiled = compileTemplate(text)
@@ -495,7 +495,7 @@ function checkTemplate(
   return false
 }
 
-/** A template that makes a subject. One that is fixed may begin as a path does: `event.created` is a good subject. */
+/** A template that makes a subject. A fixed one may start like a path: `event.created` is a valid subject. */
 export function subjectSend(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
     const compiled = compileTemplate(text, { roots })
@@ -504,12 +504,12 @@ export function subjectSend(roots: readonly string[]) {
     const parsed = parseSubject(isFixed ? text : maskTemplates(text))
     if (parsed.ok) return
     const { message, offset } = parsed.problem
-    // How long the rendered subject will be is not known yet.
+    // The length of the rendered subject is not known yet.
     if (isFixed || !message.includes('at most')) tell(context, message, { rule: 'subject', offset })
   })
 }
 
-/** Every template as `x`es of the same length, so that places stay. The text must compile. */
+/** Every template replaced by `x`es of the same length, so that positions stay. The text must compile. */
 function maskTemplates(text: string): string {
   let masked = ''
   let from = 0
@@ -524,7 +524,7 @@ function maskTemplates(text: string): string {
 /** Each is compiled. */
 const CLOSES_MAX = 50
 
-/** The first `}}` behind which what is inside compiles: quotes and maps may hold others. */
+/** The first `}}` before which the content compiles: quotes and maps may contain others. */
 function endOfTemplate(text: string, open: number): number {
   let close = text.indexOf('}}', open)
   for (let tried = 0; close >= 0 && tried < CLOSES_MAX; tried += 1, close = text.indexOf('}}', close + 1)) {
@@ -555,7 +555,7 @@ function checkUrl(
   }
 }
 
-/** With something in place of each template; null: it was told what is wrong. */
+/** With a placeholder for each template; null: the problem was reported. */
 function maskedUrl(
   text: string,
   roots: readonly string[],
@@ -573,7 +573,7 @@ function maskedUrl(
 
 const SECRET_START = /\{\{\s*secret\s*\(/
 
-/** A secret may stand behind the `?` of an address: paths and hosts are logged and shown. False: it was told. */
+/** A secret may only come after the `?` of an address: paths and hosts are logged and shown. False: it was reported. */
 function checkQuerySecret(text: string, context: Refinement): boolean {
   const at = text.search(SECRET_START)
   if (at < 0 || maskTemplates(text.slice(0, at)).includes('?')) return true
@@ -587,7 +587,7 @@ export const ABSOLUTE = 'an address begins with `https://` or `http://` and a ho
 const ABSOLUTE_BY_CONFIG =
   'an address begins with `https://` or `http://` and a host, or with `{{ config.… }}`'
 
-/** Absolute, or a path behind the address of a connection; which of them is for relations. */
+/** Absolute, or a path after the address of a connection; relations decide which. */
 export function urlOrPath(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
     if (!text.startsWith('/') || text.startsWith('//')) checkUrl(text, roots, context, options)
@@ -595,7 +595,7 @@ export function urlOrPath(roots: readonly string[], options: SendOptions = {}) {
   })
 }
 
-/** Where events are sent to, as far as no policy has to be asked: what every call would refuse is told here. */
+/** Where events are sent to, as far as no policy is needed: what every call would refuse is reported here. */
 export function endpoint(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
     const masked = maskedUrl(text, roots, context, options)
@@ -607,11 +607,11 @@ export function endpoint(roots: readonly string[], options: SendOptions = {}) {
   })
 }
 
-/** The value of a header: one line. What templates bring is looked at when it is sent. */
+/** The value of a header: one line. The values of templates are checked when it is sent. */
 export function headerText(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context, [], options)) return
-    // As templates are masked, what they hold does not count; a tab may stand in a header.
+    // Templates are masked, so their content does not count; a tab is allowed in a header.
     const masked = maskTemplates(text)
     const control = masked.search(/(?!\t)\p{Cc}/u)
     if (control >= 0)
@@ -623,7 +623,7 @@ export function headerText(roots: readonly string[], options: SendOptions = {}) 
   })
 }
 
-/** What stands behind a base address. */
+/** What follows a base address. */
 export function requestPath(roots: readonly string[], options: SendOptions = {}) {
   return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context, [], options) || !checkQuerySecret(text, context)) return
@@ -635,7 +635,7 @@ export function requestPath(roots: readonly string[], options: SendOptions = {})
   })
 }
 
-/** An address of our own, as somebody else knows it. */
+/** Our own address, as others know it. */
 export function address() {
   return stringOf('name', (text, context) => {
     if (refuseTemplate(text, context)) return
@@ -666,10 +666,10 @@ export function username() {
 
 const TARGET = /^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/
 
-/** Names that mean something else in expressions: what looks like a place in them is a slip. */
+/** Names that mean something else in expressions: as a target they are a mistake. */
 const READ_ONLY = /^(?:event|payload|header|source|tenant|vars|instance|steps|result|input|key)\./
 
-/** Where a value of an instance goes: `data.x`, `metadata.x`, `correlation.x`; what begins otherwise is of `data`. */
+/** Where a value of an instance goes: `data.x`, `metadata.x`, `correlation.x`; anything else is under `data`. */
 export function target() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
@@ -709,12 +709,12 @@ export function sends(roots: readonly string[], { secrets = false }: SendOptions
     .meta({ 'x-tree': 'sends' satisfies Tree })
 }
 
-/** Any value, taken as it is: no text in it is a template. */
+/** Any value, used as it is: no text in it is a template. */
 export function json() {
   return z.unknown().meta({ 'x-tree': 'json' satisfies Tree })
 }
 
-/** Where something is in an event: `payload.user.email`. */
+/** The path of a value in an event: `payload.user.email`. */
 export function path() {
   return stringOf('path', refuseTemplate, { minLength: 1 })
 }

@@ -10,11 +10,11 @@ export interface Finding {
   /** Both from 1; columns in UTF-16 units, as editors count them. */
   readonly line: number
   readonly column: number
-  /** What to write in place of what is marked. */
+  /** What to write in place of the marked text. */
   readonly suggestion?: string
-  /** How it comes to it, for what is found by the analysis of a workflow. */
+  /** How the workflow gets there, for findings of its analysis. */
   readonly trace?: readonly TraceStep[]
-  /** What follows this step of the trace happens again and again. */
+  /** The steps after this one repeat. */
   readonly repeatsAfter?: number
 }
 
@@ -158,7 +158,7 @@ export type RuleId = (typeof RULES)[RuleName]
 
 export type FieldPath = readonly (string | number)[]
 
-/** A finding before its place in a file is known. */
+/** A finding before its position in a file is known. */
 export interface Remark {
   readonly rule: RuleName
   readonly message: string
@@ -167,12 +167,12 @@ export interface Remark {
   readonly onKey?: boolean
   /** Into the text of the value. */
   readonly offset?: number
-  /** The text seems to go on: a `#` may have ended it. */
+  /** The text seems to continue: a `#` may have ended it. */
   readonly isCut?: boolean
   readonly severity?: 'warning' | 'info'
-  /** What to write, as it would stand in a file. */
+  /** What to write, as it would be in a file. */
   readonly suggestion?: string
-  /** What the text should be; it is quoted as its file needs it. */
+  /** What the text should be; it is quoted as its file requires. */
   readonly suggestedText?: string
 }
 

@@ -1,4 +1,4 @@
-// What people write first, and what they are told.
+// What new users write first, and the findings they get.
 
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
@@ -11,7 +11,7 @@ const route = (http: string, beside = '') =>
   `kind: Route\nname: r\non: shop.paid\ndo: { http: { method: GET, url: "https://a.example/x"${http} }${beside} }\n`
 
 describe('`timeout` of an http action', () => {
-  test('[F35] stands inside `http` or beside it, with the same meaning and hash', () => {
+  test('[F35] is allowed inside `http` or beside it, with the same meaning and hash', () => {
     const inside = check(route(', timeout: 30s'))
     const beside = check(route('', ', timeout: 30s'))
     expect(inside.findings).toEqual([])
@@ -31,7 +31,7 @@ describe('`runbook`', () => {
   const letter = (runbook: string) => `${route('')}deadLetter: { runbook: ${JSON.stringify(runbook)} }\n`
 
   test.each(['https://wiki.example/x', 'http://wiki.example', 'docs/runbooks/crm.md', '/x#y', './a b.md'])(
-    '[F30] %s is taken',
+    '[F30] %s is accepted',
     (runbook) => {
       expect(check(letter(runbook)).findings).toEqual([])
     },
@@ -56,7 +56,7 @@ describe('secrets that are not set', () => {
   const told = (text: string, deps: object) =>
     compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null, ...deps }).findings
 
-  test('[VA9] an environment variable that is not set is a warning with its place', () => {
+  test('[VA9] an unset environment variable is a warning with its position', () => {
     const text = source('{ env: HOOK }')
     expect(told(text, { variables: () => false })).toMatchObject([
       { rule: 'VA9', severity: 'warning', line: 3, message: expect.stringContaining('`HOOK` is not set') },

@@ -1,4 +1,4 @@
-// The folder of definitions, read from disk: the only I/O here.
+// Reads the folder of definitions from disk: the only I/O here.
 
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,18 +10,18 @@ const FILES_MAX = 1_000
 const DEPTH_MAX = 8
 const EXTENSION = /\.(?:ya?ml|json)$/i
 const CODE = /\.(?:ts|mts|js|mjs)$/i
-/** Types alone, tests and the settings of tools are no definitions. */
+/** Type declarations, tests and tool settings are not definitions. */
 const NOT_CODE = /\.(?:d\.m?ts|(?:test|spec|config)\.(?:ts|mts|js|mjs))$/i
 
 /**
  * All `.yaml`, `.yml` and `.json` files, sorted by path; names that begin with a dot, `node_modules` and links are
- * passed over. Paths are relative to the folder, with `/`. Throws AppError when a bound is exceeded.
+ * skipped. Paths are relative to the folder, with `/`. Throws AppError if a bound is exceeded.
  */
 export function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
   return readFiles(folder, (name) => EXTENSION.test(name))
 }
 
-/** The same for TypeScript and JavaScript, without types alone, tests and the settings of tools. */
+/** The same for TypeScript and JavaScript, without type declarations, tests and tool settings. */
 export function readCodeFiles(folder: string): Promise<readonly DefinitionFile[]> {
   return readFiles(folder, (name) => CODE.test(name) && !NOT_CODE.test(name))
 }

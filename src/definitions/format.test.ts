@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { compileDefinitions, formatFindings } from './index.ts'
 
-test('a finding is printed with its place, its line, a caret and what to write', () => {
+test('a finding is printed with its position, its line, a caret and what to write', () => {
   const files = [
     {
       path: 'flows/a.yaml',
@@ -28,7 +28,7 @@ flows/b.json:2:10 error F8: there is no kind \`Rout\`, but \`Source\`, \`Route\`
 `)
 })
 
-test('long lines are cut around the place, and a file cannot steer the terminal', () => {
+test('long lines are cut around the position, and a file cannot control the terminal', () => {
   const finding = { severity: 'error', rule: 'F1', message: 'm', file: 'a', line: 1, column: 301 } as const
   const text = `${'x'.repeat(300)}\u001b[2J${'y'.repeat(300)}`
   const lines = formatFindings([finding], [{ path: 'a', text }]).split('\n')

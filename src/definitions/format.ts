@@ -1,4 +1,4 @@
-// Findings for a terminal: place, message, the line with a caret under it, and what to write.
+// Formats findings for a terminal: position, message, the line with a caret under it, and what to write.
 
 import { showTrace } from '../core/workflows/analysis/index.ts'
 import type { Finding } from './finding.ts'
@@ -30,12 +30,12 @@ function excerpt(line: string, { line: number, column }: Finding): readonly stri
   const gutter = String(number)
   const from = column > LINE_MAX ? column - LINE_MAX / 2 : 0
   const shown = printable(line.slice(from, from + LINE_MAX))
-  // Tabs stay tabs, so that the caret stands where the terminal puts the character.
+  // Tabs stay tabs, so that the caret is where the terminal puts the character.
   const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
   return [`  ${gutter} | ${shown}`, `  ${' '.repeat(gutter.length)} | ${indent}^`]
 }
 
-/** A file must not be able to steer the terminal. */
+/** A file must not be able to control the terminal. */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it replaces
   return text.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, '\ufffd')

@@ -14,7 +14,7 @@ test.each([
   'allow: [github, stripe, 10.0.0.0/8, 203.0.113.7, "2001:db8::/32", "::1"]',
   'respond: { contentType: text/xml, body: "<Response/>" }',
   'respond: { contentType: "application/json; charset=utf-8", body: {} }',
-])('[GU3] %s is taken', (text) => {
+])('[GU3] %s is accepted', (text) => {
   expect(findingsOf(text)).toEqual([])
 })
 

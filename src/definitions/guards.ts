@@ -1,4 +1,4 @@
-// Who may send to a source and what it answers, as far as a schema of single fields cannot say it.
+// Checks who may send to a source and how it responds, as far as a schema of single fields cannot.
 
 import { parseAllowed, vendorNames } from '../core/access/network/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -24,7 +24,7 @@ function checkAllow(allow: JsonValue | undefined): readonly Remark[] {
 }
 
 function checkEntry(entry: string, path: FieldPath): readonly Remark[] {
-  // Another finding tells of a template here, or of nothing at all.
+  // Another finding reports a template here, or an empty entry.
   if (entry === '' || entry.includes('{{') || parseAllowed(entry) !== null) return []
   const near = /^[\w-]+$/.test(entry) ? closest(entry, vendorNames()) : undefined
   const known = `a network such as 192.0.2.0/24, an address, or a vendor whose networks are known: ${listed(vendorNames())}`

@@ -1,9 +1,10 @@
-// What is read in another spelling: where each part was written, so that a finding about it names that place.
+// For documents in another spelling: records where each part was written, so that a finding about it names that
+// position.
 
 import type { FieldPath, Remark } from './finding.ts'
 import type { ReadDocument } from './read.ts'
 
-/** Where a part stands in the file; `shift` is how much its text begins later now. */
+/** The position of a part in the file; `shift` is how much later its text starts now. */
 interface Origin {
   readonly now: FieldPath
   readonly was: FieldPath
@@ -33,7 +34,7 @@ function placedBack(remark: Remark, origins: readonly Origin[]): Remark {
     : { ...rest, path, offset: offset - origin.shift }
 }
 
-/** Remembers that what stands at `now` was written at `was`. */
+/** Records that the value at `now` was written at `was`. */
 export function moved(work: Rewriting, now: FieldPath, was: FieldPath, message?: string, shift = 0): void {
   work.origins.push({ now, was, shift })
   if (message === undefined) return

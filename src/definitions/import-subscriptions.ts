@@ -7,7 +7,7 @@ import type { ReadDocument } from './read.ts'
 
 const KIND = 'WebhookSubscription'
 
-/** Of each field that is spelled otherwise, what it is here. */
+/** The field of the language for each that is spelled differently. */
 const FIELDS: Readonly<Record<string, string>> = {
   id: 'name',
   subscriptionId: 'name',
@@ -24,7 +24,7 @@ export function importSubscription(document: ReadDocument): Imported | null {
   const isOther = value.kind === KIND
   if (!isOther && value.kind !== 'Subscription') return null
   const found = Object.keys(value).filter(
-    // One that is there in both spellings is told of as it is.
+    // A field in both spellings is reported as it is.
     (name) => Object.hasOwn(FIELDS, name) && !Object.hasOwn(value, FIELDS[name] as string),
   )
   if (!isOther && found.length === 0) return null

@@ -1,5 +1,6 @@
-// Other spellings of a workflow, as older documents have them: `id`, `initial_place`, `trigger` with a type, lists of places and
-// transitions, mappings. Rewritten before anything is checked, with places kept, so that the same workflow has the same hash.
+// Other spellings of a workflow, as in older documents: `id`, `initial_place`, `trigger` with a type, lists of places
+// and transitions, mappings. Rewritten before anything is checked, with positions preserved, so that the same workflow
+// has the same hash.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath } from './finding.ts'
@@ -186,7 +187,7 @@ function isMap(value: JsonValue): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What people call it is its description. */
+/** A display name becomes the description. */
 function described(part: Fields, was: FieldPath, now: FieldPath, work: Rewriting): Fields {
   const { name, ...rest } = part
   if (name === undefined) return part

@@ -55,11 +55,11 @@ provider: other
 
 const WORLD = compile(PROVIDER)
 
-test('the world of these tests is sound', () => {
+test('the base documents of these tests are valid', () => {
   expect(WORLD.findings).toEqual([])
 })
 
-/** What is found beside what is in force, at the mark. */
+/** The findings beside the deployed documents, at the mark. */
 function find(marked: string, deps: Partial<CompileDeps> = {}) {
   const offset = marked.indexOf('¦')
   const before = marked.slice(0, offset)
@@ -247,13 +247,13 @@ describe('findings', () => {
     ])
   })
 
-  test('[PV16] a connection is not probed where its provider cannot be', () => {
+  test('[PV16] a connection is not probed if its provider cannot be', () => {
     const text = `${connection('probe: { every: 5m }', 'provider: mute')}\n---\n${provider('', '').replace('name: p', 'name: mute')}`
     expect(compile(text).findings.map(({ rule, line }) => `${rule} ${line}`)).toEqual(['PV16 4', 'PV16 6'])
     expect(compile(text.replace('{ every: 5m }', 'none')).findings).toMatchObject([{ line: 6 }])
   })
 
-  test('[PV1] [PV2] [PV3] files alone may name what the API has, unless nothing can be made of them without', () => {
+  test('[PV1] [PV2] [PV3] files alone may name documents of the API, unless they cannot be resolved without them', () => {
     const found = (text: string) => compile(text).findings.map(({ rule, severity }) => `${rule} ${severity}`)
     expect(found(connection('credential: k', 'provider: mine'))).toEqual(['PV1 warning', 'PV3 warning'])
     expect(found(route('{ http: { method: PUT, url: /x, connection: c } }'))).toEqual(['PV2 warning'])
@@ -262,20 +262,20 @@ describe('findings', () => {
     expect(found(route('{ operation: mine.do, connection: c }'))).toEqual(['PV1 error', 'PV2 warning'])
   })
 
-  test('[PV10] what a template gives is checked later', () => {
+  test('[PV10] the result of a template is checked later', () => {
     expect(
       find(connection('credential: acme-token\nconfig: { region: "{{ vars.region }}" }')).findings,
     ).toEqual([])
   })
 
-  test('[PV6] what a template gives is checked when it runs', () => {
+  test('[PV6] the result of a template is checked when it runs', () => {
     for (const given of ['"{{ payload }}"', '{ id: "{{ payload.id }}", hours: "{{ payload.hours }}" }']) {
       expect(find(book(`with: ${given}`)).findings).toEqual([])
     }
     expect(find(route('{ operation: acme.book, connection: acme-main }')).findings).toEqual([])
   })
 
-  test('[PV11] [SL6] what the node may not call is an error there, and http in production', () => {
+  test('[PV11] [SL6] an address that the node may not call is an error there, and http in production', () => {
     const local = provider('auth: bearer').replace('https://p.example', 'http://127.0.0.1:1')
     expect(compile(local).findings).toEqual([])
     const rules = (text: string, deps: Partial<CompileDeps>) =>
@@ -288,7 +288,7 @@ describe('findings', () => {
     expect(rules(provider('').replace('https', 'http'), { isProduction: true })).toEqual([])
   })
 
-  test('[PV12] no secret is written in place, wherever one is', () => {
+  test('[PV12] no secret is written in clear text, wherever one is used', () => {
     const source = (secret: string) =>
       `kind: Source\nname: s\nsubject: a.b\nverify: { scheme: github, secret: ${secret} }`
     const agent = 'kind: Agent\nname: a\nmodel: m\nuser: hi\nbaseUrl: https://a.example\nsecret: ¦abc'
@@ -298,14 +298,14 @@ describe('findings', () => {
     }
   })
 
-  test('[VA10] files of secrets are the node owner’s', () => {
+  test('[VA10] files of secrets belong to the node’s owner', () => {
     const text = credential('', 'provider: acme\nsecret: { ¦file: token }')
     const { findings, place } = find(text, { hasEnvironment: false })
     expect(findings).toMatchObject([{ rule: 'VA10', ...place }])
     expect(find(text).findings).toEqual([])
   })
 
-  test('[PV18] addresses behind a connection', () => {
+  test('[PV18] addresses under a connection', () => {
     const http = (fields: string) => route(`{ http: { method: PUT, ${fields} } }`)
     expect(find(http('url: /x, connection: acme-main, probe: { url: /y, found: "true" }')).findings).toEqual(
       [],
@@ -341,7 +341,7 @@ const byKind = <Document extends DefinitionDocument>(
 ) => documents.filter((one): one is Document => one.kind === kind)
 
 describe('normal forms', () => {
-  test('[PV21] what is left out', () => {
+  test('[PV21] omitted fields', () => {
     const { documents } = WORLD
     const [acme] = byKind<ProviderDocument>(documents, 'Provider')
     expect(acme).toMatchSnapshot()
@@ -349,7 +349,7 @@ describe('normal forms', () => {
     expect(byKind<CredentialDocument>(documents, 'Credential')[0]).toMatchSnapshot()
   })
 
-  test('[PV21] a credential is of its provider’s first model', () => {
+  test('[PV21] a credential has its provider’s first model', () => {
     const { documents, findings } = compile(credential(''), { inForce: WORLD.documents })
     expect(findings).toEqual([])
     expect(documents).toMatchObject([{ auth: 'bearer' }])
@@ -381,11 +381,11 @@ describe('normal forms', () => {
     ['auth: basic', { header: null, prefix: '', query: null }],
     ['auth: apiKey\nauthentication: { query: key }', { header: null, prefix: '', query: 'key' }],
     ['auth: bearer\nauthentication: { header: X-Token }', { header: 'x-token', prefix: '', query: null }],
-  ])('[PV21] of %j a value travels as %j', (lines, authentication) => {
+  ])('[PV21] for %j a value travels as %j', (lines, authentication) => {
     expect(compile(provider(lines)).documents).toMatchObject([{ authentication }])
   })
 
-  test('[PV19] an operation is pinned with what its provider says of all answers', () => {
+  test('[PV19] an operation is pinned with its provider’s classification of responses', () => {
     const general = PROVIDER.replace('rate:', 'classify: { 423: transient, 409: validation }\nrate:')
     const text = general.replace('keyTtl: 24h', 'keyTtl: 24h\n    classify: { 409: done }')
     const action = book('with: { id: 1, hours: 2 }, classify: { 404: done }, timeout: 5s')
@@ -401,13 +401,13 @@ describe('normal forms', () => {
       classify: { 404: 'done' },
       operation: { name: 'book', path: '/book', classify: { 409: 'done', 423: 'transient' } },
     })
-    // Another provider later leaves it as it is, until it is applied again.
+    // A later change of the provider leaves it as it is, until it is applied again.
     const again = compile(action, { inForce: WORLD.documents })
     const [other] = byKind<RouteDocument>(again.documents, 'Route')
     expect(other?.do).toHaveProperty('operation.classify', {})
   })
 
-  test('[PV14] the names of providers that come with Millrace are taken', () => {
+  test('[PV14] the names of built-in providers are reserved', () => {
     expect(BUILT_IN_PROVIDERS.length).toBeGreaterThan(3)
     for (const { name } of BUILT_IN_PROVIDERS) {
       expect(compile(provider('').replace('name: p', `name: ${name}`)).findings).toMatchObject([
@@ -431,7 +431,7 @@ describe('environments', () => {
     ]
   }
 
-  test('[PV20] the document of the environment holds, or else the one without', () => {
+  test('[PV20] the document of the environment applies, or else the one without', () => {
     const text = [of('PROD', 'us'), of('', 'eu')].join('\n---\n')
     expect(regions(text, 'PROD')).toEqual([{ region: 'us' }])
     expect(regions(text, 'QA')).toEqual([{ region: 'eu' }])
@@ -445,13 +445,13 @@ describe('environments', () => {
     expect(regions(of('PROD', '5'), 'DEV')).toEqual(['PV10 error'])
   })
 
-  test('[PV20] for which one it was written is not part of it', () => {
+  test('[PV20] the environment it was written for is not part of it', () => {
     const hashOf = (text: string) =>
       compile(text, { inForce: WORLD.documents, environment: 'PROD' }).documents.map(hashDocument)
     expect(hashOf(of('PROD', 'eu'))).toEqual(hashOf(of('', 'eu')))
   })
 
-  test('[PV15] whoever uses what is not there is told', () => {
+  test('[PV15] a reference to a missing document is reported', () => {
     const text = `${of('PROD', 'us')}\n---\n${route('{ http: { method: PUT, url: /x, connection: c } }')}`
     expect(regions(text, 'QA')).toEqual(['PV15 warning'])
     expect(regions(text, 'PROD')).toEqual([{ region: 'us' }])
@@ -465,7 +465,7 @@ describe('through the API', () => {
   const inForce = WORLD.documents
   const GIVEN = { name: 'c', provider: 'acme', credential: 'acme-token', config: { region: 'eu' } }
 
-  test('[PV22] the same fields give the same document and hash, and a text to keep', () => {
+  test('[PV22] the same fields give the same document and hash, and a text to store', () => {
     const checked = checkIntegration('Connection', { ...GIVEN, description: null }, { inForce })
     expect(checked).toMatchObject({ ok: true, warnings: [], written: GIVEN })
     if (!checked.ok) return
@@ -475,7 +475,7 @@ describe('through the API', () => {
     expect(compile(text, { inForce }).documents).toEqual([checked.document])
   })
 
-  test('[PV22] what is said to be empty stays so in the text', () => {
+  test('[PV22] an explicitly empty field stays so in the text', () => {
     const given = {
       name: 'p',
       baseUrl: 'https://p.example',
@@ -505,7 +505,7 @@ describe('through the API', () => {
     ])
   })
 
-  test('[PV22] what is missing, of another kind or no map is refused', () => {
+  test('[PV22] a missing document, another kind or a value that is not a map is refused', () => {
     const refused = (kind: 'Provider' | 'Connection' | 'Credential', given: unknown) => {
       const checked = checkIntegration(kind, given, { inForce })
       return checked.ok ? [] : checked.findings.map(({ rule, field }) => `${rule} ${field}`)
@@ -527,7 +527,7 @@ describe('through the API', () => {
     })
   })
 
-  test('[PV22] a change replaces fields, and null takes them back', () => {
+  test('[PV22] a change replaces fields, and null removes them', () => {
     const { credential: _, ...rest } = GIVEN
     expect(patchIntegration(GIVEN, { credential: null })).toEqual(rest)
     expect(patchIntegration(GIVEN, { config: {} })).toEqual({ ...GIVEN, config: {} })

@@ -1,5 +1,5 @@
-// Providers, connections and credentials as far as other documents name them: those of the files, sound or not, those in force beside
-// them, and the providers that come with Millrace.
+// Providers, connections and credentials as far as other documents name them: those of the files, valid or not,
+// deployed ones besides them, and the built-in providers.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type { AuthModel, DefinitionDocument, ProviderDocument } from '../core/definitions/documents/index.ts'
@@ -17,23 +17,23 @@ export interface KnownAccount {
   /** null: for every environment that has no document of its own. */
   readonly environment: string | null
   readonly provider: string | null
-  /** Of a credential; null: its provider's usual one. */
+  /** For a credential; null: its provider's usual one. */
   readonly auth: AuthModel | null
 }
 
 export interface KnownIntegrations {
-  /** null: it is there, and has an error of its own. */
+  /** null: it exists, and has an error of its own. */
   readonly providers: ReadonlyMap<string, ProviderDocument | null>
-  /** By name; several where it has a document for each environment. */
+  /** By name; several if it has a document for each environment. */
   readonly connections: ReadonlyMap<string, readonly KnownAccount[]>
   readonly credentials: ReadonlyMap<string, readonly KnownAccount[]>
-  /** Where all this will be in force. */
+  /** Where all this will be deployed. */
   readonly environment: EnvironmentName
-  /** False: files alone are known, as at the start of a node, which may have others from its API. */
+  /** False: only the files are known, as at the start of a node, which may have others from its API. */
   readonly isWhole: boolean
 }
 
-/** As a node is that was not told otherwise. */
+/** The environment of a node that sets none. */
 export const USUAL_ENVIRONMENT: EnvironmentName = 'DEV'
 
 export function knownIntegrations(
@@ -49,7 +49,7 @@ export function knownIntegrations(
     if (value.kind === 'Provider' && typeof value.name === 'string')
       providers.set(value.name, readProvider(value))
   }
-  // Their names are taken: nothing else stands for them.
+  // Their names are reserved: nothing else replaces them.
   for (const one of BUILT_IN_PROVIDERS) providers.set(one.name, one)
   return {
     providers,
@@ -86,7 +86,7 @@ function accountsOf(
   return new Map([...read(beside), ...read(values)])
 }
 
-/** The one that holds there; undefined: it is for other environments alone. */
+/** The one that applies there; undefined: it is only for other environments. */
 export function accountIn<Account extends { readonly environment: string | null }>(
   accounts: readonly Account[],
   environment: string,
@@ -105,8 +105,8 @@ const RULE_OF = {
 } as const satisfies Readonly<Record<string, RuleName>>
 
 /**
- * Of a provider, a connection or a credential that a field names: whether it is there at all. Where files alone are known it may come from
- * the API; `isNeeded`: nothing can be made of them without it.
+ * Whether a provider, a connection or a credential that a field names exists. If only the files are known it may come
+ * from the API; `isNeeded`: the files cannot be resolved without it.
  */
 export function checkKnown(
   name: JsonValue | undefined,
@@ -135,7 +135,7 @@ export function checkKnown(
   ]
 }
 
-/** Whoever calls on a connection: that it is there, and also where this will be in force. */
+/** For a call on a connection: that it exists, also in the environment where this will be deployed. */
 export function checkConnectionName(
   name: JsonValue | undefined,
   path: FieldPath,
@@ -165,11 +165,11 @@ export function hasTemplate(value: JsonValue | undefined): boolean {
   return Object.values(value).some((one) => hasTemplate(one as JsonValue))
 }
 
-/** Headers by which somebody shows who they are: a credential brings them. */
+/** Headers that authenticate the caller: a credential sets them. */
 const CREDENTIAL_HEADERS =
   /^(?:authorization|proxy-authorization|cookie|x-api-key|x-auth-token|private-token)$/i
 
-/** What goes through a connection is authorized by its credential alone. */
+/** Only its credential authorizes a call through a connection. */
 export function checkCredentialHeaders(headers: JsonValue | undefined, at: FieldPath): readonly Remark[] {
   return Object.keys(fieldsOf(headers)).flatMap((name): readonly Remark[] => {
     if (!CREDENTIAL_HEADERS.test(name)) return []

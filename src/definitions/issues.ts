@@ -1,4 +1,4 @@
-// From what the schema found to remarks in the words of the language, with suggestions.
+// Turns the schema's issues into remarks in the language's terms, with suggestions.
 
 import { z } from 'zod'
 import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
@@ -45,7 +45,7 @@ function remarksOf(issue: Issue, base: FieldPath, place: Place): readonly Remark
   }
 }
 
-/** Code would be a part of what an instance is pinned to. */
+/** Code would become part of what an instance is pinned to. */
 const TRANSFORM =
   'a migration is data, and `transform` would be code: write `{ set: path, value: expression }`'
 
@@ -59,7 +59,7 @@ function union(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, place: Plac
     const options = Object.keys(optionsAt(path.slice(0, -1), place))
     return [wrongValue(path, options, place)]
   }
-  // The alternatives differ in type: the one whose type is right tells what is wrong.
+  // The alternatives differ in type: the one whose type matches says what is wrong.
   const alternative = issue.errors
     .filter((errors) => !errors.some((inner) => isWrongAtRoot(inner)))
     .toSorted((a, b) => weightOf(a) - weightOf(b))[0]
@@ -98,7 +98,7 @@ function unknownField(path: FieldPath, place: Place): Remark {
   return { ...common, message: `there is no field \`${name}\`: did you mean \`${near}\`?`, suggestion: near }
 }
 
-/** An action is one wherever it stands. */
+/** An action is the same wherever it is. */
 function ownerOf(kind: Kind, parent: FieldPath): string {
   const at = parent.findLastIndex((step) => step === 'do' || step === 'undo' || step === 'onEnter')
   const isAction = kind === 'Route' ? at === 0 : kind === 'Workflow' && at === 2 && parent[0] !== 'triggers'
@@ -164,7 +164,7 @@ function wrongType(expected: string | readonly string[], path: FieldPath, place:
   return { rule: 'type', message, path, ...(suggestion === undefined ? {} : { suggestion }) }
 }
 
-/** Words that YAML 1.1 read as truth values, and 1.2 does not. */
+/** Words that YAML 1.1 read as booleans, and 1.2 does not. */
 const BOOLEANS: Readonly<Record<string, string>> = {
   yes: 'true',
   on: 'true',
@@ -245,7 +245,7 @@ function unwrap(schema: z.ZodType | undefined): z.ZodType | undefined {
   return schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
 }
 
-/** Past what is optional, into the alternative that the value is meant to be. */
+/** Unwraps optionals, and enters the alternative that the value is meant to be. */
 function enter(schema: z.ZodType | undefined, value: JsonValue | undefined): z.ZodType | undefined {
   const inner = unwrap(schema)
   if (inner instanceof z.ZodDiscriminatedUnion) {

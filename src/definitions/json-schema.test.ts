@@ -4,7 +4,7 @@ import { makeJsonSchema } from './index.ts'
 
 type Json = { [key: string]: unknown }
 
-/** Every place of the schema that may be a text, with its path. */
+/** Every position of the schema that may be a text, with its path. */
 function* strings(schema: unknown, path: string): Generator<readonly [string, Json]> {
   if (Array.isArray(schema)) {
     for (const [index, item] of schema.entries()) yield* strings(item, `${path}/${index}`)
@@ -18,7 +18,7 @@ function* strings(schema: unknown, path: string): Generator<readonly [string, Js
 
 const schema = makeJsonSchema()
 
-test('every text says what it means', () => {
+test('every text has a description', () => {
   const found = [...strings(schema, '#')]
   expect(found.length).toBeGreaterThan(60)
   const meanings = ['pick', 'send', 'name', 'path']
@@ -28,7 +28,7 @@ test('every text says what it means', () => {
   expect(new Set(found.map(([, node]) => node['x-millrace']))).toEqual(new Set(meanings))
 })
 
-test('it is the draft that editors know, and its references lead somewhere', () => {
+test('it is the draft that editors know, and its references resolve', () => {
   expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
   const text = JSON.stringify(schema)
   expect(text).not.toContain('x-tree')

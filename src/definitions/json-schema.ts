@@ -44,7 +44,7 @@ export function makeJsonSchema(): Json {
   }
 }
 
-/** What a workflow does is what a route does: written once, and named wherever a step stands. */
+/** A workflow's action is the same as a route's: written once, and referenced wherever a step is. */
 function shareAction(schema: Json): Json {
   const documents = schema.oneOf as readonly (Json & { properties: Record<string, Json> })[]
   const of = (title: string) => documents.find((one) => one.title === title)?.properties ?? {}

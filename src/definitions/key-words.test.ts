@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { compileDefinitions } from './compile.ts'
 import { lastName } from './key-words.ts'
 
-/** What `lastName` finds, as a regular expression: right, and slow for long names. */
+/** What `lastName` finds, as a regular expression: correct, and slow for long names. */
 function byPattern(path: string): string {
   return (/([A-Za-z_][\w-]*)(?:'\])?(?:\[[^\]]*\])*$/.exec(path)?.[1] ?? '')
     .toLowerCase()

@@ -1,9 +1,10 @@
-// What the names of fields, headers and subjects tell about a key: which of them differ from one delivery of an event to the
-// next, which with every version of an object, which name an operation. Words, not certainties: what only a name tells is a warning.
+// What the names of fields, headers and subjects suggest about a key: which of them differ from one delivery of an
+// event to the next, which with every version of an object, which name an operation. Names are hints, not certainties:
+// such a finding is a warning.
 
 import type { FormulaRead } from '../core/expression/index.ts'
 
-/** Of the envelope: what is minted anew whenever an event is accepted, or belongs to its way through the node. */
+/** Fields of the envelope that are created whenever an event is accepted, or belong to its processing in the node. */
 const EVENT_CHANGING = [
   'correlationId',
   'traceId',
@@ -70,7 +71,7 @@ const HEADER_CHANGING = new Set([
 ])
 const HEADER_CHANGING_FORM = /^x-b3-|^svix-(?:timestamp|signature)$|(?:^|-)(?:attempt|retry|nonce)(?:-|$)/
 
-/** Names in a payload that usually belong to the delivery, not to what it is about. */
+/** Names in a payload that usually belong to the delivery, not to its object. */
 const DELIVERY_NAMES = new Set([
   'attempt',
   'attempts',
@@ -107,7 +108,7 @@ const VERSION_WORDS = new Set([
   'updated',
   'version',
 ])
-/** Of these no object keeps one for life. */
+/** No object keeps one of these for life. */
 const LASTING = new Set([
   'after',
   'commit',
@@ -133,7 +134,7 @@ function wordsOf(text: string): readonly string[] {
     .filter((word) => word !== '')
 }
 
-/** The name that a path ends with, before any indexes, in small letters and without `_` and `-`. */
+/** The last name of a path, before any indexes, in lower case and without `_` and `-`. */
 export function lastName(path: string): string {
   return lastWritten(path).toLowerCase().replaceAll(/[_-]/g, '')
 }
@@ -189,7 +190,7 @@ export type Change =
   | 'always'
   /** No such field: never any value. */
   | 'never'
-  /** Minted once per accepted event. */
+  /** Created once per accepted event. */
   | 'event'
   /** By its name, probably of the delivery. */
   | 'probably'
@@ -215,7 +216,7 @@ function isDigested({ through }: FormulaRead): boolean {
   return through.includes('hash') || through.includes('hmac')
 }
 
-/** Whether it tells one version of an object from the next. */
+/** Whether it distinguishes one version of an object from the next. */
 export function isVersionPart(read: FormulaRead): boolean {
   const { path } = read
   if (/^event\.(?:id|dedupKey|payloadHash|occurredAt)$/.test(path)) return true
@@ -223,7 +224,7 @@ export function isVersionPart(read: FormulaRead): boolean {
   return wordsOf(afterRoot(path)).some((word) => VERSION_WORDS.has(word))
 }
 
-/** Whether it differs between versions of one object, so that what is made once would be made again. */
+/** Whether it differs between versions of one object, so that an effect meant to happen once would be repeated. */
 export function isChangingPart(read: FormulaRead): boolean {
   const { path } = read
   if (path === 'event.payloadHash' || (path === 'payload' && isDigested(read))) return true
@@ -236,7 +237,7 @@ export function isOperationPart({ path }: FormulaRead): boolean {
   return /^(?:payload|event)\b/.test(path) && OPERATION_NAMES.has(lastName(path)) && path !== 'event'
 }
 
-/** Whether it says anything about which event or object it is. */
+/** Whether it identifies an event or an object at all. */
 export function isTelling({ path }: FormulaRead): boolean {
   return !/^(?:tenant|source|event\.(?:tenant|source|subject|objectType))$/.test(path)
 }
@@ -245,7 +246,7 @@ function afterRoot(path: string): string {
   return path.replace(/^\w+/, '')
 }
 
-/** What the subjects of a route are about; null where they do not say, or say both. */
+/** What the subjects of a route are about; null if they do not say, or say both. */
 export function lifeOf(patterns: readonly string[]): 'update' | 'create' | null {
   const words = patterns.map((pattern) => wordsOf(pattern))
   if (words.some((one) => one.some((word) => UPDATE_WORDS.has(word)))) return 'update'

@@ -1,10 +1,10 @@
-// Where `hmac` cannot be used: in what is written for every tenant, or is read where no tenant's key is.
+// Checks where `hmac` cannot be used: in what is written for every tenant, or is read without a tenant's key.
 
 import { mayUseHmac } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 
-/** Texts for people. */
+/** Descriptive texts. */
 const PROSE = new Set(['description', 'deprecated'])
 
 /** Of all texts in it. */

@@ -1,4 +1,5 @@
-// What `check` says about keys, rule by rule (docs/spec/keys.md): each row shows a formula that is told of, and one beside it that is not.
+// Findings about keys, rule by rule (docs/spec/keys.md): each row shows a formula that is reported, and a similar one
+// that is not.
 
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
@@ -27,7 +28,7 @@ function route(parts: Parts): string {
 const rulesOf = (parts: Parts) => check(route(parts)).map(({ rule, severity }) => `${rule} ${severity}`)
 const keyed = (key: string, more: Omit<Parts, 'key'> = {}) => rulesOf({ key, ...more })
 
-describe('parts that are not the same the next time', () => {
+describe('parts that differ the next time', () => {
   test.each([
     'event.correlationId',
     'event.traceId',
@@ -69,7 +70,7 @@ describe('parts that are not the same the next time', () => {
     expect(finding?.message).toContain('`event.traceId` differs with each delivery')
   })
 
-  test('[KY2] the event’s own id is told of, and what its source knows it by is not', () => {
+  test('[KY2] the event’s own id is reported, and its id at the source is not', () => {
     const findings = check(route({ key: "'A:' + event.id" }))
     expect(findings).toMatchObject([{ rule: 'KY2', severity: 'warning' }])
     expect(findings[0]?.message).toMatch(/after its dedup window.*Write `event\.dedupKey`/)
@@ -79,13 +80,13 @@ describe('parts that are not the same the next time', () => {
   })
 
   test.each(['payload.deliveryId', 'payload.meta.request_id', 'payload.retryCount', 'payload.sentAt'])(
-    '[KY4] %s sounds like a part of the delivery',
+    '[KY4] %s looks like a part of the delivery',
     (part) => {
       expect(keyed(`'A:' + payload.id + ${part}`)).toEqual(['KY4 warning'])
     },
   )
 
-  test('[KY8] a key that says nothing about the event', () => {
+  test('[KY8] a key that does not depend on the event', () => {
     for (const key of ["'ONCE'", "'A:' + tenant", "'A:' + source + event.subject"])
       expect(keyed(key)).toEqual(['KY8 warning'])
     expect(keyed("'A:' + event.subject + payload.id")).toEqual([])
@@ -123,7 +124,7 @@ describe('too broad', () => {
     expect(keyed(`'A:' + payload.id + ':' + ${part}`, { on: 'shop.order.updated' })).toEqual([])
   })
 
-  test('[KY3] one effect per object may be meant, where nothing is updated', () => {
+  test('[KY3] one effect per object may be intended, if nothing is updated', () => {
     const on = 'shop.order.updated'
     expect(keyed("'A:' + payload.id", { on, more: 'uniqueness: record' })).toEqual([])
     expect(keyed("'A:' + hash(payload.id)", { on })).toEqual(['KY3 warning'])
@@ -141,7 +142,7 @@ describe('too narrow', () => {
     "'A:' + payload.id + payload.revision",
     "'A:' + payload.id + hash(payload)",
     "'A:' + payload.id + event.payloadHash",
-  ])('[KY4] %s of an object that is made once', (key) => {
+  ])('[KY4] %s of an object that is created once', (key) => {
     expect(keyed(key, { on: 'shop.order.created' })).toEqual(['KY4 warning'])
     expect(keyed(key, { more: 'uniqueness: record' })).toEqual(['KY4 warning'])
     expect(keyed(key, { on: '[shop.order.created, shop.order.updated]' })).toEqual([])
@@ -158,7 +159,7 @@ describe('too narrow', () => {
     expect(keyed(key)).toEqual([])
   })
 
-  test('[KY4] what names the object is no change of it', () => {
+  test('[KY4] the object’s name is not a change of it', () => {
     const more = 'uniqueness: record'
     expect(keyed("'A:' + payload.id + ':' + payload.status", { on: 'shop.order.created' })).toEqual([])
     expect(keyed("extRef('a', 'b', 'c', payload.id)", { more })).toEqual([])
@@ -173,7 +174,7 @@ describe('elements', () => {
     expect(keyed("'A:' + payload.id", { more: 'each: { of: payload.entries }' })).toEqual(['KY6 error'])
     expect(keyed("'A:' + payload.entryId", { more: each })).toEqual(['KY6 error'])
   })
-  test('[KY6] with it, or by default, it is not', () => {
+  test('[KY6] with it, or by default, it is accepted', () => {
     expect(keyed("'A:' + payload.id + entry.id", { more: each })).toEqual([])
     expect(keyed("'A:' + hash(entry)", { more: each })).toEqual([])
     expect(keyed("'A:' + element.id", { more: 'each: { of: payload.entries }' })).toEqual([])
@@ -181,7 +182,7 @@ describe('elements', () => {
   })
 })
 
-describe('keys that meet', () => {
+describe('keys that collide', () => {
   const two = (one: Parts, other: Parts) =>
     check(`${route({ name: 'one', ...one })}---\n${route({ name: 'two', ...other })}`)
 
@@ -206,25 +207,25 @@ describe('keys that meet', () => {
     expect(two({ key: one }, { key: other })).toEqual([])
   })
 
-  test('[KY5] the key that a route has by itself counts too', () => {
+  test('[KY5] a route’s default key counts too', () => {
     expect(two({}, { key: "'one:' + payload.id" })).toMatchObject([{ rule: 'KY5', line: 9 }])
     expect(two({ key: "'two:x:' + payload.id" }, {})).toMatchObject([{ rule: 'KY5', line: 4 }])
     expect(two({}, { key: "'ones:' + payload.id" })).toEqual([])
   })
 
-  test('[KY5] keys of the engine’s own are refused', () => {
+  test('[KY5] the engine’s own keys are refused', () => {
     expect(keyed("'millrace:lock:' + payload.id")).toEqual(['KY5 error'])
     expect(keyed("'millraces:' + payload.id")).toEqual([])
   })
 
-  test('[KY5] one that begins with a value is told of where it is not alone', () => {
+  test('[KY5] a key that starts with a value is reported if it is not the only one', () => {
     expect(rulesOf({ key: 'payload.id' })).toEqual([])
     const findings = two({ key: 'payload.id' }, { key: "'B:' + payload.id" })
     expect(findings).toMatchObject([{ rule: 'KY5', line: 4 }])
     expect(findings[0]?.message).toContain("'ONE:' + …")
   })
 
-  test('[KY5] what is in force beside the files counts, and its own older version does not', () => {
+  test('[KY5] deployed routes beside the files count, and the older version of the same route does not', () => {
     const inForce = compileDefinitions(
       [{ path: 'b.yaml', text: `${route({ name: 'old', key: "'A:' + payload.id" })}` }],
       { functions },
@@ -245,7 +246,7 @@ describe('a formula that changed', () => {
     expect(findings[0]?.suggestion).toContain('keyMigration: { from: "\'A:\' + payload.id", note:')
   })
 
-  test('[KY7] is taken with the formula in force and a note', () => {
+  test('[KY7] is accepted with the deployed formula and a note', () => {
     const inForce = now({ key: "'A:' + payload.id" })
     const migration = (from: string) =>
       `keyMigration: { from: ${JSON.stringify(from)}, note: numbers are ids }`
@@ -276,7 +277,7 @@ describe('a formula that changed', () => {
     ).toEqual([])
   })
 
-  test('[KY7] can be asked for later, by whoever knows what is in force then', () => {
+  test('[KY7] can be checked later, by a caller that knows what is deployed then', () => {
     const text = route({ key: "'A:' + payload.number" })
     const compiled = compileDefinitions([{ path: 'a.yaml', text }], { functions })
     expect(compiled.findings).toEqual([])
@@ -301,7 +302,7 @@ describe('how long the ledger remembers', () => {
     )
   })
 
-  test('[KY9] 30 days are taken where a source says nothing, and where there is none', () => {
+  test('[KY9] 30 days are assumed if a source says nothing, and if there is none', () => {
     const enough = { more: `${keep('39d')}\nretry: { attempts: 1 }` }
     const less = { more: `${keep('38d')}\nretry: { attempts: 1 }` }
     for (const before of [source(''), '']) {

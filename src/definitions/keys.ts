@@ -1,5 +1,5 @@
-// What `check` says about the key of a route, and about the reference of an upsert, by their formulas alone (docs/spec/keys.md).
-// Reads the route as it was written, sound or not.
+// Checks the key of a route, and the reference of an upsert, by their formulas alone (docs/spec/keys.md). Reads the
+// route as written, valid or not.
 
 import { OWN_KEY_PREFIX } from '../core/effects/action/index.ts'
 import { type Formula, type FormulaRead, readFormula } from '../core/expression/index.ts'
@@ -10,14 +10,14 @@ import { changeOf, isChangingPart, isOperationPart, isTelling, isVersionPart, li
 
 type Fields = { readonly [key: string]: JsonValue }
 
-/** How wide the key of a step is, is for the net to say: it fires once, or as often as it comes round. */
+/** The net decides how wide the key of a step is: it fires once, or on every round. */
 export function checkKey(route: Fields, of: 'route' | 'step' = 'route'): readonly Remark[] {
   const { key } = route
   const formula = typeof key === 'string' ? readFormula(key) : null
   if (formula === null) return checkReference(route)
   const element = [...elementRemarks(route, formula), ...ownRemarks(formula)]
   const changing = changingRemarks(formula, ['key'], 'key')
-  // One that is wrong already is not weighed.
+  // A key that is already wrong is not rated.
   const isWrong = [...element, ...changing].some(({ severity }) => severity === undefined)
   return [
     ...element,
@@ -27,7 +27,7 @@ export function checkKey(route: Fields, of: 'route' | 'step' = 'route'): readonl
   ]
 }
 
-// --- Parts that are not the same the next time
+// --- Parts that differ the next time
 
 function changingRemarks(formula: Formula, path: FieldPath, what: string): readonly Remark[] {
   return formula.reads.flatMap((read): readonly Remark[] => {
@@ -135,7 +135,7 @@ function fieldsOf(value: JsonValue | undefined): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** Whether what it calls usually changes what is there. */
+/** Whether its call usually changes an existing object. */
 function changesThere(route: Fields): boolean {
   const { method } = fieldsOf(fieldsOf(route.do).http)
   return method === 'PUT' || method === 'PATCH' || updatesThere(route)

@@ -12,7 +12,7 @@ function check(text: string, deps: Partial<Parameters<typeof compileDefinitions>
 const literals = (text: string, deps = {}) => check(text, deps).findings.filter(({ rule }) => rule === 'SE50')
 
 describe('[SE50] a credential in clear text', () => {
-  test('is a warning with its place and what to write instead', () => {
+  test('is a warning with its position and what to write instead', () => {
     expect(literals(ROUTE)).toMatchObject([
       { severity: 'warning', line: 4, column: (ROUTE.split('\n')[3]?.indexOf('abc123') ?? 0) + 1 },
     ])
@@ -22,7 +22,7 @@ describe('[SE50] a credential in clear text', () => {
     expect(finding?.message).not.toContain('abc123')
   })
 
-  test('is an error where it is refused, unless the same one is in force already', () => {
+  test('is an error if it is refused, unless the same one is already deployed', () => {
     expect(literals(ROUTE, { refusesLiterals: true })).toMatchObject([{ severity: 'error' }])
     const inForce = check(ROUTE).documents
     expect(literals(ROUTE, { refusesLiterals: true, inForce })).toMatchObject([{ severity: 'warning' }])
@@ -30,7 +30,7 @@ describe('[SE50] a credential in clear text', () => {
     expect(literals(other, { refusesLiterals: true, inForce })).toMatchObject([{ severity: 'error' }])
   })
 
-  test('of a folder is refused after its node knows what is in force', () => {
+  test('of a folder is refused once its node knows what is deployed', () => {
     const compiled = check(ROUTE)
     expect(compiled.freshLiterals([])).toMatchObject([{ rule: 'SE50', severity: 'error' }])
     expect(compiled.freshLiterals(compiled.documents)).toEqual([])

@@ -1,4 +1,4 @@
-// Credentials that stand in a definition in clear text: definitions are read by many, and go into repositories.
+// Finds credentials in clear text in a definition: many people can read definitions, and they go into repositories.
 
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -10,12 +10,12 @@ type Fields = { readonly [key: string]: JsonValue }
 const INSTEAD =
   "write `auth: { bearer: { ref: name } }`, `{{ secret('name') }}` in its place, or call through a connection with a credential"
 
-/** `isRefused`: whether such a credential keeps the document from being applied; otherwise it is a warning. */
+/** `isRefused`: whether such a credential prevents the document from being applied; otherwise it is a warning. */
 export function checkLiterals(value: Fields, isRefused: (literal: string) => boolean): readonly Remark[] {
   const told = new Set<string>()
   return findLiterals(value).flatMap(({ path, offset, text, what }): readonly Remark[] => {
     const place = path.join('/')
-    // Another finding tells of a user and password in an address, which are errors everywhere.
+    // Another finding reports a user and password in an address, which are errors everywhere.
     if (told.has(place) || what === USER_INFO_WHAT) return []
     told.add(place)
     const isError = isRefused(text)
@@ -25,7 +25,7 @@ export function checkLiterals(value: Fields, isRefused: (literal: string) => boo
   })
 }
 
-/** Those that are deployed already: to refuse them would not hide them. */
+/** Those that are deployed already: refusing them would not hide them. */
 export function deployedLiterals(inForce: readonly DefinitionDocument[]): ReadonlySet<string> {
   return new Set(
     inForce.flatMap((document) => findLiterals(document as unknown as JsonValue).map(({ text }) => text)),

@@ -35,7 +35,7 @@ test('each document of a file comes with its own text, comments and all', async 
   ])
 })
 
-test('a route may name a profile that is in force already, and the file’s own goes first', () => {
+test('a route may name a profile that is already deployed, and the file’s own takes precedence', () => {
   const retry = { profile: 'gentle', attempts: 2, delaysMs: [7] }
   const gentle = { kind: 'Profile', name: 'gentle', description: null, retry } as const
   const known = new Map([['gentle', gentle]])

@@ -1,4 +1,4 @@
-// A folder of definitions, from disk to what can be put in force: one step for the start, the watch and the commands.
+// Loads a folder of definitions from disk, ready to be deployed: one step for the start, the watch and the commands.
 
 import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/effects/function/index.ts'
 import { type ReadCode, readCode } from './code.ts'
@@ -8,7 +8,7 @@ import { readCodeFiles, readFolder } from './folder.ts'
 import type { DefinitionFile } from './source-text.ts'
 
 export interface LoadDeps extends CompileDeps {
-  /** Bundles and loads the code of the folder; without it, code is passed over. */
+  /** Bundles and loads the code of the folder; without it, code is skipped. */
   readonly readCode?: (folder: string, files: readonly DefinitionFile[]) => Promise<CodeFolder>
 }
 
@@ -17,32 +17,32 @@ export interface LoadedFolder {
   readonly definitions: readonly Definition[]
   /** An error among them means that nothing of the folder may be applied. */
   readonly findings: readonly Finding[]
-  /** What is proved of each workflow. */
+  /** What is proved about each workflow. */
   readonly proofs: Compiled['proofs']
   /** What was read, to print findings with their lines. */
   readonly files: readonly DefinitionFile[]
-  /** What its functions are; to be kept before the definitions that name them are applied. */
+  /** Its functions; they must be stored before the definitions that name them are applied. */
   readonly code: CodeFolder
   /** Functions of the folder, by name. */
   readonly functions: ReadCode['functions']
-  /** Errors about formulas of keys that are not those in force: nothing may be applied then. */
+  /** Errors about formulas of keys that differ from the deployed ones: nothing may be applied then. */
   changedKeys: Compiled['changedKeys']
-  /** Errors about credentials in clear text that are not in force yet: where they are refused, nothing may be applied. */
+  /** Errors about credentials in clear text that are not deployed yet: if they are refused, nothing may be applied. */
   freshLiterals: Compiled['freshLiterals']
   /** Errors about names of subscriptions that the API has: nothing may be applied then either. */
   heldNames: Compiled['heldNames']
-  /** Subscriptions whose address is not the one in force: the node judges these before they are applied. */
+  /** Subscriptions whose address is not the deployed one: the node judges these before they are applied. */
   endpoints: Compiled['endpoints']
 }
 
-/** Throws AppError when the folder exceeds a bound, and what the system says when it cannot be read. */
+/** Throws AppError if the folder exceeds a bound, and the system's error if it cannot be read. */
 export async function loadFolder(folder: string, deps: LoadDeps): Promise<LoadedFolder> {
   const files = await readFolder(folder)
   const codeFiles = deps.readCode === undefined ? [] : await readCodeFiles(folder)
   const code = (await deps.readCode?.(folder, codeFiles)) ?? EMPTY_CODE_FOLDER
   const read = readCode(code)
   const known = (name: string) => read.functions.get(name)
-  // Functions of a file that could not be loaded are not missing: one mistake is told once.
+  // Functions of a file that could not be loaded are not missing: one mistake is reported once.
   const otherwise = code.problems.length > 0 ? '' : null
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null

@@ -2,9 +2,9 @@
 
 export interface FieldMeaning {
   readonly meaning: string
-  /** What holds when the field is left out, as it could be written. */
+  /** The default when the field is omitted, as it could be written. */
   readonly default?: string | number | boolean
-  /** The same in words, where it is no value. */
+  /** The same in words, if it is not a value. */
   readonly otherwise?: string
 }
 

@@ -1,5 +1,5 @@
-// What each field of the language means, for editors and for docs/definitions-reference.md. A test asks for an entry per
-// field and for a field per entry. `*` stands for every kind.
+// What each field of the language means, for editors and for docs/definitions-reference.md. A test requires an entry
+// per field and a field per entry. `*` stands for every kind.
 
 import { AUTH_MEANINGS } from './meanings-auth.ts'
 import { CONNECTION_LANGUAGE_MEANINGS } from './meanings-connections.ts'

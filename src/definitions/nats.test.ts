@@ -14,8 +14,8 @@ function sourceOf(text: string): SourceDocument {
 
 const told = (text: string) => compile(text).findings.map(({ rule, line, column }) => [rule, line, column])
 
-describe('[BU50] a source that takes from NATS', () => {
-  test('needs neither a sender nor a name for its events, and says only what was written', () => {
+describe('[BU50] a source that consumes from NATS', () => {
+  test('needs neither a sender nor a name for its events, and contains only what was written', () => {
     const document = sourceOf('nats: { subjects: gitlab.events.> }')
     expect(document).toMatchObject({
       verify: { scheme: 'closed' },
@@ -26,7 +26,7 @@ describe('[BU50] a source that takes from NATS', () => {
     expect(Object.keys(document.nats ?? {})).toEqual(['subjects'])
   })
 
-  test('names its events itself where it says so, and may do what other sources do', () => {
+  test('names its events itself if it says so, and may do what other sources do', () => {
     const text = `nats: { stream: ORDERS, subjects: [orders.*.paid, orders.*.cancelled], durable: shop }
 subject: "shop.{{ header.x-kind }}"
 event: { id: payload.id, objectType: order, objectId: payload.order, occurredAt: payload.at }
@@ -52,13 +52,13 @@ catalog: { mismatch: quarantine, subjects: [{ subject: shop.paid, schema: { type
     'allow: github',
     'respond: { body: ok }',
     'handshake: { when: "true" }',
-  ])('is not beside %s', (line) => {
+  ])('is not allowed beside %s', (line) => {
     expect(compile(source(`nats: { subjects: a.b }\n${line}`)).findings).toMatchObject([
       { rule: 'F35', line: 4, column: 1, message: expect.stringContaining('leave it out') },
     ])
   })
 
-  test('is no schedule too', () => {
+  test('is not a schedule too', () => {
     const text = source('nats: { subjects: a.b }\nschedule: { cron: "0 2 * * *" }')
     expect(compile(text).findings).toMatchObject([
       { rule: 'F35', line: 4, message: expect.stringContaining('make two sources') },
@@ -73,7 +73,7 @@ test.each([
   ['nats: { subjects: [] }', [['F19', 3, 19]]],
   ['nats: { stream: A }', [['F14', 3, 1]]],
   ['nats: { subjects: a.b, streams: A }', [['F12', 3, 24]]],
-])('[BU50] %s is told at its place', (text, findings) => {
+])('[BU50] %s is reported at its position', (text, findings) => {
   expect(told(source(text))).toEqual(findings)
 })
 
@@ -82,14 +82,14 @@ test.each([
   ['durable: "a b"', 'a-b'],
   ['durable: "a*"', 'a'],
   ['stream: a/b', 'a-b'],
-])('[BU51] NATS has no such name: %s', (field, suggestion) => {
+])('[BU51] not a valid name in NATS: %s', (field, suggestion) => {
   expect(compile(source(`nats:\n  subjects: a.b\n  ${field}`)).findings).toMatchObject([
     { rule: 'BU51', severity: 'error', line: 5, suggestion },
   ])
 })
 
 test.each(['">"', 'millrace.acme.events.>', '"*.acme.events.x"', '[a.b, millrace.>]'])(
-  '[BU52] %s takes in what we publish',
+  '[BU52] %s would consume what we publish',
   (subjects) => {
     expect(compile(source(`nats: { subjects: ${subjects} }`)).findings).toMatchObject([
       { rule: 'BU52', severity: 'error', line: 3, message: expect.stringContaining('for ever') },
@@ -97,7 +97,7 @@ test.each(['">"', 'millrace.acme.events.>', '"*.acme.events.x"', '[a.b, millrace
   },
 )
 
-test('[BU52] what the nodes publish is known by their prefix, and said to be assumed where nobody knows it', () => {
+test('[BU52] the nodes’ subjects are known by their prefix, which is assumed if it is unknown', () => {
   const compileFor = (busPrefix: string | undefined, subjects: string) =>
     compileDefinitions([{ path: 'a.yaml', text: source(`nats: { subjects: ${subjects} }`) }], {
       functions: () => null,
@@ -109,12 +109,12 @@ test('[BU52] what the nodes publish is known by their prefix, and said to be ass
   expect(compileFor('acme.eu', 'acme.*.default.events.y')).toEqual([['BU52', false]])
 })
 
-test('[BU53] patterns of one source that meet would bring a message twice', () => {
+test('[BU53] overlapping patterns of one source would deliver a message twice', () => {
   expect(told(source('nats: { subjects: [a.>, b.c, "a.*"] }'))).toEqual([['BU53', 3, 30]])
   expect(told(source('nats: { subjects: [a.*, a.*.c, b.>] }'))).toEqual([])
 })
 
-test('[BU54] two sources of one tenant have no durable in common', () => {
+test('[BU54] two sources of one tenant share no durable', () => {
   const one = source('nats: { subjects: a.b, durable: shared }')
   const other = source('nats: { subjects: c.d, durable: shared }', 'b')
   expect(compile(`${one}---\n${other}`).findings).toMatchObject([
@@ -132,7 +132,7 @@ describe('[BU55] what it publishes', () => {
   const route = (on: string) => `kind: Route\nname: r\non: ${on}\ndo: { emit: x.y }\n`
   const unpublished = (text: string) => told(text).filter(([rule]) => rule === 'CA16')
 
-  test('is what its patterns let in', () => {
+  test('is what its patterns match', () => {
     const inlet = source('nats: { subjects: [gitlab.events.>, "a.*.c"] }')
     for (const on of ['gitlab.events.issue.created', 'a.b.c', '">"'])
       expect(unpublished(`${inlet}---\n${route(on)}`)).toEqual([])
@@ -140,13 +140,13 @@ describe('[BU55] what it publishes', () => {
       expect(unpublished(`${inlet}---\n${route(on)}`)).toHaveLength(1)
   })
 
-  test('is what it names, where it does', () => {
+  test('is what it names, if it does', () => {
     const inlet = source('nats: { subjects: raw.> }\nsubject: "shop.{{ payload.kind }}"')
     expect(unpublished(`${inlet}---\n${route('shop.paid')}`)).toEqual([])
     expect(unpublished(`${inlet}---\n${route('raw.paid')}`)).toHaveLength(1)
   })
 
-  test('is what its catalog lists, where it does', () => {
+  test('is what its catalog lists, if it does', () => {
     const inlet = source('nats: { subjects: raw.> }\ncatalog: { subjects: [{ subject: raw.paid }] }')
     expect(unpublished(`${inlet}---\n${route('raw.paid')}`)).toEqual([])
     expect(unpublished(`${inlet}---\n${route('raw.payed')}`)).toHaveLength(1)
@@ -169,7 +169,7 @@ describe('[BU74] which streams the tenant may read', () => {
     expect(find('{ subjects: crm.> }', list)).toEqual([])
   })
 
-  test('without a list only `default` reads, and nothing is said where no node was asked', () => {
+  test('without a list only `default` reads, and nothing is reported if no node was asked', () => {
     expect(find('{ subjects: crm.> }', null)).toEqual([expect.stringMatching(/^BU74 .*may read no stream/)])
     expect(find('{ stream: ORDERS, subjects: crm.> }', null, 'default')).toEqual([])
     expect(find('{ stream: MILLRACE_EVENTS, subjects: crm.> }', null, 'default')).toHaveLength(1)

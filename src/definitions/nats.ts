@@ -1,4 +1,4 @@
-// What a source takes from NATS, as far as a schema of single fields cannot say it.
+// Checks what a source consumes from NATS, as far as a schema of single fields cannot.
 
 import type { DefinitionDocument, SourceDocument } from '../core/definitions/documents/index.ts'
 import { parsePattern, patternsMeet } from '../core/events/subject/index.ts'
@@ -9,7 +9,7 @@ import type { FieldPath, Remark } from './finding.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 
-/** There is no request: nobody is verified, and nobody is answered. */
+/** There is no request: no sender to verify, and none to respond to. */
 const OF_REQUESTS = ['verify', 'allow', 'respond', 'handshake']
 
 export function checkBesideNats(source: Fields): readonly Remark[] {
@@ -25,7 +25,7 @@ export function checkBesideNats(source: Fields): readonly Remark[] {
   return [...requests, { rule: 'together', message, path: ['schedule'], onKey: true }]
 }
 
-/** `prefix`: what the node's own subjects begin with; undefined: nobody has said. */
+/** `prefix`: of the node's own subjects; undefined: not known. */
 export function checkNats({ nats }: Fields, prefix: string | undefined): readonly Remark[] {
   if (typeof nats !== 'object' || nats === null || Array.isArray(nats)) return []
   const patterns = patternsOf((nats as Fields).subjects)
@@ -78,7 +78,7 @@ export function checkStream(
   return [{ rule: 'natsStream', message, path: ['nats', 'stream'] }]
 }
 
-/** Those that are patterns; of the others the field itself tells. */
+/** Those that are patterns; the field itself reports the others. */
 function patternsOf(
   subjects: JsonValue | undefined,
 ): readonly { readonly pattern: string; readonly path: FieldPath }[] {
@@ -90,13 +90,13 @@ function patternsOf(
   })
 }
 
-/** A source of the files that takes from NATS, and how to tell of it. */
+/** A source of the files that consumes from NATS, and how to report on it. */
 export interface BundleInlet {
   readonly document: SourceDocument
   tell(remark: Remark): void
 }
 
-/** `documents`: all that will be in force, those of the files first. */
+/** `documents`: all that will be deployed, those of the files first. */
 export function tellDurables(inlets: readonly BundleInlet[], documents: readonly DefinitionDocument[]): void {
   const own = new Set(inlets.map(({ document }) => document.name))
   const all = documents.flatMap((one) => (one.kind === 'Source' && one.nats !== undefined ? [one] : []))

@@ -23,7 +23,7 @@ transitions:
 const compile = (text: string) =>
   compileDefinitions([{ path: 'triage.yaml', text }], { functions: () => null })
 
-test('[AN18] findings stand at their place, with the way to them, and each workflow has a verdict', () => {
+test('[AN18] findings have their position and a trace, and each workflow has a verdict', () => {
   const { findings, proofs } = compile(TEXT)
   expect(proofs).toEqual([
     {
@@ -46,7 +46,7 @@ test('[AN18] findings stand at their place, with the way to them, and each workf
   ])
 })
 
-test('[AN18] a way is printed as a list of steps', () => {
+test('[AN18] a trace is printed as a list of steps', () => {
   const { findings } = compile(TEXT)
   expect(formatFindings(findings.slice(0, 1), [{ path: 'triage.yaml', text: TEXT }])).toBe(
     [
@@ -72,7 +72,7 @@ test('[AN18] a sound workflow has a verdict and no finding', () => {
   expect(proofs).toMatchObject([{ verdict: 'proved', says: 'proved sound: 3 markings' }])
 })
 
-test('[AN18] the page about it shows what is really said', () => {
+test('[AN18] the page about it shows the real output', () => {
   const page = readFileSync(new URL('../../docs/analysis.md', import.meta.url), 'utf8')
   const [, text = '', told, verdict] =
     /```yaml wrong\n([^`]*)```[^`]*```text\n([\s\S]*?)\n```[^`]*`([^`]*)`/.exec(

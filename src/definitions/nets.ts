@@ -1,4 +1,4 @@
-// What the analysis of its net says about a workflow, at the places and transitions that it is about (docs/spec/analysis.md).
+// Reports the analysis of a workflow's net at the places and transitions that it is about (docs/spec/analysis.md).
 
 import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { type Analysis, analyse, type Defect, MARKINGS_MAX } from '../core/workflows/analysis/index.ts'
@@ -11,10 +11,10 @@ export interface Proof extends Pick<Analysis, 'workflow' | 'verdict' | 'says' | 
   readonly file: string
 }
 
-/** Each gets a look, however much those before it took. */
+/** Each workflow gets at least this many, however many those before it took. */
 const MARKINGS_MIN = 1_000
 
-/** `markings`: how many are looked for in all workflows together. */
+/** `markings`: how many are explored in all workflows together. */
 export function tellNets(
   workflows: readonly { readonly document: WorkflowDocument; readonly read: ReadDocument }[],
   findings: Finding[],

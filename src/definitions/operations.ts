@@ -1,5 +1,5 @@
-// What `check` says about calls on a connection: operations that are named, what they are given, and addresses behind a connection's own.
-// Reads actions as they were written, sound or not.
+// Checks calls on a connection: named operations, their input, and paths under a connection's address. Reads actions as
+// written, valid or not.
 
 import { compileSchema } from '../core/definitions/catalog/index.ts'
 import {
@@ -59,7 +59,7 @@ function withWhole(operation: string): (remark: Remark) => Remark {
       : { ...remark, suggestedText: `${remark.suggestedText}.${splitOperation(operation).name}` }
 }
 
-/** One that is the only one of its provider is surely meant. */
+/** If its provider has only one connection, that one is surely meant. */
 function withoutConnection(operation: JsonValue, at: FieldPath, around: Surroundings): Remark {
   const { provider } = splitOperation(typeof operation === 'string' ? operation : '')
   const own = [...around.integrations.connections].flatMap(([name, accounts]) =>
@@ -128,7 +128,7 @@ function checkUse(
   return remarks
 }
 
-/** As far as it is written out: what a template gives is not known before it runs. */
+/** As far as it is a literal: the result of a template is not known before it runs. */
 function checkInput(
   { name, input }: OperationDocument,
   provider: ProviderDocument,
@@ -157,7 +157,7 @@ function checkInput(
       const suggestion = near === undefined ? {} : { suggestion: near }
       remarks.push({ rule: 'operationInput', message, path: [...at, field], onKey: true, ...suggestion })
     } else if (!hasTemplate(value)) {
-      // References lead into the whole, which is not looked at here.
+      // References resolve in the whole schema, which is not read here.
       const part = properties[field] ?? null
       const isWhole = !JSON.stringify(part).includes('"$ref"')
       if (isWhole) remarks.push(...checkWhole(part, value, called, [...at, field]))
@@ -175,9 +175,9 @@ function checkWhole(schema: JsonValue, value: JsonValue, called: string, path: F
   return [{ rule: 'operationInput', message, path }]
 }
 
-// --- Calls behind a connection's address
+// --- Calls under a connection's address
 
-/** Of `http`: an address of its own, or a path behind that of a connection. */
+/** For `http`: an address of its own, or a path under that of a connection. */
 export function checkHttpConnection(http: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
   const { connection, url, headers, probe } = http
   const asked = fieldsOf(probe)
@@ -194,7 +194,7 @@ export function checkHttpConnection(http: Fields, at: FieldPath, around: Surroun
   ]
 }
 
-/** Of `upsert` and agents: `baseUrl` can be left out with a connection alone. */
+/** For `upsert` and agents: `baseUrl` can be omitted only with a connection. */
 export function checkBaseConnection(fields: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
   const { connection, baseUrl, headers } = fields
   const path = [...at, 'baseUrl']

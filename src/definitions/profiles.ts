@@ -1,4 +1,5 @@
-// Profiles by name: whether there is one of the sort that a field wants, and what a Profile document must hold.
+// Checks profiles by name: whether there is one of the kind that a field needs, and what a Profile document must
+// contain.
 
 import { DRAIN_PROFILES, type ProfileDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -11,7 +12,7 @@ type Fields = { readonly [key: string]: JsonValue }
 const SORTS = ['retry', 'rate', 'drain'] as const
 export type ProfileSort = (typeof SORTS)[number]
 
-/** A profile, sound or not, and what it holds. */
+/** A profile, valid or not, and what it contains. */
 export interface KnownProfile {
   readonly name: string
   readonly sorts: readonly ProfileSort[]
@@ -41,7 +42,7 @@ function sortsOf(profile: Fields): readonly ProfileSort[] {
   return SORTS.filter((sort) => profile[sort] !== undefined)
 }
 
-/** Of a field that may name a profile; what is written in place is no matter of names. */
+/** For a field that may name a profile; an inline value is not a name. */
 export function checkProfileName(
   value: JsonValue | undefined,
   sort: ProfileSort,
@@ -50,7 +51,7 @@ export function checkProfileName(
 ): readonly Remark[] {
   if (typeof value !== 'string' || value.includes('{{')) return []
   const own = profiles.find(({ name }) => name === value)
-  // One that holds nothing, or too much, has a finding of its own.
+  // A profile that contains nothing, or too much, has its own finding.
   if (own === undefined ? BUILT_IN[sort].includes(value) : own.sorts.length !== 1 || own.sorts[0] === sort)
     return []
   const known = [

@@ -1,5 +1,5 @@
-// What `check` says about a provider beyond its single fields: whether its operations can be repeated as they say, and whether what its
-// parts name is there. Reads it as it was written, sound or not.
+// Checks a provider beyond its single fields: whether its operations can be repeated as they declare, and whether what
+// its parts name exists. Reads it as written, valid or not.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -32,9 +32,9 @@ function checkName(name: JsonValue | undefined): readonly Remark[] {
   return [{ rule: 'providerTaken', message, path: ['name'] }]
 }
 
-// --- How one is known there
+// --- Authentication
 
-/** Models whose value travels as the provider says. */
+/** Models whose value travels as the provider declares. */
 const OPEN_MODELS = ['apiKey', 'bearer', 'hmac']
 
 function modelsOf({ auth = 'none' }: Fields): readonly JsonValue[] {

@@ -28,7 +28,7 @@ do:
 `
 
 describe('documents', () => {
-  test('a file holds several, and empty ones count for nothing', () => {
+  test('a file contains several, and empty ones do not count', () => {
     const { documents, findings } = read('---\na: 1\n---\n---\n# nothing\n---\nb: 2\n...\n')
     expect(findings).toEqual([])
     expect(documents.map((document) => document.value)).toEqual([{ a: 1 }, { b: 2 }])
@@ -38,7 +38,7 @@ describe('documents', () => {
     expect(read(text)).toEqual({ documents: [], findings: [] })
   })
 
-  test('values are exact and nothing else than JSON', () => {
+  test('values are exact and only JSON', () => {
     const text =
       'a: 9007199254740993\nb: 9007199254740992\nc: no\nd: 2026-01-01\ne: ~\nf: 0x10\ng: 1e3\nh: &x [1]\ni: *x\nj: 1.0\nk: 1.000000000000000001\nl: 1e400\n'
     expect(read(text).documents[0]?.value).toEqual({
@@ -110,7 +110,7 @@ describe('never crashes, and points into the file', () => {
   }
   const path = fc.constantFrom('a.yaml', 'a.json')
 
-  test('on any text', () => {
+  test('for any text', () => {
     const indicator = fc.constantFrom(
       ...'{}[],:?-&*#!|>\'"%@` \n\t~.{{}}'.split(''),
       'kind: ',
@@ -125,7 +125,7 @@ describe('never crashes, and points into the file', () => {
     fc.assert(fc.property(text, path, check), { numRuns: 200 })
   })
 
-  test('on a good file with a part exchanged', () => {
+  test('for a valid file with one part exchanged', () => {
     const part = fc.oneof(
       fc.constantFrom('', ' ', '\n', '{{', '}}', "'", '"', ': ', '#', '!', '*a', '- ', '[', '}', '5', 'ä😀'),
       fc.string(),
@@ -142,7 +142,7 @@ describe('never crashes, and points into the file', () => {
     )
   })
 
-  test('on any value in any field', () => {
+  test('for any value in any field', () => {
     const names = [
       'kind',
       'name',

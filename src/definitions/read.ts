@@ -1,5 +1,5 @@
-// From files to plain values that remember their places. One way for YAML and JSON.
-// Not its job: what the values mean.
+// Reads files into plain values that remember their positions. One way for YAML and JSON. Not its job: what the values
+// mean.
 
 import { type Document, isScalar, parseAllDocuments } from 'yaml'
 import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
@@ -22,9 +22,11 @@ export interface ReadDocument {
   /** As its author wrote it, comments and all. */
   readonly text: string
   readonly value: { readonly [key: string]: JsonValue }
-  /** False when a part of it could not be read; findings say which. */
+  /** False if a part of it could not be read; findings say which. */
   readonly isWhole: boolean
-  /** Gives a remark its place; null for what could not be read anyway, so that one mistake is told once. */
+  /**
+   * Gives a remark its position; null for a part that could not be read anyway, so that one mistake is reported once.
+   */
   locate(remark: Remark): Finding | null
 }
 
@@ -86,7 +88,7 @@ function parse(source: SourceText): readonly Document.Parsed[] | null {
     })
     return Array.isArray(documents) ? documents : []
   } catch {
-    // The parser recurses: only nesting that nobody writes by hand gets here.
+    // The parser recurses: only nesting that no author writes by hand gets here.
     report(source, 'tooLarge', `nested deeper than ${DEPTH_MAX} levels`, 0)
     return null
   }
@@ -126,7 +128,7 @@ function readDocument(source: SourceText, document: Document.Parsed): ReadDocume
   }
 }
 
-/** The part of the file that is this document, without the lines that part it from others. */
+/** The part of the file that is this document, without the lines that separate it from others. */
 function textOf(source: SourceText, document: Document.Parsed): string {
   const text = source.text.slice(document.range[0], document.range[2])
   return `${text

@@ -1,5 +1,5 @@
-// What a schema of single fields cannot say: fields that exclude or need each other, and names of other things.
-// Reads values as they were written, sound or not, so that every finding comes in one run.
+// Checks what a schema of single fields cannot: fields that exclude or need each other, and names of other things.
+// Reads values as written, valid or not, so that every finding comes in one run.
 
 import { compileTemplate } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -95,7 +95,9 @@ const UNVERIFIED: Remark = {
   suggestion: 'verify: { scheme: hmac, secret: { env: WEBHOOK_SECRET } }',
 }
 
-/** Only what is sent in has a sender: a schedule has none, and nothing about senders belongs to it. */
+/**
+ * Only a source that receives requests has a sender: a schedule has none, and fields about senders do not belong to it.
+ */
 const OF_SENDERS = ['verify', 'subjects', 'dispatch', 'allow', 'rateLimit', 'respond', 'handshake', 'limits']
 
 function checkPresence(source: Fields): readonly Remark[] {
@@ -122,7 +124,7 @@ function checkVerify(source: Fields, around: Surroundings): readonly Remark[] {
 
 const SIGNED = { roots: ['body', 'header'] }
 
-/** No error: some senders sign an id or a time alone, and there is no other way to take them. */
+/** Not an error: some senders sign only an id or a time, and there is no other way to accept them. */
 function checkSignedBody({ scheme, signed }: Fields): readonly Remark[] {
   const compiled = scheme === 'hmac' && typeof signed === 'string' ? compileTemplate(signed, SIGNED) : null
   if (compiled?.ok !== true || compiled.template.paths.some((path) => /^body\b/.test(path))) return []

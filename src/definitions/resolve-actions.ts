@@ -1,4 +1,4 @@
-// The normal form of what a route or a step of a workflow does.
+// The normal form of the action of a route or of a workflow's step.
 
 import type {
   ActionDocument,
@@ -29,17 +29,17 @@ export function isIdempotentMethod(method: string): boolean {
 
 export interface KnownFunctions {
   functions(name: string): string | null
-  /** What a function says of itself. */
+  /** What a function declares. */
   timeouts(name: string): number | null
-  /** Sound ones, by name. */
+  /** Valid ones, by name. */
   readonly agents: ReadonlyMap<string, AgentDocument>
   readonly providers: ReadonlyMap<string, ProviderDocument>
 }
 
-/** Where it stands: what is not said is the payload of a route, and all items of a batch. A step has no such thing. */
+/** Where it is: the default input is the payload of a route, and all jobs of a batch. A step has neither. */
 type ActionOwner = 'route' | 'batch' | 'step'
 
-/** null: it names an agent or a provider that is not sound. */
+/** null: it names an agent or a provider that is not valid. */
 export function resolveAction(
   input: ActionInput,
   owner: ActionOwner,
@@ -83,7 +83,7 @@ export function resolveAction(
   }
   if (input.unschedule !== undefined) return { type: 'unschedule', name: input.unschedule }
   assert(input.emit !== undefined, 'an action does one thing')
-  // As with functions: what is not said is the payload, or the data of the instance.
+  // As with functions: the default is the payload, or the data of the instance.
   const data = owner === 'step' ? '{{ data }}' : '{{ payload }}'
   return { type: 'emit', subject: input.emit, data: (input.data ?? data) as JsonValue }
 }

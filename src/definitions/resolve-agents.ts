@@ -1,4 +1,4 @@
-// The normal form of an agent. Whoever uses it has it in its own document (resolve-actions.ts), and so pinned.
+// The normal form of an agent. A document that uses it contains it (resolve-actions.ts), and so pins it.
 
 import type { AgentDocument } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'

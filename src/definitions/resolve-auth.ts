@@ -10,7 +10,7 @@ export interface AuthInput {
   readonly header?: { readonly name: string; readonly value: SecretPlaceInput } | undefined
 }
 
-/** As a field beside others: left out where nothing was written. */
+/** As a field beside others: omitted if nothing was written. */
 export function resolveAuth(input: AuthInput | undefined): { readonly auth?: AuthDocument } {
   return input === undefined ? {} : { auth: authOf(input) }
 }

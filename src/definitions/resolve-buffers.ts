@@ -1,5 +1,5 @@
-// The normal form of what a route says about pace, order and gathering. What is not written, or says what holds anyway, is
-// left out, so that a document of an older release has the hash that it had.
+// The normal form of a route's flow control, order and batching. What is not written, or equals the default, is left
+// out, so that a document of an older release keeps its hash.
 
 import {
   type CircuitPolicy,
@@ -17,10 +17,10 @@ import { USUAL_ELEMENT } from './expression-names.ts'
 import type { RouteInput } from './schema.ts'
 import type { CircuitInput, DrainInput, RateInput } from './schema-buffers.ts'
 
-/** How many elements of a list are work, where `each` does not say. */
+/** How many elements of a list become jobs, if `each` does not say. */
 const EACH_MAX = 500
 const BATCH_WAIT_MS = 5 * SECOND
-/** How many windows a burst may go on before one of it is done all the same. */
+/** How many windows a burst may last before a job runs all the same. */
 export const DEBOUNCE_WINDOWS = 10
 
 type Buffers = Pick<
@@ -41,7 +41,7 @@ type Buffers = Pick<
 
 export type Profiles = ReadonlyMap<string, ProfileDocument>
 
-/** null: it names a profile that is not sound. */
+/** null: it names a profile that is not valid. */
 export function resolveBuffers(input: RouteInput, profiles: Profiles): Buffers | null {
   const drain = resolveDrain(input.drain, profiles)
   const rateLimit = resolveRate(input.rateLimit, profiles)

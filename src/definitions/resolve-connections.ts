@@ -1,4 +1,5 @@
-// The normal forms of connections and credentials. For which environment one was written is not part of it: where it is in force, it is.
+// The normal forms of connections and credentials. The environment it was written for is not part of it: that is where
+// it is deployed.
 
 import {
   type AuthModel,

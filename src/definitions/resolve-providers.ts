@@ -1,5 +1,5 @@
-// The normal form of a provider, as the manifests of src/connectors have it. Who uses an operation has it in its own document
-// (resolve-actions.ts), and so pinned.
+// The normal form of a provider, as the manifests of src/connectors have it. A document that uses an operation contains
+// it (resolve-actions.ts), and so pins it.
 
 import {
   type AuthModel,
@@ -65,7 +65,7 @@ export function resolveProvider(input: ProviderInput): ProviderDocument {
   }
 }
 
-/** What a provider has that says nothing of it is open to everybody. */
+/** A provider that declares no auth is open to everyone. */
 function authOf(auth: ProviderInput['auth']): readonly AuthModel[] {
   if (auth === undefined) return ['none']
   return typeof auth === 'string' ? [auth] : auth
@@ -79,7 +79,7 @@ function resolveAuthentication(
   const usual = usualAuthentication(auth)
   return {
     header: query !== undefined ? null : (header?.toLowerCase() ?? usual.header),
-    // A header of its own has no prefix that was not written.
+    // A custom header has no prefix unless one is written.
     prefix: prefix ?? (header === undefined && query === undefined ? usual.prefix : ''),
     query: query ?? null,
   }
@@ -135,7 +135,7 @@ function resolveOperation(name: string, input: OperationInput): OperationDocumen
   }
 }
 
-/** What is written beside it tells it, and after that the method. */
+/** Derived from the fields beside it, and after that from the method. */
 function idempotencyOf(
   input: Pick<OperationInput, 'idempotency' | 'keyTtl' | 'lookup' | 'method'>,
 ): Idempotency {

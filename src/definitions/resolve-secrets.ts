@@ -1,4 +1,4 @@
-// The normal form of where a secret is.
+// The normal form of the location of a secret.
 
 import type { SecretRef } from '../core/definitions/documents/index.ts'
 import { assert } from '../core/foundation/errors/index.ts'

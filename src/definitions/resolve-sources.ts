@@ -1,5 +1,5 @@
-// The normal form of what a source may say beyond its verification and its names. What is not written is left out, so that
-// a document of an older release has the hash that it had.
+// The normal form of a source's fields beyond its verification and its names. What is not written is left out, so that
+// a document of an older release keeps its hash.
 
 import { RETENTION_MS, type SourceDocument, usualBurst } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'

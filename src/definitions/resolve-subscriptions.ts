@@ -1,4 +1,5 @@
-// The normal form of a subscription. What is not written, or says what holds anyway, is left out of it where its type allows.
+// The normal form of a subscription. What is not written, or equals the default, is left out of it where its type
+// allows.
 
 import { DISABLE_AFTER_MS, type SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
@@ -13,7 +14,7 @@ import type { SubscriptionInput } from './schema.ts'
 
 const TIMEOUT_MS = 15 * SECOND
 
-/** null: it names a profile that is not sound. */
+/** null: it names a profile that is not valid. */
 export function resolveSubscription(
   input: SubscriptionInput,
   { profiles }: Pick<Known, 'profiles'>,

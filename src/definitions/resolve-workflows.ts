@@ -1,4 +1,5 @@
-// The normal form of a workflow: maps become lists in the order written, a bare target is of `data`, names become lists.
+// The normal form of a workflow: maps become lists in the order written, a bare target is under `data`, names become
+// lists.
 
 import type {
   MigrationDocument,
@@ -24,14 +25,14 @@ import type {
   TriggerInput,
 } from './schema-workflows.ts'
 
-/** How long an update waits for its instance, where its trigger does not say. */
+/** How long an update waits for its instance, if its trigger does not say. */
 const BUFFER_MS = HOUR
 const LOCK_TTL_MS = 30 * MINUTE
 export const USUAL_VERSION = '1.0.0'
-/** What a bare string under `correlate` is called. */
+/** The name of a bare string under `correlate`. */
 const USUAL_KEY = 'default'
 
-/** null: it names a profile, an agent or a provider that is not sound. */
+/** null: it names a profile, an agent or a provider that is not valid. */
 export function resolveWorkflow(input: WorkflowInput, known: Known): WorkflowDocument | null {
   const places = Object.entries(input.places).map(([name, place]) => resolvePlace(name, place, known))
   const transitions = Object.entries(input.transitions).map(([name, one]) =>
@@ -218,7 +219,7 @@ function resolveTargets(
   return Object.fromEntries(Object.entries(input ?? {}).map(([path, value]) => [targetPath(path), value]))
 }
 
-/** A bare target is of `data`. */
+/** A bare target is under `data`. */
 export function targetPath(path: string): string {
   return /^(?:data|metadata|correlation)(?:\.|$)/.test(path) ? path : `data.${path}`
 }

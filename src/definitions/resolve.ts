@@ -1,4 +1,4 @@
-// From a sound document as written to its normal form: defaults filled in, units resolved, profiles looked up.
+// Turns a valid document as written into its normal form: defaults filled in, units resolved, profiles looked up.
 
 import type {
   ActionDocument,
@@ -42,7 +42,7 @@ export function resolveSource(input: SourceInput): SourceDocument {
     kind: 'Source',
     name: input.name,
     description: input.description ?? null,
-    // Nobody sends to a schedule, nor to what is taken from NATS.
+    // A schedule and a NATS consumer have no sender.
     verify: input.verify === undefined ? { scheme: 'closed' } : resolveVerify(input.verify),
     subject,
     event: {
@@ -64,7 +64,7 @@ export function resolveSource(input: SourceInput): SourceDocument {
   }
 }
 
-/** What its events are called where it does not say. */
+/** The name of its events if it gives none. */
 function ownSubjectOf({ name, schedule, nats }: SourceInput): string | null {
   if (schedule !== undefined) return `schedule.${name}`
   return nats === undefined ? null : MESSAGE_SUBJECT
@@ -136,7 +136,7 @@ export interface Known extends KnownFunctions {
   readonly profiles: Profiles
 }
 
-/** null: it names a profile, an agent or a provider that is not sound. */
+/** null: it names a profile, an agent or a provider that is not valid. */
 export function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
   const buffers = resolveBuffers(input, known.profiles)
   const action = resolveAction(input.do, input.batch === undefined ? 'route' : 'batch', known)
@@ -162,7 +162,7 @@ export function resolveRoute(input: RouteInput, known: Known): RouteDocument | n
   }
 }
 
-/** An agent says how often it is asked, unless whoever asks it does. */
+/** An agent says how often it is asked, unless the route or step that uses it does. */
 export function retryOfAgent(
   { retry }: { readonly retry?: unknown },
   action: ActionDocument | null | undefined,

@@ -1,4 +1,4 @@
-// What `check` says about retries, wherever they stand.
+// Checks retries, wherever they are.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Surroundings } from './document-context.ts'

@@ -1,5 +1,5 @@
-// Payloads that break a formula, in every field of a route that holds one: what is told names the place and the type, never the
-// value; and a formula that goes on for too long is stopped.
+// Payloads that break a formula, in every field of a route that has one: the error names the position and the type,
+// never the value; and a formula that runs for too long is stopped.
 
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../core/definitions/documents/index.ts'
@@ -9,7 +9,7 @@ import { callScope, compileRoute, itemScope, type Route } from '../core/routing/
 import { compileDefinitions } from './index.ts'
 
 const SECRET = 'hunter2-4711'
-/** In the place of a text: no formula can join a map, and its value must not show. */
+/** Instead of a text: no formula can join a map, and its value must not show. */
 const LIST = Array.from({ length: 300 }, (_, index) => index)
 const PAYLOAD = { id: { secret: SECRET }, text: SECRET, list: LIST, entries: [{ name: SECRET }] }
 const SCOPE: Scope = {
@@ -48,7 +48,7 @@ function upsertOf(rest: Record<string, string>) {
   return action
 }
 
-/** Where formulas stand, and what runs them with `formula` in their place. */
+/** The fields with formulas, and what runs them with `formula` in their place. */
 const FIELDS: readonly (readonly [field: string, run: (formula: string) => unknown])[] = [
   ['key', (formula) => routeOf(`key: "${formula}"`).keyOf(SCOPE)],
   ['each.of', (formula) => routeOf(`each: { of: "${formula}" }`).each?.count(SCOPE)],
@@ -111,7 +111,7 @@ function failureOf(run: () => unknown): ExpressionError {
 }
 
 describe.each(FIELDS)('%s', (_field, run) => {
-  test('[DF16] a payload that breaks it is told by place and type, never by value', () => {
+  test('[DF16] a payload that breaks it is reported by position and type, never by value', () => {
     const error = failureOf(() => run('payload.id - 1'))
     expect(error.code).toBe('type')
     expect(error.path).toMatch(/payload\.id$/)
@@ -119,7 +119,7 @@ describe.each(FIELDS)('%s', (_field, run) => {
     expect(`${error.message} ${error.path} ${error.valueType}`).not.toContain(SECRET)
   })
 
-  test('[DF16] one that goes on for too long is stopped', () => {
+  test('[DF16] one that runs for too long is stopped', () => {
     const error = failureOf(() => run('payload.list.map(a, payload.list.map(c, c)).size()'))
     expect(error.code).toBe('steps')
     expect(error.message).not.toContain(SECRET)

@@ -1,5 +1,5 @@
-// From a position in a text to the position of that character in the file: quotes, escapes and indentation lie
-// between. Where a text is folded over several lines the answer is where it begins.
+// Maps a position in a text to the position of that character in the file: quotes, escapes and indentation lie between.
+// If a text is folded over several lines the result is its start.
 
 import type { Scalar } from 'yaml'
 

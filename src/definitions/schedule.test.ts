@@ -10,7 +10,7 @@ test.each([
   ['  cron: "0 2 * * *"\n  zone: Europe/Berlin'],
   ['  cron: "*/5 9-17 * * MON-FRI"'],
   ['  cron: "0 0 29 2 *"\n  missed: all\n  data: { report: daily }'],
-])('[SC2] %s is taken', (schedule) => {
+])('[SC2] %s is accepted', (schedule) => {
   expect(findingsOf(schedule)).toEqual([])
 })
 

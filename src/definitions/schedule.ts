@@ -1,4 +1,4 @@
-// When a source fires, as far as a schema of single fields cannot say it.
+// Checks when a source fires, as far as a schema of single fields cannot.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkCron } from './actions.ts'

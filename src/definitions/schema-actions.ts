@@ -1,4 +1,4 @@
-// What a route or a step of a workflow may do, as it is written. Made for the names in scope there (expression-names.ts).
+// What a route or a workflow's step may do, as written. Built for the names in scope there (expression-names.ts).
 
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
@@ -20,7 +20,7 @@ import {
   urlOrPath,
 } from './fields.ts'
 
-/** What is sent as it is rendered then: a secret may stand in it. */
+/** What is sent as rendered then: it may contain a secret. */
 const REQUEST = { secrets: true }
 const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
 const headers = (roots: readonly string[]) => z.record(headerName(true), send(roots, REQUEST)).optional()
@@ -76,7 +76,7 @@ function makeUpsert(outer: readonly string[]) {
       after: after(),
     }),
     create: call(roots),
-    // The map first: what is wrong in one is told, rather than that it is no `none`.
+    // The map first: its errors are reported, rather than that it is not `none`.
     update: z.union([call([...roots, 'found']), oneOf('none')]).optional(),
     lock: oneOf('single', 'none').optional(),
   })

@@ -1,4 +1,4 @@
-// An agent as it is written: a model behind an endpoint that speaks the OpenAI protocol, and what it is told.
+// An agent as written: a model behind an endpoint that speaks the OpenAI protocol, and its instructions.
 
 import { z } from 'zod'
 import { MINUTE, SECOND } from '../core/foundation/time/index.ts'

@@ -1,5 +1,5 @@
-// What a route may say about how much of its work is done, when, in which order and how much of it at once. Spread into the
-// schema of a Route; profiles share the policies.
+// A route's fields for flow control, order and batching. Spread into the schema of a Route; profiles share the
+// policies.
 
 import { z } from 'zod'
 import { DAY, HOUR, SECOND } from '../core/foundation/time/index.ts'
@@ -73,7 +73,7 @@ export function makeBuffers(scope: RouteScope) {
         item: z.strictObject({ key: pick(['item']), ok: pick(['item']) }).optional(),
       })
       .optional(),
-    // The map first: what is wrong in one is told, rather than that it is not `off`.
+    // The map first: its errors are reported, rather than that it is not `off`.
     circuit: z.union([circuitPolicy, oneOf('off')]).optional(),
     ledger: z.strictObject({ keep: duration(DAY, 3_650 * DAY) }).optional(),
     keyMigration: z.strictObject({ from: formula(), note: literal({ minLength: 1 }) }).optional(),

@@ -1,5 +1,5 @@
-// Connections and credentials as they are written: a tenant's account at a provider, and which secret opens it. One name may have a
-// document for each environment; a node takes the one of its own.
+// Connections and credentials as written: a tenant's account at a provider, and its secret. One name may have a
+// document for each environment; a node uses the one of its own.
 
 import { z } from 'zod'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
@@ -19,7 +19,7 @@ export const connectionFields = {
   config: sends(['vars']).optional(),
   endpoints: z.record(partName(), url(['vars', 'config'])).optional(),
   status: oneOf('active', 'retired').optional(),
-  // The map first: what is wrong in one is told, rather than that it is not `none`.
+  // The map first: its errors are reported, rather than that it is not `none`.
   probe: z
     .union([
       z.strictObject({

@@ -1,10 +1,10 @@
-// The fields of the JSON Schema, one by one with their paths: to write what they mean into it, and to list them.
+// The fields of the JSON Schema, one by one with their paths: to add their descriptions, and to list them.
 
 export type Json = { [key: string]: unknown }
 
 export interface SchemaField {
   readonly kind: string
-  /** `verify.secret.env`; what a list or a choice holds has the path of the list or the choice. */
+  /** `verify.secret.env`; the content of a list or a choice has the path of the list or the choice. */
   readonly path: string
   readonly schema: Json
   readonly isNeeded: boolean

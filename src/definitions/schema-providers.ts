@@ -1,5 +1,5 @@
-// A provider as it is written: a kind of system that is called, where it is, how one is known there, and what it can do. The manifests
-// of src/connectors are the normal form of the same.
+// A provider as written: a kind of system that is called, its address, how callers authenticate there, and its
+// operations. The manifests of src/connectors are the normal form of the same.
 
 import { z } from 'zod'
 import {

@@ -1,5 +1,5 @@
-// What a source may say beyond its verification and its names: who may send, how much, what is kept and for how long, and
-// what becomes of it. Spread into the schema of a Source.
+// A source's fields beyond its verification and its names: who may send, how much, what is stored and for how long, and
+// what happens to it. Spread into the schema of a Source.
 
 import { z } from 'zod'
 import { DAY, HOUR } from '../core/foundation/time/index.ts'

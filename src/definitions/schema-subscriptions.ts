@@ -1,4 +1,4 @@
-// A subscription as it is written: whose endpoint gets which of our events, and how.
+// A subscription as written: which endpoint gets which of our events, and how.
 
 import { z } from 'zod'
 import { SIGNINGS } from '../core/definitions/documents/index.ts'
@@ -23,10 +23,10 @@ import {
 } from './fields.ts'
 import { ratePolicy, retryInline } from './schema-buffers.ts'
 
-/** Of what is sent; where it is sent to does not depend on the event. */
+/** For what is sent; the address does not depend on the event. */
 const SENT_ROOTS = [...EVENT_ROOTS, 'vars'] as const
 
-/** What is sent as it is rendered then: a secret may stand in it. */
+/** What is sent as rendered then: it may contain a secret. */
 const REQUEST = { secrets: true }
 
 const METADATA_LENGTH_MAX = 1_000

@@ -1,4 +1,5 @@
-// A workflow as it is written: places, transitions and triggers, each by its name. resolve-workflows.ts makes its normal form.
+// A workflow as written: places, transitions and triggers, each by its name. resolve-workflows.ts makes its normal
+// form.
 
 import { z } from 'zod'
 import { FIRE_MODES, PLACE_TYPES } from '../core/definitions/documents/index.ts'
@@ -64,7 +65,7 @@ const transition = z.strictObject({
   retry: z.union([reference(), retryInline]).optional(),
   maxWait: duration(SECOND, 30 * DAY).optional(),
   undo: makeActionOf([...STEP_ROOTS, 'result']).optional(),
-  // The map first: what is wrong in one is told, rather than that it is not `none`.
+  // The map first: its errors are reported, rather than that it is not `none`.
   onFailure: z.union([onFailure, oneOf('none')]).optional(),
   permission: name().optional(),
   input: json().optional(),

@@ -1,5 +1,5 @@
-// The language, as far as this version has it. json-schema.ts publishes it for editors; resolve.ts fills in defaults.
-// Kinds of the language that are not here yet are listed at the end: they are refused by name.
+// The language, as far as this version supports it. json-schema.ts publishes it for editors; resolve.ts fills in
+// defaults. Kinds that are not supported yet are listed at the end: they are refused by name.
 
 import { z } from 'zod'
 import {
@@ -224,11 +224,11 @@ export const languageSchema = z.discriminatedUnion('kind', [
 
 export type Kind = keyof typeof SCHEMAS
 
-/** Making one takes a few milliseconds, and a folder names few elements. */
+/** Building one takes a few milliseconds, and a folder names few elements. */
 const SCOPED_MAX = 100
 const scoped = new Map<string, typeof routeSchema>()
 
-/** The schema that a document is checked by: that of a route knows the names which its `each` and `batch` bring. */
+/** The schema that a document is checked by: a route's knows the names that its `each` and `batch` add. */
 export function schemaFor(kind: Kind, value: { readonly [key: string]: JsonValue }): z.ZodType {
   const scope = kind === 'Route' ? scopeOf(value) : PLAIN_SCOPE
   if (scope.element === null && !scope.isBatched) return SCHEMAS[kind]
@@ -253,6 +253,6 @@ export type ProfileInput = z.infer<typeof profileSchema>
 export type SecretInput = z.infer<typeof secret>
 export type RetryInput = z.infer<typeof retryInline>
 
-// --- What the language has and this version has not
+// --- Parts of the language that this version does not support
 
 export const OTHER_KINDS = ['Poller', 'AlertRoute'] as const

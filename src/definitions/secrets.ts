@@ -1,4 +1,4 @@
-// What `check` says about where a secret is: one place, that may be named here, and whether something is there by now.
+// Checks where a secret is stored: one location, that may be named here, and whether it is set by now.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { isSecretName, namedSecrets } from '../core/secrets/index.ts'
@@ -11,7 +11,7 @@ function fieldsOf(value: JsonValue | undefined): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** At `at`: of those who send in, or of one who is called. */
+/** At `at`: of a sender's verification, or of a system that is called. */
 export function checkSecrets(
   secret: JsonValue | undefined,
   around: Surroundings,
@@ -49,7 +49,7 @@ export function checkSecrets(
   })
 }
 
-/** No error either: it may be there where the node runs. */
+/** Not an error either: it may be set where the node runs. */
 function checkVariable(
   name: JsonValue | undefined,
   path: FieldPath,
@@ -70,7 +70,7 @@ export function checkSentSecrets(value: Fields, around: Surroundings): readonly 
   })
 }
 
-/** No error: the definition may come first and the secret after it. */
+/** Not an error: the definition may come first and the secret after it. */
 function checkSet(
   name: JsonValue | undefined,
   path: FieldPath,

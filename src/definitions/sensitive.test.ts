@@ -19,7 +19,7 @@ function check(text: string) {
   }))
 }
 
-test('[SE1] a path that cannot be read is an error at its place', () => {
+test('[SE1] a path that cannot be parsed is an error at its position', () => {
   const text = `${SOURCE}sensitive:
   - payload.user.email
   - user.email
@@ -41,7 +41,7 @@ test('[SE1] a path that cannot be read is an error at its place', () => {
   ).not.toContainEqual(expect.objectContaining({ severity: 'error' }))
 })
 
-test('[SE4] formulas that keep a sensitive value in clear are warned of, where they stand', () => {
+test('[SE4] formulas that store a sensitive value in clear text are warned of, at their position', () => {
   const text = `kind: Source
 name: crm
 verify: { scheme: none }
@@ -75,7 +75,7 @@ sensitive: [payload.repository]
   expect(check(text)).toMatchObject([{ severity: 'warning', rule: 'SE4', at: '4:11' }])
 })
 
-test('[SE4] so are keys of routes that may hear its events, and no others', () => {
+test('[SE4] so are keys of routes that may receive its events, and no others', () => {
   const route = (name: string, on: string, key: string) => `---
 kind: Route
 name: ${name}
@@ -164,7 +164,7 @@ transitions:
     ['correlate: { id: payload.id }, map: { note: "payload.id + payload.user.email" }', '', 'data.note'],
     ['correlate: { id: payload.id }', ', out: { data.x.mail: payload.user.email }', 'data.x.mail'],
     ['correlate: { id: payload.id }, map: { all: payload }', '', 'data.all.user.email'],
-  ])('[WL26] what %s%s takes over is encrypted, written or not', (trigger, more, target) => {
+  ])('[WL26] what %s%s copies is encrypted, declared or not', (trigger, more, target) => {
     expect(encrypted(workflow(trigger, more))).toEqual([target])
     expect(told(workflow(trigger, more))).toEqual([])
     const written = `${workflow(trigger, more)}security: { encrypt: [${target}, data.other] }\n`
@@ -172,7 +172,7 @@ transitions:
     expect(encrypted(workflow(trigger, more, 'shop.orders.made'))).toBeNull()
   })
 
-  test('[WL26] what is copied on is encrypted too, and what is hashed or under an encrypted whole adds nothing', () => {
+  test('[WL26] copies of copies are encrypted too, and a hash or a value under an encrypted parent adds nothing', () => {
     const trigger = 'correlate: { id: payload.id }, map: { mail: payload.user.email, plain: payload.id }'
     const steps = ', out: { last: data.copy, copy: "data.mail + 1", other: data.plain, h: hash(data.mail) }'
     expect(encrypted(workflow(trigger, steps))).toEqual(['data.copy', 'data.last', 'data.mail'])
@@ -187,13 +187,13 @@ transitions:
     ['it in a header', 'headers: { x-mail: "{{ payload.user.email }}" }', ['data.answer']],
     ['its hash alone', 'body: { mail: "{{ hash(payload.user.email) }}" }', null],
     ['nothing of it', 'body: { id: "{{ payload.id }}" }', null],
-  ])('[WL29] what a step answers that gets %s is encrypted where it is taken over', (_, what, expected) => {
+  ])('[WL29] the result of a step that gets %s is encrypted where it is stored', (_, what, expected) => {
     const map = expected?.includes('data.mail') === true ? ', map: { mail: payload.user.email }' : ''
     const more = `, do: { http: { method: POST, url: "https://a.example/", ${what} } }, out: { answer: result.body.note, n: data.id }`
     expect(encrypted(workflow(`correlate: { id: payload.id }${map}`, more))).toEqual(expected)
   })
 
-  test('[WL29] a function has the whole event by its context, whatever it is given', () => {
+  test('[WL29] a function has the whole event by its context, whatever its input', () => {
     const more =
       ', do: { function: look, with: { id: "{{ payload.id }}" } }, out: { answer: result, n: payload.id }'
     const { documents } = compileDefinitions(
@@ -204,7 +204,7 @@ transitions:
     expect(found.security?.encrypt).toEqual(['data.answer'])
   })
 
-  test('[WL26] of several hidden places each is encrypted, and a list as a whole', () => {
+  test('[WL26] of several sensitive paths each is encrypted, and a list as a whole', () => {
     const text = workflow('correlate: { id: payload.id }, map: { all: payload }').replace(
       'sensitive: [payload.user.email]',
       'sensitive: [payload.user.email, "payload.lines[*].name", header.x-user]',
@@ -216,7 +216,7 @@ transitions:
     'correlate: payload.user.email',
     'correlate: { mail: payload.user.email }',
     'correlate: { id: payload.id }, map: { correlation.mail: payload.user.email }',
-  ])('[WL26] a key takes the hash only: %s', (trigger) => {
+  ])('[WL26] a key takes only the hash: %s', (trigger) => {
     expect(told(workflow(trigger))).toEqual([['SE4', 'warning', 13, undefined]])
     expect(told(workflow(trigger.replace(/payload\.user\.email/, 'hash(payload.user.email)')))).toEqual([])
   })

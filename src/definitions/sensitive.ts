@@ -1,5 +1,4 @@
-// Sensitive paths as written: whether they can be read, and which formulas would bring what they hide to a place that is
-// kept in clear.
+// Checks sensitive paths as written: whether they parse, and which formulas would store their values in clear text.
 
 import {
   findClearRead,
@@ -14,13 +13,13 @@ import type { FieldPath, Remark } from './finding.ts'
 
 type Fields = { readonly [key: string]: JsonValue }
 
-/** What a source hides, and the first token of what it publishes; null where a template makes it. */
+/** What a source hides, and the first token of what it publishes; null if a template makes it. */
 export interface SensitiveSource {
   readonly paths: readonly SensitivePath[]
   readonly firstToken: string | null
 }
 
-/** Of the sources among these documents, sound or not. */
+/** Of the sources among these documents, valid or not. */
 export function sensitiveSources(documents: readonly Fields[]): readonly SensitiveSource[] {
   return documents.flatMap((source) => {
     const paths = source.kind === 'Source' ? pathsOf(source) : []
@@ -43,7 +42,7 @@ function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
   })
 }
 
-/** The formulas whose outcome stands beside the payload, where searches and lists look. */
+/** The formulas whose result is stored beside the payload, where searches and lists read it. */
 const KEPT: readonly {
   readonly path: FieldPath
   readonly as: 'expression' | 'template'
@@ -75,7 +74,10 @@ function checkFormulas(source: Fields): readonly Remark[] {
   return [...named, ...emitted]
 }
 
-/** The keys of effects and lanes stand in lists and in the log, references at the other side too, and subjects wherever events do. */
+/**
+ * Keys of effects and lanes appear in lists and in the log, references also at the other side, and subjects wherever
+ * events do.
+ */
 export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
   const { key } = route
   const patterns = [route.on].flat().filter((pattern) => typeof pattern === 'string')
@@ -97,7 +99,7 @@ export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSo
   return [...keyed, ...lanes, ...referenced, ...subject]
 }
 
-/** What an endpoint gets is redacted, and so is what its condition and its templates read. */
+/** What an endpoint receives is redacted, and so is what its condition and its templates read. */
 export function checkSensitiveSubscription(
   subscription: Fields,
   sources: readonly SensitiveSource[],
@@ -120,7 +122,7 @@ export function checkSensitiveSubscription(
     const reads = readFormula(text, as)?.reads ?? []
     const found = reads
       .map((one) => findClearRead(one.path, 'expression', sensitive))
-      // Of a whole that has hidden parts the rest arrives.
+      // The rest of a value with hidden parts arrives.
       .find((one) => one !== null && isUnder(withoutIndexes(one.read), withoutIndexes(one.sensitive.text)))
     if (found == null) return []
     const instead = path[0] === 'where' ? 'the condition would see' : 'the endpoint would get'
@@ -160,7 +162,10 @@ function conditionTexts(value: JsonValue | undefined, path: FieldPath): readonly
   return [...own, ...inner]
 }
 
-/** Keys of instances are stored and shown in clear. What else events bring into an instance is encrypted: `encryptedTargets`. */
+/**
+ * Keys of instances are stored and shown in clear text. Other values that events bring into an instance are encrypted:
+ * `encryptedTargets`.
+ */
 export function checkSensitiveWorkflow(
   workflow: Fields,
   sources: readonly SensitiveSource[],
@@ -185,8 +190,8 @@ export function checkSensitiveWorkflow(
 }
 
 /**
- * Paths of instances that take a sensitive value over from an event, or from a field that does. Where a formula makes more of it than
- * a copy, all that it gives is one. Lists are encrypted as a whole.
+ * Paths of instances that copy a sensitive value from an event, or from a field that does. If a formula does more than
+ * copy it, its whole result counts. Lists are encrypted as a whole.
  */
 export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSource[]): readonly string[] {
   const began = heardByAny(workflow, sources)
@@ -195,7 +200,7 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
     ...mapsOf(workflow.triggers).map(
       ([trigger]) => [trigger.map, heardBy([trigger], sources), undefined] as const,
     ),
-    // A step reads the event that began its instance.
+    // A step reads the event that started its instance.
     ...outsOf(workflow).map(
       ([name, out]) => [out, began, at(workflow, ['transitions', name, 'do'])] as const,
     ),
@@ -212,13 +217,13 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
     ),
   )
   const isFound = (read: string) => [...found].some((path) => isUnder(read, path) || isUnder(path, read))
-  /** What a step that gets something sensitive answers may hold it. */
+  /** The result of a step that gets something sensitive may contain it. */
   const isResultOf = (action: JsonValue | undefined, sensitive: readonly SensitivePath[]) =>
     actionTexts(action).some(
       ({ text, as }) =>
         findClearReads(text, as, sensitive).length > 0 || clearPaths(text, as).some((read) => isFound(read)),
     )
-  // What was taken over may be copied on, in any order of the steps.
+  // Copied values may be copied further, in any order of the steps.
   for (let before = -1; before !== found.size; ) {
     before = found.size
     for (const { target, text, sensitive, action } of written) {
@@ -232,14 +237,14 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
   return [...found].filter((path) => ![...found].some((one) => one !== path && isUnder(path, one))).sort()
 }
 
-/** Of a step. A function reads the whole event by its context, and what an agent is asked is in another document. */
+/** For a step. A function reads the whole event by its context, and an agent's prompt is in another document. */
 function actionTexts(action: JsonValue | undefined): readonly Pick<ReadText, 'text' | 'as'>[] {
   const texts = templateTexts(action, [])
   const readsEvent = isFields(action) && (action.function !== undefined || action.agent !== undefined)
   return readsEvent ? [...texts, { text: 'payload', as: 'expression' }] : texts
 }
 
-/** Of what is copied as it is, the part that is hidden; empty: all of it. */
+/** Of a plain copy, the part that is sensitive; empty: all of it. */
 function partOf(text: string, { read, sensitive }: { read: string; sensitive: SensitivePath }): string {
   const hidden = sensitive.text
   if (text.trim() !== read || !hidden.startsWith(`${read}.`)) return ''

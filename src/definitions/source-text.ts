@@ -1,4 +1,4 @@
-// One file while it is read: its text, where its lines begin, and what was found in it.
+// One file while it is read: its text, the start of each line, and its findings.
 
 import { LineCounter, type YAMLError } from 'yaml'
 import { type Finding, RULES, type RuleName } from './finding.ts'
@@ -18,12 +18,12 @@ export interface SourceText {
 }
 
 export const DEPTH_MAX = 64
-/** Of one file while it is read, and of one document while it is checked: each costs a search for its place. */
+/** Per file while it is read, and per document while it is checked: each costs a search for its position. */
 export const FINDINGS_MAX = 200
 const QUOTED_LENGTH_MAX = 500
 
 export function makeSourceText(file: DefinitionFile): SourceText {
-  // The mark would shift the columns of the first line.
+  // The byte order mark would shift the columns of the first line.
   const text = file.text.startsWith('\ufeff') ? file.text.slice(1) : file.text
   const lines = new LineCounter()
   for (let at = 0; at >= 0; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at)
@@ -56,15 +56,15 @@ export function report(
   offset: number,
   suggestion?: string,
 ): void {
-  // How deep the parser gets before it gives up depends on the stack, so that one excess may be met twice: told once.
+  // The parser's depth limit depends on the stack, so one excess may be met twice: reported once.
   if (rule === 'tooLarge' && source.findings.some((finding) => finding.rule === RULES.tooLarge)) return
-  // Whoever made this many mistakes made one of them over and over.
+  // This many mistakes are one mistake repeated.
   if (source.findings.length >= FINDINGS_MAX) return
   source.findings.push(makeFinding(source, rule, message, offset, suggestion))
 }
 
 export function quotedAt(source: SourceText, offset: number): string | undefined {
-  // A line that is longer than anybody reads is not worth a search either.
+  // A line longer than anyone reads is not worth a search either.
   const from = Math.max(0, offset - QUOTED_LENGTH_MAX)
   const near = source.text.slice(from, offset + QUOTED_LENGTH_MAX)
   const start = near.slice(0, offset - from).lastIndexOf('\n') + 1

@@ -12,8 +12,8 @@ function sourceOf(text: string): SourceDocument {
 
 const SENT = 'verify: { scheme: none }\nsubject: a.b\n'
 
-describe('[F40] what a source may say beyond its names', () => {
-  test('is in its document only where it was written', () => {
+describe('[F40] a source’s fields beyond its names', () => {
+  test('are in its document only if they were written', () => {
     expect(Object.keys(sourceOf(SENT))).toEqual([
       'kind',
       'name',
@@ -27,7 +27,7 @@ describe('[F40] what a source may say beyond its names', () => {
     ])
   })
 
-  test('has its units resolved and its defaults filled in', () => {
+  test('have their units resolved and their defaults filled in', () => {
     const text = `${SENT}status: paused
 allow: github
 rateLimit: { perMinute: 600 }

@@ -9,7 +9,7 @@ function compile(text: string, deps: Partial<CompileDeps> = {}) {
   return compileDefinitions([{ path: 'a.yaml', text }], { ...FUNCTIONS, ...deps })
 }
 
-/** A subscription with these lines beside what it needs. */
+/** A subscription with these lines besides the required ones. */
 function subscription(lines: string, needed = 'url: https://crm.example.com/hooks\non: a.b'): string {
   return `kind: Subscription\nname: crm\n${needed}\n${lines}`
 }
@@ -75,7 +75,7 @@ sensitive: send
 metadata: { owner: crm-team }
 `
 
-test('[SL1] what is needed gives the defaults, and everything that can be written has its normal form', () => {
+test('[SL1] the required fields give the defaults, and everything that can be written has its normal form', () => {
   expect(resolved(subscription(''))).toEqual(MIN)
   expect(resolved(FULL)).toEqual({
     ...MIN,
@@ -101,7 +101,7 @@ test('[SL1] what is needed gives the defaults, and everything that can be writte
   })
 })
 
-/** `¦` stands where the finding is; warnings are told apart by `warning`. */
+/** `¦` marks the finding; warnings are marked by `warning`. */
 type Row = readonly [rule: string, text: string, message: string, suggestion?: string]
 
 const address = (url: string) => `kind: Subscription\nname: crm\non: a.b\nurl: ${url}`
@@ -197,16 +197,16 @@ describe('what is found', () => {
   test.each(WARNINGS)('%s (warning): %j', (...row) => expectFinding('warning', row as unknown as Row))
 })
 
-describe('[SL6] on a node the address is judged by what its operator allows', () => {
+describe('[SL6] on a node the operator’s policy judges the address', () => {
   const url = (text: string, allowed: readonly string[]) =>
     compile(address(text), { outbound: makeOutboundPolicy(allowed) }).findings
 
-  test('what may not be called is an error', () => {
+  test('a forbidden address is an error', () => {
     expect(url('http://10.0.0.5/x', [])).toMatchObject([{ rule: 'SL6', severity: 'error', line: 4 }])
     expect(url('http://2130706433/x', [])).toMatchObject([{ rule: 'SL6', severity: 'error' }])
   })
 
-  test('what is allowed is not, nor a name, which is resolved when it is called', () => {
+  test('an allowed one is not, nor a name, which is resolved when it is called', () => {
     expect(url('http://10.0.0.5/x', ['10.0.0.0/8'])).toEqual([])
     expect(url('http://localhost:4000/x', ['loopback'])).toEqual([])
     expect(url('https://crm.internal/x', [])).toEqual([])
@@ -223,7 +223,7 @@ test('[SL7] http is warned of in production only', () => {
   expect(compile(address('https://crm.example.com/x'), { isProduction: true }).findings).toEqual([])
 })
 
-test('[SL5] a secret that is not set yet is told of, and `{ env }` is for one tenant alone', () => {
+test('[SL5] a secret that is not set yet is reported, and `{ env }` is for one tenant only', () => {
   const text = subscription('secret: { ref: crm-signing }')
   expect(compile(text, { secrets: () => false }).findings).toMatchObject([
     {
@@ -238,7 +238,7 @@ test('[SL5] a secret that is not set yet is told of, and `{ env }` is for one te
   ])
 })
 
-test('[SL9] with a condition `>` is meant, and `webhook.>` is fine', () => {
+test('[SL9] with a condition `>` is intended, and `webhook.>` is fine', () => {
   const on = (pattern: string, more = '') =>
     compile(subscription(more, `url: https://a.example\non: "${pattern}"`)).findings
   expect(on('>', 'where: payload.total > 1')).toEqual([])
@@ -261,14 +261,14 @@ describe('[SL10] what a source hides', () => {
     expect(told(`${lines}\nsensitive: send`)).toEqual([])
   })
 
-  test('is no matter where it is a part of a whole, or of other events', () => {
+  test('is not reported as a part of a whole, or of other events', () => {
     expect(told('transform: { all: "{{ payload }}" }')).toEqual([])
     expect(
       told('where: payload.user.email != null', 'millrace.>').filter(({ rule }) => rule === 'SL10'),
     ).toEqual([])
   })
 
-  test('is not what deliveries are ordered by, also where it is in force beside the file', () => {
+  test('must not order deliveries, also if its source is deployed beside the file', () => {
     const text = subscription('order: { by: payload.user.email }', 'url: https://a.example\non: shop.sold')
     const inForce = compile(SOURCE.replace('---\n', '')).documents
     expect(compile(text, { inForce }).findings).toMatchObject([{ rule: 'SE4', severity: 'warning' }])
@@ -326,7 +326,7 @@ describe('through the API', () => {
     })
   })
 
-  test('[SL15] what is missing, of another kind, no map, or too deep is refused', () => {
+  test('[SL15] a missing or too deep document, another kind or a value that is not a map is refused', () => {
     const refused = (given: unknown) => {
       const checked = checkSubscription(given, {})
       return checked.ok ? [] : checked.findings.map(({ rule, field }) => `${rule} ${field}`)
@@ -340,7 +340,7 @@ describe('through the API', () => {
     expect(refused({ ...GIVEN, transform: deep })).toEqual(['F6 '])
   })
 
-  test('[SL15] profiles, secrets and the policy of the node count', () => {
+  test('[SL15] profiles, secrets and the node’s policy count', () => {
     const profiles = new Map([
       [
         'slow',
@@ -369,7 +369,7 @@ describe('through the API', () => {
     })
   })
 
-  test('[SL16] a change replaces whole fields, and null takes one back', () => {
+  test('[SL16] a change replaces whole fields, and null removes one', () => {
     const written = { ...GIVEN, headers: { a: '1', b: '2' }, description: 'old', status: 'paused' }
     const changed = patchSubscription(written, {
       headers: { c: '3' },
@@ -394,7 +394,7 @@ signingSecretRef: crm-signing
 status: Active
 `
 
-  test('is read as the same subscription, and says as what', () => {
+  test('is read as the same subscription, and says what it was read as', () => {
     expect(resolved(OLD)).toEqual({ ...MIN, secret: { ref: 'crm-signing' } })
     expect(
       compile(OLD).findings.map(({ severity, line, message }) => `${severity} ${line} ${message}`),
@@ -407,7 +407,7 @@ status: Active
     ])
   })
 
-  test('keeps the places of findings', () => {
+  test('keeps the positions of findings', () => {
     const errors = (text: string) =>
       compile(text)
         .findings.filter(({ severity }) => severity === 'error')
@@ -416,11 +416,11 @@ status: Active
     expect(errors(OLD.replace('[a.b]', '[a.b, a..b]'))).toEqual(['F24 4:21'])
     expect(errors(OLD.replace('crm-signing', '"no name!"'))).toEqual(['F16 5:19'])
     expect(errors(OLD.replace('Active', 'Retired'))).toEqual(['F16 6:9'])
-    // In both spellings: one of them is no field.
+    // In both spellings: one of them is an unknown field.
     expect(errors(`${OLD}url: https://a.example`)).toEqual(['F12 3:1'])
   })
 
-  test('is taken by single fields too, also through the API, where a change speaks of the usual ones', () => {
+  test('is accepted for single fields too, also through the API, where a change uses the usual ones', () => {
     const text = subscription('', 'endpoint: https://crm.example.com/hooks\neventFilter: a.b')
     expect(resolved(text)).toEqual(MIN)
     const checked = checkSubscription(

@@ -1,4 +1,4 @@
-// What `check` says about a subscription beyond its single fields. Reads it as it was written, sound or not.
+// Checks a subscription beyond its single fields. Reads it as written, valid or not.
 
 import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
 import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
@@ -37,11 +37,11 @@ export function checkSubscriptionFields(value: Fields, around: Surroundings): re
   ]
 }
 
-// --- Where to
+// --- The address
 
 const NOTHING_ALLOWED = makeOutboundPolicy([])
 
-/** What a template makes of it is judged when it is called, as is what a name leads to. */
+/** The result of a template is judged when it is called, as are the addresses that a name resolves to. */
 function checkAddress(url: JsonValue | undefined, around: Surroundings): readonly Remark[] {
   if (typeof url !== 'string' || url.includes('{{')) return []
   const target = readTarget(url)
@@ -114,7 +114,7 @@ function checkEverything({ on, where }: Fields): readonly Remark[] {
   return [{ rule: 'everything', severity: 'warning', message, path: isList ? ['on', index] : ['on'] }]
 }
 
-// --- Of subscriptions that are sound by themselves
+// --- Subscriptions that are valid by themselves
 
 interface Sound {
   readonly document: SubscriptionDocument
@@ -122,7 +122,7 @@ interface Sound {
   tell(remark: Remark): void
 }
 
-/** What tells one event from another. */
+/** What distinguishes one event from another. */
 const TELLING = ['event', 'payload', 'header']
 
 export function tellSubscriptions(subscriptions: readonly Sound[]): void {
@@ -155,7 +155,7 @@ export function tellSubscriptions(subscriptions: readonly Sound[]): void {
   }
 }
 
-/** One name, one endpoint: what the API made is not taken over by a file. */
+/** One name, one endpoint: a file does not take over a subscription of the API. */
 export function tellHeld(subscriptions: readonly Sound[], isHeld: (name: string) => boolean): void {
   for (const { document, tell } of subscriptions) {
     if (!isHeld(document.name)) continue
@@ -164,7 +164,7 @@ export function tellHeld(subscriptions: readonly Sound[], isHeld: (name: string)
   }
 }
 
-/** What the node says of an address: whether it may be called, by every address that its name leads to. */
+/** The node's verdict on an address: whether it may be called, by every address that its name resolves to. */
 export type VetAddress = (
   document: SubscriptionDocument,
 ) => Promise<
@@ -173,13 +173,13 @@ export type VetAddress = (
 
 const VETTED_AT_ONCE = 64
 
-/** A subscription whose address is not the one in force, and where that address stands. */
+/** A subscription whose address is not the deployed one, and the position of that address. */
 export interface Endpoint {
   readonly document: SubscriptionDocument
   readonly place: Pick<Finding, 'file' | 'line' | 'column'>
 }
 
-/** Addresses that are in force already are not looked at: what their names lead to now is judged with every call. */
+/** Deployed addresses are skipped: what their names resolve to is judged with every call. */
 export function freshEndpoints(
   subscriptions: readonly { readonly document: SubscriptionDocument; readonly read: ReadDocument }[],
   inForce: readonly DefinitionDocument[],
@@ -192,7 +192,7 @@ export function freshEndpoints(
   })
 }
 
-/** What the node says of the addresses. */
+/** The node's verdicts on the addresses. */
 export async function vetEndpoints(
   endpoints: readonly Endpoint[],
   vet: VetAddress,
@@ -208,7 +208,7 @@ export async function vetEndpoints(
       const severity = vetted.ok ? 'warning' : 'error'
       findings.push({ severity, rule: RULES.endpoint, message, file, line, column })
     }
-    // No name was answered for: the rest would only take as long.
+    // No name resolved in time: the rest would only take as long.
     if (
       told.length === VETTED_AT_ONCE &&
       told.every(({ vetted }) => vetted.ok && vetted.warning !== undefined)

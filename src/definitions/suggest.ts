@@ -1,10 +1,10 @@
-// «Did you mean …?» and the quotes that YAML needs.
+// "Did you mean …?" and the quotes that YAML needs.
 
 import { closest, editDistance } from '../core/foundation/text/index.ts'
 
 export { closest }
 
-/** The subject that differs least from a pattern, token by token; none when it is another one altogether. */
+/** The subject that differs least from a pattern, token by token; none if all differ too much. */
 export function closestSubject(pattern: string, subjects: readonly string[]): string | undefined {
   const wanted = pattern.split('.')
   let best: string | undefined
@@ -17,14 +17,14 @@ export function closestSubject(pattern: string, subjects: readonly string[]): st
     best = subject
     bestDistance = distance
   }
-  // More than a third of it is no slip.
+  // More than a third of it is not a typing error.
   return bestDistance <= Math.max(2, pattern.length / 3) ? best : undefined
 }
 
 const TOKEN_PRICE = 3
 
 function tokensDistance(wanted: readonly string[], tokens: readonly string[]): number {
-  // Most subjects of a catalog are of other vendors: told apart by their first token, at no cost.
+  // Most subjects of a catalog are of other vendors: the first token tells them apart, at no cost.
   if (wanted.length > 2 && wanted[0] !== tokens[0] && wanted[1] !== tokens[1]) return Infinity
   let distance = TOKEN_PRICE * Math.abs(wanted.length - tokens.length)
   for (let index = 0; index < Math.min(wanted.length, tokens.length); index += 1) {
@@ -39,12 +39,12 @@ export function listed(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(', ')
 }
 
-/** A plain scalar that stays this text, wherever it stands. */
+/** A plain scalar that stays this text, wherever it is. */
 const PLAIN = /^[A-Za-z_/.][A-Za-z0-9_./=<>()?;$+*-]*(?: [A-Za-z0-9_./=<>()?;$&|+*!-]+)*$/
 const AMOUNT = /^\d+(?:ms|s|m|h|d|B|KiB|MiB|GiB)$/
 const NOT_TEXT = /^(?:true|false|null|\.inf|\.nan|\.\d.*)$/i
 
-/** The text as a YAML scalar, with quotes where it needs them. */
+/** The text as a YAML scalar, with quotes if it needs them. */
 export function quoteYaml(text: string): string {
   return AMOUNT.test(text) || (PLAIN.test(text) && !NOT_TEXT.test(text)) ? text : alwaysQuoteYaml(text)
 }
@@ -56,7 +56,7 @@ function alwaysQuoteYaml(text: string): string {
 
 const BLOCK_ENTRY = /^\s*(?:- +)*(?:[\w.-]+:\s+|- +)(\S.*?)\s*$/
 
-/** What stands behind the key of a line, in quotes; undefined for a list or map in braces. */
+/** The value after the key of a line, in quotes; undefined for a list or map in braces. */
 export function quoteLine(line: string): string | undefined {
   const value = BLOCK_ENTRY.exec(line)?.[1]
   if (value === undefined || /^(?:\{(?!\{)|\[)/.test(value)) return undefined

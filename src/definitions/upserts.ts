@@ -1,4 +1,4 @@
-// What `check` says about an upsert: whether what it finds is what it makes.
+// Checks an upsert: whether what it finds is what it creates.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { reads } from './buffers.ts'
@@ -51,7 +51,7 @@ function checkFoundId({ find, update }: Fields): readonly Remark[] {
   return [{ rule: 'foundId', message, path: ['do', 'upsert', 'find'], onKey: true }]
 }
 
-/** What is found says that the object is there, not that it was changed. */
+/** Finding the object proves that it exists, not that it was changed. */
 function checkUpdate({ method = 'PUT', path, idempotent, keyTtl }: Fields): readonly Remark[] {
   if (path === undefined || typeof method !== 'string' || isIdempotentMethod(method)) return []
   if ((idempotent ?? false) !== false || keyTtl !== undefined) return []

@@ -1,5 +1,5 @@
-// From the nodes of a YAML document to plain values.
-// Invariants: values hold only JSON; every key is a text; depth, size and aliases are bounded.
+// Turns the nodes of a YAML document into plain values.
+// Invariants: values contain only JSON; every key is a text; depth, size and aliases are bounded.
 
 import {
   type Alias,
@@ -17,14 +17,14 @@ import type { FieldPath } from './finding.ts'
 import { DEPTH_MAX, quotedAt, report, reportTag, type SourceText } from './source-text.ts'
 
 const NODES_MAX = 50_000
-/** As YAML has it for names that stand before a colon. */
+/** YAML's limit for keys before a colon. */
 const KEY_LENGTH_MAX = 1_024
 /** Looking up an anchor walks the document. */
 const ALIASES_MAX = 200
 
 export interface PlainValue {
   readonly value: JsonValue
-  /** False when a bound was exceeded: the value is not worth a look. */
+  /** False if a bound was exceeded: the value is not checked further. */
   readonly isBounded: boolean
   /** Whether the path leads into something that could not be read. */
   isSpoiled(path: FieldPath): boolean
@@ -134,7 +134,10 @@ function convertScalar(node: Scalar.Parsed, path: FieldPath, work: Work): JsonVa
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** Its value, in digits that no double holds too; null: it is out of range; undefined: JSON does not write numbers so. */
+/**
+ * Its value, also in digits that no double represents; null: it is out of range; undefined: JSON does not write numbers
+ * so.
+ */
 function exactNumber(text: string): JsonValue | null | undefined {
   if (!JSON_NUMBER.test(text)) return undefined
   const value = readNumeral(text, !/[.eE]/.test(text))
@@ -150,7 +153,7 @@ function convertPair(
   const key = keyText(pair.key, path)
   if (key === null) {
     reportKey(pair.key, work)
-    // A map that was meant to be a template has nothing else to tell.
+    // A map that was meant to be a template has no other finding.
     if (!isScalar(pair.key) && path.length > 0) spoil(path, work)
     return
   }

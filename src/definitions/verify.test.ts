@@ -80,7 +80,7 @@ test.each([
   )
 })
 
-test('[SV15] a source without a schedule cannot be closed by saying nothing', () => {
+test('[SV15] a source without a schedule cannot be closed by omitting `verify`', () => {
   expect(compile('kind: Source\nname: a\nsubject: a.b').errors).toHaveLength(1)
 })
 

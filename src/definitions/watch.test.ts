@@ -14,7 +14,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder whose system tells of changes when the test says so. */
+/** A folder whose system reports changes when the test says so. */
 function start() {
   let listener: (event: string, path: string | null) => void = () => {}
   let runs = 0
@@ -55,7 +55,7 @@ test.each([
   ['sub/.cache/b.yaml', 'change'],
   ['millrace.log', 'change'],
   ['notes.md', 'rename'],
-])('[DV25] %s (%s) is not looked at', async (path, event) => {
+])('[DV25] %s (%s) is ignored', async (path, event) => {
   const { tell, runs } = start()
   await tell(path, event)
   await tell(path, event, 5_000)
@@ -68,13 +68,13 @@ test.each([
   ['lib/help.mts', 'change'],
   ['database.yaml', 'change'],
   [null, 'change'],
-])('[DV25] %s (%s) is', async (path, event) => {
+])('[DV25] %s (%s) is not', async (path, event) => {
   const { tell, runs } = start()
   await tell(path, event)
   expect(runs()).toBe(1)
 })
 
-test('[DV25] changes that come together are looked at once, and those that never end within two seconds', async () => {
+test('[DV25] changes that come together are read once, and those that never end within two seconds', async () => {
   const { watch, tell, runs } = start()
   await tell('a.yaml', 'change', 50)
   await tell('b.yaml', 'change', 50)

@@ -1,20 +1,20 @@
-// Tells when something in a folder changes that definitions may be made of, once for many changes that come together. Not
-// its job: what changed.
+// Reports when something changes in a folder that definitions may be made of, once for many changes that come together.
+// Not its job: what changed.
 //
-// One watcher per folder, and none per file: editors that save by renaming put another file in the place of the watched one.
-// What the system does not tell, a slow look at the times and sizes of the files finds.
+// One watcher per folder, and none per file: editors that save by renaming put another file in place of the watched
+// one. A slow poll of the times and sizes of the files finds what the system does not report.
 
 import { readdirSync, statSync, watch } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
 export interface FolderWatch {
-  /** Settles when nothing is under way any more. */
+  /** Settles when nothing is in progress any more. */
   close(): Promise<void>
 }
 
 /** Editors write a file in several steps, and tools many files at once. */
 const CALM_MS = 100
-/** What changes all the time is told all the same. */
+/** What changes all the time is reported all the same. */
 const LATEST_MS = 2_000
 const LOOK_MS = 2_000
 const DEPTH_MAX = 8
@@ -28,17 +28,17 @@ interface Watcher {
 }
 
 interface WatchOptions {
-  /** Folders that are not the user's, wherever they lie. */
+  /** Folders that are not the user's, wherever they are. */
   readonly except?: readonly string[]
-  /** When the folder was read: what is younger is a change. */
+  /** When the folder was read: what is newer is a change. */
   readonly since?: number
-  /** How the system tells of changes in one folder, without those below it. */
+  /** How the system reports changes in one folder, without subfolders. */
   readonly watch?: (folder: string, listener: (event: string, name: string | null) => void) => Watcher
 }
 
 /**
- * `onChange` runs one at a time; what changes meanwhile makes it run again. Throws what the system says when the folder
- * cannot be watched; what goes wrong later is told to `onError`, and the slow look goes on.
+ * `onChange` runs one at a time; changes meanwhile make it run again. Throws the system's error if the folder cannot be
+ * watched; later errors go to `onError`, and the slow poll goes on.
  */
 export function watchFolder(
   folder: string,
@@ -87,7 +87,7 @@ export function watchFolder(
     path.split('/').some((name) => name.startsWith('.') || name === 'node_modules') ||
     except.some((own) => path === own || path.startsWith(`${own}/`))
 
-  /** The folders to watch, and what their files look like from outside. */
+  /** The folders to watch, and the times and sizes of their files. */
   const survey = () => {
     const folders = new Map<string, string>()
     const lines: string[] = []
@@ -144,7 +144,7 @@ export function watchFolder(
     const path = below === '' ? name : `${below}/${name}`
     if (isOther(path)) return false
     if (WATCHED.test(path)) return true
-    // A folder that came or went: its own watcher is late for what is in it already.
+    // A folder was added or removed: its own watcher misses what is in it already.
     if (event === 'rename') look()
     return false
   }
@@ -177,7 +177,7 @@ export function watchFolder(
   }
 }
 
-/** Empty for what went away meanwhile. */
+/** Empty if it was removed meanwhile. */
 function list(path: string) {
   try {
     return readdirSync(path, { withFileTypes: true })

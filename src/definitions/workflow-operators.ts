@@ -1,4 +1,4 @@
-// What `check` says about people, versions and security of a workflow.
+// Checks users, versions and security of a workflow.
 
 import { isPermissionName } from '../core/access/callers/index.ts'
 import { compilePath } from '../core/expression/index.ts'
@@ -33,7 +33,7 @@ export function checkHands(transition: Fields, at: FieldPath, workflow: Fields):
   ]
 }
 
-/** Whether a trigger or a time-out names it. */
+/** Whether a trigger or a timeout names it. */
 function isFired(name: string, workflow: Fields): boolean {
   const triggers = Array.isArray(workflow.triggers) ? workflow.triggers : []
   return (
@@ -120,7 +120,7 @@ export function checkMigrations(workflow: Fields): readonly Remark[] {
       const message = `there is a migration from ${from} to ${String(to)} already: keep one`
       remarks.push({ rule: 'version', message, path: [...at, 'from'] })
     }
-    // Those of older versions led to places that are gone by now.
+    // Migrations of older versions led to places that are gone by now.
     if (to !== version) return remarks
     const named = Object.entries(fieldsOf(places)).flatMap(([old, name]) =>
       checkNames(name, [...at, 'places', old], 'place', workflow),

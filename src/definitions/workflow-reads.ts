@@ -1,5 +1,5 @@
-// What `check` says about what a workflow reads and nothing gives it: names in `data` that are slips of others, and keys that no
-// instance can have. Reads it as it was written, sound or not.
+// Checks what a workflow reads and nothing provides: names in `data` that are misspellings of others, and keys that no
+// instance can have. Reads it as written, valid or not.
 
 import { readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -8,16 +8,16 @@ import { closest, listed } from './suggest.ts'
 import { type Fields, fieldsOf, isMap } from './workflow-names.ts'
 
 interface Given {
-  /** Names right under `data`. */
+  /** Names directly under `data`. */
   readonly data: readonly string[]
-  /** All of `data` is taken over from somewhere: its names are not known. */
+  /** All of `data` is copied from somewhere: its names are not known. */
   readonly isOpen: boolean
   readonly keys: readonly string[]
 }
 
 const known = new WeakMap<Fields, Given>()
 
-/** What triggers, transitions, migrations and the schema of the data give. */
+/** What triggers, transitions, migrations and the schema of the data provide. */
 function givenBy(workflow: Fields): Given {
   const there = known.get(workflow)
   if (there !== undefined) return there
@@ -48,7 +48,7 @@ function listOf(value: JsonValue | undefined): readonly Fields[] {
   return Array.isArray(value) ? value.map(fieldsOf) : []
 }
 
-/** `data.totl` where only `data.total` is ever given: it would be null for ever. */
+/** `data.totl` if only `data.total` is ever set: it would be null for ever. */
 export function checkData(
   text: string,
   at: FieldPath,
@@ -76,7 +76,7 @@ export function checkData(
   })
 }
 
-/** A path that is sealed. */
+/** A path that is encrypted. */
 export function checkDataPath(text: string, at: FieldPath, workflow: Fields): readonly Remark[] {
   const given = givenBy(workflow)
   const [root = '', second] = text.split('.')
@@ -92,7 +92,7 @@ function slipOf(name: string, { data }: Given): string | undefined {
   return data.includes(name) ? undefined : closest(name, data)
 }
 
-/** An update that looks for a key which no instance has makes orphans alone. */
+/** An update that looks for a key that no instance has creates only orphans. */
 export function checkKeysGiven(trigger: Fields, at: FieldPath, workflow: Fields): readonly Remark[] {
   const { action, correlate } = trigger
   if (action !== 'update' || correlate === undefined) return []

@@ -1,4 +1,4 @@
-// What `check` says about the triggers of a workflow: what belongs to which sort, and what an event finds its instance by.
+// Checks the triggers of a workflow: what belongs to which kind, and how an event finds its instance.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { checkCron } from './actions.ts'
@@ -47,7 +47,7 @@ function checkTrigger(
   ]
 }
 
-/** What makes no sense beside the sort and the action. */
+/** Fields that make no sense with the kind and the action. */
 function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Remark[] {
   const { action = 'create' } = trigger
   const wrong: Record<string, string | false> = {

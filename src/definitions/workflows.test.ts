@@ -15,7 +15,7 @@ model: small
 user: "Judge {{ title }}"
 `
 
-/** With one field in place of another, or one more. */
+/** With one field replaced, or added. */
 function workflow(fields: Readonly<Record<string, string>> = {}): string {
   const all: Readonly<Record<string, string>> = {
     start: 'a',
@@ -253,7 +253,7 @@ describe('findings', () => {
     expect(findings.map(({ rule }) => rule)).toEqual(['WL2', 'WL2', 'F29'])
   })
 
-  test('[WL18] keys of a route and of a transition that begin alike are told of once', () => {
+  test('[WL18] keys of a route and of a transition with the same prefix are reported once', () => {
     const text = `${doing('key: "\'A:\' + data.id"')}---\nkind: Route\nname: r\non: a.b\nkey: "'A:' + payload.id"\ndo: { emit: b.c }`
     const { findings } = compile(text)
     const told = findings.filter(({ rule }) => !rule.startsWith('AN'))
@@ -273,7 +273,7 @@ const hashOf = (text: string, path?: string) => {
 const FULL = readFileSync(new URL('./workflow.fixture.yaml', import.meta.url), 'utf8')
 
 describe('the normal form', () => {
-  test('[WL28] an agent’s `retry` is that of whoever asks it and does not say otherwise', () => {
+  test('[WL28] an agent’s `retry` applies to a user of it that has none', () => {
     const agent = `${AGENT}retry: { attempts: 2, delays: [1s] }\n`
     const asked = (rest: string) => {
       const { documents } = compile(going(`do: { agent: judge, with: { title: x } }${rest}`) + agent)
@@ -319,7 +319,7 @@ describe('the normal form', () => {
     expect(documents.find(({ kind }) => kind === 'Workflow')).toMatchSnapshot()
   })
 
-  test('[WL19] holds the agent as it is now', () => {
+  test('[WL19] contains the agent as it is now', () => {
     const text = going('do: { agent: judge, with: { title: "{{ data.title }}" }, timeout: 30s }')
     const { documents } = compile(text + AGENT)
     expect((documents[0] as WorkflowDocument).transitions[0]?.do).toEqual({
@@ -409,7 +409,7 @@ describe('spellings of older documents', () => {
     ])
   })
 
-  test('[WL23] further triggers stand beside the first, in either spelling, and keep their places', () => {
+  test('[WL23] further triggers come after the first, in either spelling, and keep their positions', () => {
     const closed = {
       type: 'NATS_SUBJECT',
       subject: 'gitlab.events.issue.closed',
@@ -451,7 +451,7 @@ places:`
     ['"data.title"', '"dta.title"', 38, 21, 'F21'],
     ['"priority_level"', '"priority_level +"', 41, 45, 'F20'],
     ['"payload.issue.title"', '"paylod.issue.title"', 14, 17, 'F20'],
-  ])('[WL23] %j as %j is told where it stands', (from, to, line, column, rule) => {
+  ])('[WL23] %j as %j is reported at its position', (from, to, line, column, rule) => {
     const { findings } = old((text) => text.replace(from, to))
     expect(findings.filter(({ severity }) => severity === 'error')).toMatchObject([{ rule, line, column }])
   })

@@ -1,5 +1,6 @@
-// What `check` says about a workflow beyond its single fields: places, transitions and steps that are named and not there, tokens
-// that nothing takes or gives, undoing and failing. Reads it as it was written, sound or not (docs/spec/workflow-language.md).
+// Checks a workflow beyond its single fields: places, transitions and steps that are named and do not exist, tokens
+// that nothing takes or gives, compensation and failure. Reads it as written, valid or not
+// (docs/spec/workflow-language.md).
 
 import { readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
@@ -58,7 +59,7 @@ function isFinal(place: JsonValue | undefined): boolean {
   return type === 'final' || (final === true && type === undefined)
 }
 
-/** `steps.x` of a transition that is not there, or `data.x` that nothing gives: it would be null for ever. */
+/** `steps.x` of a transition that does not exist, or `data.x` that nothing sets: it would be null for ever. */
 function checkReads(
   value: JsonValue | undefined,
   at: FieldPath,
@@ -149,7 +150,7 @@ function checkStep(
   ]
 }
 
-/** Remarks of what stands under `field` there, as they are here. */
+/** Remarks of the parts under `field` there, at their path here. */
 function placed(remarks: readonly Remark[], at: FieldPath, field: string): readonly Remark[] {
   return remarks.map((remark) => ({
     ...remark,
@@ -262,7 +263,7 @@ function checkOnFailure(value: JsonValue | undefined, at: FieldPath, workflow: F
   ]
 }
 
-/** As of a route; what a step is about stands in `data` for as long as the instance lives. */
+/** As for a route; a step's object is in `data` for as long as the instance lives. */
 function checkTransitionKey(transition: Fields, at: FieldPath): readonly Remark[] {
   const { key, do: action = null } = transition
   if (key === undefined && action === null) return []

@@ -1,4 +1,4 @@
-// What the API asks of the demo: only for the tenant that has it, and only while its definitions are in force.
+// The demo's part of the API: only for the tenant that has it, and only while its definitions are deployed.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'

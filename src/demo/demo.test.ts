@@ -24,7 +24,7 @@ describe('samples', () => {
     expect(makeGithubSample('nonsense', 7, AT)).toBeNull()
   })
 
-  test('[DM3] forty in a row meet every fate, wherever they begin', () => {
+  test('[DM3] forty in a row get every outcome, wherever they start', () => {
     for (let from = 0; from < 400; from += 1) {
       const samples = Array.from({ length: 40 }, (_, index) => makeStreamSample(from + index, AT))
       const of = (name: string) => samples.filter((sample) => sample.name === name)
@@ -49,7 +49,7 @@ describe('samples', () => {
     }
   })
 
-  test('a tame one is taken at once', () => {
+  test('a tame one is accepted at once', () => {
     for (let from = 0; from < 100; from += 1) {
       const number = findTameNumber(from)
       expect(number - from).toBeLessThan(5)
@@ -69,7 +69,7 @@ describe('the vendor', () => {
     }
   }
 
-  test('[DM1] [DM2] meets each key with its fate, again after a restart, and ends when it is told', async () => {
+  test('[DM1] [DM2] gives each key its outcome, again after a restart, and stops when asked', async () => {
     let closed = ''
     for (let round = 0; round < 2; round += 1) {
       await using vendor = await startVendor({ delayMsSpan: 1 })
@@ -92,7 +92,7 @@ describe('the vendor', () => {
     expect(await post(`${closed}/tickets`, 'TICKET:1:8', { title: 'short' })).toBe('lost')
   })
 
-  test('[DM2] tells whether a comment is there, also when its answer got lost', async () => {
+  test('[DM2] reports whether a comment exists, also if its response got lost', async () => {
     await using vendor = await startVendor({ delayMsSpan: 1 })
     const look = async () => {
       const response = await fetch(`${vendor.url}/comments?ref=COMMENT:5`)
@@ -123,7 +123,7 @@ describe('the stream', () => {
     return { stream, posted }
   }
 
-  test('[DM4] sends so many at that speed, signed, each with an id of its own', async () => {
+  test('[DM4] sends the requested number at that speed, signed, each with its own id', async () => {
     const { stream, posted } = makeStream()
     expect(stream.send({ count: 5, perSecond: 10 })).toBe(5)
     expect(stream.state()).toEqual({ isSending: true, sent: 1, total: 5 })
@@ -139,7 +139,7 @@ describe('the stream', () => {
     }
   })
 
-  test('[DM4] takes more while it runs, up to its bound, and stops when it is told', async () => {
+  test('[DM4] accepts more while it runs, up to its limit, and stops when asked', async () => {
     const { stream, posted } = makeStream()
     expect(stream.send({ count: 400, perSecond: 1 })).toBe(400)
     expect(stream.send({ count: 400, perSecond: 1 })).toBe(101)
@@ -187,7 +187,7 @@ describe('the API', () => {
   })
 })
 
-test('the definitions of the demo have no errors, and one warning that is meant', () => {
+test('the demo’s definitions have no errors, and one intended warning', () => {
   const path = fileURLToPath(new URL('../../examples/demo/github.yaml', import.meta.url))
   const files = [{ path: 'github.yaml', text: readFileSync(path, 'utf8') }]
   const { definitions, findings } = compileDefinitions(files, { functions: () => null })

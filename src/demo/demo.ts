@@ -1,4 +1,4 @@
-// The demo as a part of a node: the vendor that its routes call, and the stream that can be asked for.
+// The demo as a part of a node: the vendor that its routes call, and the stream that can be requested.
 
 import { type DemoState, makeDemoStream } from './stream.ts'
 import { startVendor } from './vendor.ts'
@@ -12,7 +12,7 @@ export interface Demo extends AsyncDisposable {
 }
 
 export interface DemoOptions {
-  /** Of the node; asked for when something is sent. */
+  /** The node's; called when something is sent. */
   url(): string
   /** What the demo's source verifies with. */
   readonly secret: string

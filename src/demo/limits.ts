@@ -1,4 +1,4 @@
-// What a stream of the demo may ask for. The command line reads it without loading the demo.
+// The limits of a demo stream. The command line reads it without loading the demo.
 
 export const DEMO_COUNT_MAX = 500
 export const DEMO_PER_SECOND_MAX = 100

@@ -1,5 +1,5 @@
-// A bounded stream of signed samples through the node's own front door, so that the console lives. One at a time; it
-// ends by count, by `stop`, or with the node.
+// A bounded stream of signed samples through the node's own ingest, so that the console has something to show. One at a
+// time; it ends by count, by `stop`, or with the node.
 
 import { signRequest } from '../core/ingest/source/index.ts'
 import { DEMO_COUNT_MAX } from './limits.ts'
@@ -13,7 +13,7 @@ export interface DemoState {
 
 export interface DemoStream {
   state(): DemoState
-  /** Adds to what is still to be sent, up to the bound; answers how many it took. */
+  /** Adds to what is still to be sent, up to the limit; returns how many it accepted. */
   send(options: { readonly count: number; readonly perSecond: number }): number
   stop(): void
 }
@@ -32,7 +32,7 @@ export function makeDemoStream(deps: DemoStreamDeps): DemoStream {
   let sent = 0
   let total = 0
   let perSecond = 1
-  /** Goes on from stream to stream: every issue is a new one. */
+  /** Continues from stream to stream: every issue is a new one. */
   let number = Math.floor(deps.now() / 1_000) % 1_000_000
   let timer: NodeJS.Timeout | null = null
 
@@ -51,7 +51,7 @@ export function makeDemoStream(deps: DemoStreamDeps): DemoStream {
       'x-github-delivery': deps.uuid(),
       ...signed,
     }
-    // A node that is stopping refuses; a sample that is lost is no loss.
+    // A stopping node refuses; losing a sample does not matter.
     deps.post(`${deps.url()}/in/default/github`, { body, headers }).catch(() => {})
   }
 

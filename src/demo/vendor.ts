@@ -1,9 +1,9 @@
-// Somebody else's system, played inside the node's process while the demo is in force: a tracker on a free port of the
-// loopback that is slow, overloaded and rude now and then. What it does to a request follows from the request's key
-// alone, so that a key meets the same fate on every machine.
+// Another company's system, simulated inside the node's process while the demo is deployed: a tracker on a free port of
+// the loopback that is now and then slow, overloaded or rude. Its behaviour derives from the request's key alone, so
+// that a key gets the same outcome on every machine.
 //
 // POST /tickets        needs a short title (422); sometimes busy (503, 429) at first, sometimes applies and hangs up
-// POST /comments       the same without a rule for titles; GET /comments?ref= tells whether a comment is there
+// POST /comments       the same without a rule for titles; GET /comments?ref= says whether a comment exists
 // PUT  /pages/{id}, /boards/{id}, /changelog/{id}, /mirrors/{id}   upserts
 
 import { createHash } from 'node:crypto'
@@ -23,7 +23,7 @@ const DELAY_MS_SPAN = 220
 
 export type Fate = 'ok' | 'busy' | 'throttled' | 'vanish'
 
-/** By the last number in the key, so that any forty samples in a row meet every fate. */
+/** By the last number in the key, so that any forty samples in a row get every outcome. */
 const FATES: readonly Fate[] = ['ok', 'ok', 'ok', 'throttled', 'ok', 'vanish', 'ok', 'busy']
 
 export function fateOf(key: string): Fate {
@@ -31,9 +31,9 @@ export function fateOf(key: string): Fate {
   return FATES[Number(number) % FATES.length] as Fate
 }
 
-/** `delayMsSpan`: how much its answers differ in time; each key has its own. */
+/** `delayMsSpan`: how much its response times differ; each key has its own. */
 export async function startVendor({ delayMsSpan = DELAY_MS_SPAN } = {}): Promise<Vendor> {
-  /** How often each key was asked for; bounded, the oldest are forgotten. */
+  /** How often each key was requested; bounded, the oldest are forgotten. */
   const asked = new Map<string, number>()
   const there = new Set<string>()
   const timers = new Set<NodeJS.Timeout>()
@@ -69,7 +69,7 @@ export async function startVendor({ delayMsSpan = DELAY_MS_SPAN } = {}): Promise
     }
     there.add(`${path}\n${key}`)
     forget(there)
-    // It is done, and nobody will hear of it.
+    // It is done, and the caller never learns it.
     if (fate === 'vanish' && times === 1) {
       response.destroy()
       return
@@ -79,7 +79,7 @@ export async function startVendor({ delayMsSpan = DELAY_MS_SPAN } = {}): Promise
   }
 
   const server = createServer((request, response) => {
-    // Whatever goes wrong here is the caller's lost connection, as it would be with a real one.
+    // An error here is the caller's lost connection, as it would be with a real system.
     answer(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')

@@ -1,8 +1,8 @@
-// What a function is given beside its input.
+// What a function receives besides its input.
 
 import type { DurationText } from './errors.ts'
 
-/** The event that the work is about. */
+/** The event that the job is about. */
 export interface FunctionEvent {
   readonly id: string
   readonly tenant: string
@@ -32,32 +32,34 @@ export interface FunctionLog {
 }
 
 export interface EffectOptions<Value> {
-  /** Repeating the call is harmless: after a lost answer it is simply made again. */
+  /** Repeating the call is harmless: after a lost response it is simply made again. */
   readonly idempotent?: boolean
-  /** How long the vendor remembers the key: until then a call whose answer got lost is made again with the same key. */
+  /**
+   * How long the vendor remembers the key: until then a call whose response got lost is made again with the same key.
+   */
   readonly keyTtl?: DurationText | number
-  /** Looks whether the effect is there, after a lost answer; `undefined` says that it is not. */
+  /** Checks whether the effect happened, after a lost response; `undefined` says that it did not. */
   readonly probe?: (key: string) => Promise<Value | undefined> | Value | undefined
-  /** How long the other side may still take to do what it was asked for; 30 s when left out. */
+  /** How long the other side may still take to carry out the request; 30 s when left out. */
   readonly probeAfter?: DurationText | number
 }
 
 /** A connection, by which the operations of its provider are called. */
 export interface ConnectionCaller {
   /**
-   * One call of an operation, with the connection's address, credential and limits; it is kept as a run. Outside of `ctx.effect` only
-   * operations are allowed that may be repeated.
+   * One call of an operation, with the connection's address, credential and limits; it is stored as a run. Outside
+   * `ctx.effect` only operations that may be repeated are allowed.
    *
    * @param operation of the connection's provider, without its name: `postHours`
-   * @param input what the operation asks for
-   * @returns what the operation gives
+   * @param input the operation's input
+   * @returns the operation's result
    */
   // biome-ignore lint/suspicious/noExplicitAny: what an operation gives is known to its provider alone.
   call(operation: string, input: unknown, options?: { readonly key?: string }): Promise<any>
 }
 
 export interface FunctionContext {
-  /** The idempotency key of the work item; stays the same in every attempt. */
+  /** The idempotency key of the job; stays the same in every attempt. */
   readonly key: string
   readonly event: FunctionEvent
   /** 1 in the first attempt. */
@@ -65,13 +67,13 @@ export interface FunctionContext {
   readonly log: FunctionLog
   /** The node's clock; never make it part of a key. */
   readonly clock: { now(): number }
-  /** Fires when the time is over or the node gives the work up: pass it to what you call. */
+  /** Fires when the time is over or the node gives the job up: pass it to what you call. */
   readonly signal: AbortSignal
   /**
-   * Does one thing to the outside, once: it has a ledger entry of its own, and its result is kept. In a later attempt,
-   * an effect that is done is not done again; what it returned comes back.
+   * Has one effect on another system, once: it has its own ledger entry, and its result is stored. In a later attempt,
+   * an effect that is done is not repeated; its result is returned.
    *
-   * @param name tells the effects of one function apart; the same in every attempt
+   * @param name distinguishes the effects of one function; the same in every attempt
    * @param run makes the call; send `key` as the vendor's idempotency key
    */
   effect<Value>(
@@ -80,13 +82,13 @@ export interface FunctionContext {
     options?: EffectOptions<Value>,
   ): Promise<Value>
   /**
-   * Somebody else's system, by the name of its `kind: Connection`.
+   * Another system, by the name of its `kind: Connection`.
    *
    * `ctx.effect('post', (key) => ctx.connection('sap').call('postHours', input, { key }))`
    */
   connection(name: string): ConnectionCaller
   /** Publishes an event when the function has returned: in the same commit, or not at all. */
   emit(subject: string, data: unknown): void
-  /** Says that a long function is still at work; its time begins anew. `detail` is shown to people. */
+  /** Says that a long function is still running; its timeout starts again. `detail` is shown to users. */
   heartbeat(detail?: unknown): void
 }

@@ -1,4 +1,5 @@
-// What the builders of workflows and agents give, and what an editor knows of them: the type checker runs over this file too.
+// What the builders of workflows and agents return, and what an editor knows about them: the type checker runs over
+// this file too.
 
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -126,7 +127,7 @@ test('[WL22] YAML, JSON and the builders give the same documents and hashes', ()
   expect(built.documents).toHaveLength(2)
 })
 
-test('[WL25] a schema that cannot be said as data gives types alone', () => {
+test('[WL25] a schema that cannot be expressed as data only gives types', () => {
   const data = {
     '~standard': { version: 1, vendor: 'own', validate: (value: unknown) => ({ value: value as { a: 1 } }) },
   } as const

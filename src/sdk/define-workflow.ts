@@ -1,14 +1,14 @@
-// The builders of workflows and agents. What they return is plain data, as of the others (define.ts): a Standard Schema for `data`
-// gives types, and where its library can say it as JSON Schema, that is what the document holds.
+// The builders of workflows and agents. They return plain data, like the others (define.ts): a Standard Schema for
+// `data` gives types, and if its library can express it as JSON Schema, the document contains that.
 
 import type { AuthDefinition, Described, RetryDefinition, SecretReference, Template } from './definitions.ts'
 import type { DurationText } from './errors.ts'
 import type { SchemaInput, StandardSchema } from './schema.ts'
 import type { JsonSchema, WorkflowDefinition } from './workflow-definitions.ts'
 
-/** A model behind an endpoint that speaks the OpenAI protocol, and what it is told. */
+/** A model behind an endpoint that speaks the OpenAI protocol, and its instructions. */
 export interface AgentDefinition extends Described {
-  /** Whose address and credential it goes with: `baseUrl` may then be left out, or a path. */
+  /** The connection whose address and credential it uses: `baseUrl` may then be left out, or a path. */
   readonly connection?: string
   /** Up to and without `/chat/completions`. */
   readonly baseUrl?: Template
@@ -20,13 +20,13 @@ export interface AgentDefinition extends Described {
   readonly model: string
   readonly system?: Template
   readonly user: Template
-  /** The answer is a text when left out. */
+  /** The response is a text when left out. */
   readonly output?: { readonly schema: JsonSchema }
   /** Per attempt; `60s` when left out. */
   readonly timeout?: DurationText
   readonly temperature?: number
   readonly budget?: { readonly tokens: number }
-  /** Of steps and routes that ask it and have none of their own. */
+  /** For steps and routes that use it and have none of their own. */
   readonly retry?: string | RetryDefinition
   /** 1 when left out. */
   readonly repairs?: number
@@ -66,7 +66,7 @@ export function defineWorkflow<
 
 type DataOf<Schema> = Schema extends StandardSchema ? SchemaInput<Schema> : Record<string, unknown>
 
-/** undefined: the library cannot say its schema as data; then it is about types alone. */
+/** undefined: the library cannot express its schema as data; then it only gives types. */
 function jsonSchemaOf(data: unknown): unknown {
   const standard = (data as { readonly '~standard'?: unknown } | null)?.['~standard']
   if (standard === undefined) return data

@@ -1,4 +1,4 @@
-// What the builders give, and what an editor knows of them: the type checker runs over this file too.
+// What the builders return, and what an editor knows about them: the type checker runs over this file too.
 
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -43,7 +43,7 @@ const exportHours = defineFunction({
 })
 
 describe('builders', () => {
-  test('[FN7] give plain data with their kind', () => {
+  test('[FN7] return plain data with their kind', () => {
     const source = { name: 'shop', verify: { scheme: 'none' }, subject: 'shop.paid' } as const
     const route = { name: 'book', on: 'shop.paid', do: { emit: 'shop.booked' } } as const
     const profile = { name: 'once', retry: { attempts: 1 } } as const
@@ -103,7 +103,7 @@ describe('builders', () => {
     expect([right.length, wrong.length]).toEqual([3, 3])
   })
 
-  test('without a schema the input is what `run` says', () => {
+  test('without a schema the input is what `run` declares', () => {
     const plain = defineFunction({ name: 'plain', run: (order: { id: string }) => order.id })
     expectTypeOf(plain.run).parameter(0).toEqualTypeOf<{ id: string }>()
     expect(plain.with({ id: 'x' })).toEqual({ function: 'plain', with: { id: 'x' } })

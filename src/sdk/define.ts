@@ -1,5 +1,5 @@
-// The builders. What they return is plain data, the same as the YAML document of the same content: nothing is computed
-// later, and nothing hides behind it. Only a function has a part that is no data: its code.
+// The builders. They return plain data, the same as the YAML document of the same content: nothing is computed later.
+// Only a function has a part that is not data: its code.
 
 import type { FunctionContext } from './context.ts'
 import type {
@@ -60,22 +60,23 @@ export interface FunctionDefinition<
 }
 
 interface FunctionParts<Name extends string> {
-  /** What routes call it by: small letters and digits, joined by `_` or `-`. */
+  /** The name that routes call it by: lower-case letters and digits, joined by `_` or `-`. */
   readonly name: Name
   readonly description?: string
-  /** How long an attempt may take, where the route says nothing; `10s` when left out. */
+  /** How long an attempt may take, if the route sets nothing; `10s` when left out. */
   readonly timeout?: DurationText
   /** The tenants whose routes may run it, besides `default`, whose folder this is; none when left out. */
   readonly tenants?: 'all' | readonly string[]
-  /** The subjects that it emits by `ctx.emit`, so that `check` knows who publishes them. */
+  /** The subjects that it emits by `ctx.emit`, so that `check` knows that they are published. */
   readonly emits?: readonly string[]
 }
 
 /**
  * Code that a route runs: export it from a file of the definitions folder.
  *
- * `input` is any Standard Schema (zod, valibot, arktype …): what does not fit it becomes a dead letter that names the
- * field. `run` may be called again after a crash or a failure; do what reaches the outside in `ctx.effect`.
+ * `input` is any Standard Schema (zod, valibot, arktype …): an input that does not match becomes a dead letter that
+ * names the field. `run` may be called again after a crash or a failure; make every effect on other systems in
+ * `ctx.effect`.
  */
 export function defineFunction<const Name extends string, Schema extends StandardSchema, Result>(
   definition: FunctionParts<Name> & {

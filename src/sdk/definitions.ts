@@ -1,5 +1,5 @@
-// The definitions as a user writes them in TypeScript. src/definitions/schema.ts says the same for YAML and JSON; a test
-// holds the two together.
+// The definitions as a user writes them in TypeScript. src/definitions/schema.ts says the same for YAML and JSON; a
+// test keeps the two in step.
 
 import type { DurationText } from './errors.ts'
 
@@ -43,10 +43,10 @@ export type Filter =
 /** An expression that is true, or a filter. */
 export type Condition = Expression | Filter
 
-/** Where a secret is: an environment variable, a vault entry, or a file of the node's folder of secrets. */
+/** Where a secret is stored: an environment variable, a vault entry, or a file of the node's folder of secrets. */
 export type SecretReference = { readonly env: string } | { readonly ref: string } | { readonly file: string }
 
-/** What proves who calls, on a request itself: its value is read from the secret at each attempt. */
+/** The proof of the caller's identity, on a request itself: its value is read from the secret at each attempt. */
 export type AuthDefinition =
   | { readonly bearer: SecretReference }
   | { readonly basic: { readonly user: string; readonly password: SecretReference } }
@@ -54,13 +54,13 @@ export type AuthDefinition =
 
 export interface Described {
   readonly apiVersion?: 'millrace/v1'
-  /** Small letters and digits, joined by `_` or `-`. */
+  /** Lower-case letters and digits, joined by `_` or `-`. */
   readonly name: string
   readonly description?: string
 }
 
 export type Verification =
-  /** Takes what anybody sends. */
+  /** Accepts requests from anyone. */
   | { readonly scheme: 'none' }
   | {
       readonly scheme:
@@ -93,7 +93,7 @@ export type Verification =
   | {
       readonly scheme: 'twilio' | 'square'
       readonly secret: SecretReference | readonly SecretReference[]
-      /** The address that the sender knows, where it is another; without a query. */
+      /** The address that the sender knows, if it is another one; without a query. */
       readonly url?: string
     }
   | {
@@ -135,13 +135,13 @@ export type Verification =
       readonly tolerance?: DurationText
     }
 
-/** A way in, with its verification. */
+/** An entry point for events, with its verification. */
 export interface SourceDefinition extends Described {
-  /** Only a schedule and `nats` go without. */
+  /** Only a schedule and `nats` need none. */
   readonly verify?: Verification
   /** A ready mapping; or write `subject`. */
   readonly subjects?: 'github' | 'gitlab' | 'stripe' | 'terraform-cloud' | 'slack' | 'shopify' | 'workfront'
-  /** What an event of this source is called: `shop.events.{{ payload.type }}`. */
+  /** The subject of an event of this source: `shop.events.{{ payload.type }}`. */
   readonly subject?: Template
   readonly event?: {
     /** The sender's id of the event: two with one id are one. */
@@ -161,9 +161,9 @@ export interface SourceDefinition extends Described {
     readonly body?: SizeText
     readonly depth?: number
   }
-  /** `paused` keeps what arrives, `disabled` refuses it. */
+  /** `paused` stores what arrives, `disabled` refuses it. */
   readonly status?: 'active' | 'paused' | 'disabled'
-  /** Internal events that are made from what arrives. */
+  /** Internal events that are derived from what arrives. */
   readonly dispatch?: {
     /** `first` when left out. */
     readonly mode?: 'first' | 'all'
@@ -185,7 +185,7 @@ export interface SourceDefinition extends Described {
   readonly retention?: DurationText
   /** `keep` when left out. */
   readonly unmatched?: 'keep' | 'deadLetter'
-  /** Makes events by the clock; nobody sends to it. */
+  /** Emits events by the clock; it has no sender. */
   readonly schedule?: {
     readonly cron: string
     /** `UTC` when left out. */
@@ -194,7 +194,7 @@ export interface SourceDefinition extends Described {
     readonly missed?: 'once' | 'skip' | 'all'
     readonly data?: unknown
   }
-  /** Takes messages of a stream of NATS; nobody sends to it. */
+  /** Consumes messages of a NATS stream; it has no sender. */
   readonly nats?: {
     /** The stream that has the subjects when left out. */
     readonly stream?: string
@@ -215,7 +215,7 @@ export interface SourceDefinition extends Described {
       readonly example?: unknown
     }[]
   }
-  /** What senders are answered. */
+  /** The response to senders. */
   readonly respond?: { readonly status?: number; readonly contentType?: string; readonly body?: Sent }
   readonly handshake?: {
     readonly method?: 'GET' | 'POST'
@@ -236,7 +236,7 @@ export interface RetryDefinition {
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
 export interface HttpRequestDefinition {
-  /** Whose address and credential it goes with: `url` may then be a path. */
+  /** The connection whose address and credential it uses: `url` may then be a path. */
   readonly connection?: string
   /** In place of a connection. For the probe too. */
   readonly auth?: AuthDefinition
@@ -250,18 +250,18 @@ export interface HttpRequestDefinition {
   readonly idempotent?: boolean
   /** How long the vendor remembers the `Idempotency-Key`. */
   readonly keyTtl?: DurationText
-  /** For the whole exchange; it may stand here or beside `http`. */
+  /** For the whole exchange; allowed here or beside `http`. */
   readonly timeout?: DurationText
-  /** Looks whether the effect is there, after a lost answer. */
+  /** Checks whether the effect happened, after a lost response. */
   readonly probe?: {
     /** That of the action when left out. */
     readonly auth?: AuthDefinition
     readonly method?: Method
     readonly url: Template
     readonly headers?: Readonly<Record<string, Template>>
-    /** True when it is: an expression over `result`. */
+    /** True if it did: an expression over `result`. */
     readonly found: Expression
-    /** How long a doubtful call may still take effect; `30s` when left out. */
+    /** How long a call with an unknown outcome may still take effect; `30s` when left out. */
     readonly after?: DurationText
   }
 }
@@ -349,7 +349,7 @@ export interface OperationActionDefinition {
 interface UpsertCallDefinition {
   /** `POST` of `create`, `PUT` of `update` when left out. */
   readonly method?: Method
-  /** Behind `baseUrl`. */
+  /** After `baseUrl`. */
   readonly path: Template
   readonly body?: Sent
   /** Repeating the call is harmless. */
@@ -359,28 +359,28 @@ interface UpsertCallDefinition {
 }
 
 export interface UpsertDefinition {
-  /** Whose address and credential it goes with: `baseUrl` may then be left out, or a path. */
+  /** The connection whose address and credential it uses: `baseUrl` may then be left out, or a path. */
   readonly connection?: string
   /** In place of a connection, for all its requests. */
   readonly auth?: AuthDefinition
   readonly baseUrl?: Template
   readonly headers?: Readonly<Record<string, Template>>
-  /** The external reference of the object; `extRef` in what follows. */
+  /** The external reference of the object; `extRef` in the fields below. */
   readonly extRef: Template
   readonly find: {
     readonly method?: Method
     readonly path: Template
-    /** True when it is there: an expression over `result`. */
+    /** True if it exists: an expression over `result`. */
     readonly found: Expression
-    /** What `update` calls it, as `found.id`. */
+    /** The id that `update` uses, as `found.id`. */
     readonly id?: Expression
-    /** How long a doubtful call may still take effect; `30s` when left out. */
+    /** How long a call with an unknown outcome may still take effect; `30s` when left out. */
     readonly after?: DurationText
   }
   readonly create: UpsertCallDefinition
-  /** `none` when left out: what is there is left alone. */
+  /** `none` when left out: an existing object is left alone. */
   readonly update?: UpsertCallDefinition | 'none'
-  /** `single` when left out: one item at a time for a reference. */
+  /** `single` when left out: one job at a time for a reference. */
   readonly lock?: 'single' | 'none'
 }
 
@@ -419,11 +419,11 @@ export interface DrainDefinition {
 export interface RouteDefinition extends Described {
   /** Subjects: `*` stands for one word, `>` for the rest. */
   readonly on: string | readonly string[]
-  /** Events that do not fulfil it are passed over. */
+  /** Events that do not satisfy it are skipped. */
   readonly where?: Condition
-  /** `paused` keeps what arrives, `disabled` skips it. */
+  /** `paused` stores what arrives, `disabled` skips it. */
   readonly status?: 'active' | 'paused' | 'disabled'
-  /** One work item, one key and one effect for each element of a list. */
+  /** One job, one key and one effect for each element of a list. */
   readonly each?: {
     readonly of: Expression
     /** `element` when left out. */
@@ -435,13 +435,13 @@ export interface RouteDefinition extends Described {
   readonly key?: Expression
   /** `operation` when left out: an effect per version of an object. */
   readonly uniqueness?: 'operation' | 'record'
-  /** Says that another formula of `key` is meant. */
+  /** Confirms that a changed formula of `key` is intended. */
   readonly keyMigration?: { readonly from: string; readonly note: string }
   /** How long the ledger remembers its keys. */
   readonly ledger?: { readonly keep: DurationText }
   /** A profile's name, or the retries themselves; `STANDARD` when left out. */
   readonly retry?: string | RetryDefinition
-  /** How long it waits for rate, circuit or another item's key; `24h` when left out. */
+  /** How long it waits for rate, circuit or another job's key; `24h` when left out. */
   readonly maxWait?: DurationText
   /** `normal` when left out. */
   readonly priority?: 'high' | 'normal' | 'low'
@@ -470,7 +470,7 @@ export interface RouteDefinition extends Described {
     readonly size: number
     /** `5s` when left out. */
     readonly maxWait?: DurationText
-    /** The list of what became of each: an expression over `result`. */
+    /** The list with the result of each: an expression over `result`. */
     readonly results?: Expression
     /** Over `item`, one of `results`. */
     readonly item?: { readonly key: Expression; readonly ok: Expression }

@@ -12,7 +12,7 @@ test('after is read as a duration', () => {
   expect(new RetryableError('x').afterMs).toBeNull()
 })
 
-test('a text that is no duration is refused with what to write', () => {
+test('a text that is not a duration is refused with what to write', () => {
   expect(() => new RetryableError('x', { after: '5 minutes' as '5m' })).toThrow(/write 250ms, 30s, 5m/)
 })
 

@@ -1,10 +1,11 @@
-// What a user's function throws to say what happens next. Anything else that it throws is retried by the route's profile.
+// The errors by which a user's function decides what happens next. Anything else that it throws is retried by the
+// route's profile.
 //
-// The engine knows these by a mark, not by their class: a bundled function may carry its own copy of this file.
+// The engine recognises these by a mark, not by their class: a bundled function may carry its own copy of this file.
 
 const CONSEQUENCE = Symbol.for('millrace.consequence')
 
-/** Retrying is useless: the work goes to the dead letters. */
+/** Retrying is useless: the job is dead-lettered. */
 export class TerminalError extends Error {
   override readonly name: string = 'TerminalError'
   get [CONSEQUENCE]() {
@@ -14,7 +15,7 @@ export class TerminalError extends Error {
 
 export type DurationText = `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
-/** Try again, by the route's profile or, with `after`, not before that time has passed. */
+/** Retry, by the route's profile or, with `after`, not before that time has passed. */
 export class RetryableError extends Error {
   override readonly name: string = 'RetryableError'
   readonly afterMs: number | null

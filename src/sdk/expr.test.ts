@@ -16,7 +16,7 @@ describe('expr', () => {
     expect(expr`'\`' + '\${x}'`).toBe("'`' + '${x}'")
   })
 
-  test('[FN10] what is put in is a literal', () => {
+  test('[FN10] an inserted value is a literal', () => {
     const status = "it's \\ a\ntext"
     expect(expr`payload.status == ${status}`).toBe("payload.status == 'it\\'s \\\\ a\\ntext'")
     expect(expr`payload.n in ${[1, 2.5, true, null, 'x']}`).toBe("payload.n in [1, 2.5, true, null, 'x']")

@@ -1,14 +1,14 @@
 // Expressions in TypeScript. The text stays text: definitions are data, so that both spellings have one hash.
 
-/** What can stand in an expression as a literal. */
+/** What can be a literal in an expression. */
 export type ExprValue = string | number | bigint | boolean | null | readonly ExprValue[]
 
 /**
- * The text of an expression. What is put in with `${…}` becomes a literal, whatever it contains:
- * `` expr`payload.status == ${status}` `` with `status = "it's"` gives `payload.status == 'it\'s'`.
+ * The text of an expression. A value inserted with `${…}` becomes a literal, whatever it contains: ``
+ * expr`payload.status == ${status}` `` with `status = "it's"` gives `payload.status == 'it\'s'`.
  */
 export function expr(parts: TemplateStringsArray, ...values: readonly ExprValue[]): string {
-  // As written: a backslash belongs to the expression, but for those that TypeScript needs.
+  // As written: a backslash belongs to the expression, except for those that TypeScript needs.
   const texts = parts.raw.map((part) => part.replaceAll(/\\([`$])/g, '$1'))
   return texts.map((text, index) => text + (index < values.length ? literal(values[index]) : '')).join('')
 }
@@ -26,7 +26,7 @@ function literal(value: ExprValue | undefined): string {
     return `'${value.replaceAll(/[\\'\n\r\t]/g, (found) => String(ESCAPES[found]))}'`
   if (typeof value === 'number' && Number.isFinite(value)) {
     if (Number.isSafeInteger(value)) return String(value)
-    // Fractions and large ones as CEL writes them, never as a whole number that is not exact.
+    // Fractions and large numbers as CEL writes them, never as a whole number that is not exact.
     const text = String(value)
     return /[.e]/.test(text) ? text : `${text}.0`
   }

@@ -25,9 +25,9 @@ export type AuthModelName =
 
 interface RequestDefinition {
   readonly method?: Method
-  /** Behind the connection's address; values in it are percent-encoded. */
+  /** After the connection's address; values in it are percent-encoded. */
   readonly path: Template
-  /** A value that is missing leaves its name out. */
+  /** A missing value leaves its name out. */
   readonly query?: Readonly<Record<string, Template>>
   readonly headers?: Readonly<Record<string, Template>>
 }
@@ -35,11 +35,14 @@ interface RequestDefinition {
 interface AnswerDefinition {
   /** What single statuses mean: `{ 409: 'done' }`. */
   readonly classify?: Readonly<Record<number, 'done' | FailureName>>
-  /** What an answer means where its status does not say it; the first that holds counts. */
+  /** What a response means if its status does not say it; the first match counts. */
   readonly refine?: readonly { readonly when: Expression; readonly as: 'done' | FailureName }[]
 }
 
-/** A named call. Its templates see `input`, `config`, `key`, `extRef` and `vars`; what looks at an answer sees `result`. */
+/**
+ * A named call. Its templates see `input`, `config`, `key`, `extRef` and `vars`; expressions about a response see
+ * `result`.
+ */
 export interface OperationDefinition extends RequestDefinition, AnswerDefinition {
   readonly description?: string
   /** `{{ input }}` of `POST`, `PUT` and `PATCH` when left out; null: none. */
@@ -57,34 +60,34 @@ export interface OperationDefinition extends RequestDefinition, AnswerDefinition
   readonly keyTtl?: DurationText
   /** Of `native`: `idempotency-key` when left out; `none`: a template carries it. */
   readonly keyHeader?: string
-  /** Of `lookup`: how to ask whether the effect is there. */
+  /** For `lookup`: how to ask whether the effect exists. */
   readonly lookup?: RequestDefinition & {
     readonly found: Expression
     readonly id?: Expression
     /** `30s` when left out. */
     readonly after?: DurationText
   }
-  /** What the operation gives; the body of the answer when left out. */
+  /** The operation's result; the body of the response when left out. */
   readonly result?: Expression
-  /** Where the effect is, in the vendor's words. */
+  /** The vendor's reference of the effect. */
   readonly ref?: Expression
   /** Per attempt; `30s` when left out. */
   readonly timeout?: DurationText
   readonly buckets?: readonly string[]
   readonly scopes?: readonly string[]
-  /** What to use in its place. */
+  /** What to use instead. */
   readonly deprecated?: string
 }
 
-/** A kind of system that is called, and what it can do. */
+/** A kind of system that is called, and its operations. */
 export interface ProviderDefinition extends Described, AnswerDefinition {
   readonly title?: string
   readonly category?: string
   /** Sees `config`. */
   readonly baseUrl: Template
-  /** What a credential may be, the usual one first; `none` when left out. */
+  /** The supported credentials, the usual one first; `none` when left out. */
   readonly auth?: AuthModelName | readonly AuthModelName[]
-  /** How a value travels, of `apiKey`, `bearer` and `hmac`. */
+  /** How a value travels, for `apiKey`, `bearer` and `hmac`. */
   readonly authentication?: { readonly header?: string; readonly prefix?: string; readonly query?: string }
   readonly oauth2?: {
     readonly authorizeUrl?: Template
@@ -94,7 +97,7 @@ export interface ProviderDefinition extends Described, AnswerDefinition {
     /** `basic` when left out. */
     readonly clientAuth?: 'basic' | 'body'
   }
-  /** Other addresses, by what operations call them. */
+  /** Other addresses, by the names that operations use. */
   readonly endpoints?: Readonly<Record<string, Template>>
   /** A JSON Schema of a connection's `config`. */
   readonly config?: unknown
@@ -105,11 +108,11 @@ export interface ProviderDefinition extends Described, AnswerDefinition {
   /** A request that only reads: tests connections and new secrets. */
   readonly probe?: RequestDefinition & { readonly timeout?: DurationText }
   readonly operations?: Readonly<Record<string, OperationDefinition>>
-  /** How a new secret is made at the vendor. */
+  /** How a new secret is created at the vendor. */
   readonly rotation?: { readonly create: string; readonly secret: Expression; readonly revoke?: string }
   /** What comes in from it. */
   readonly inbound?: { readonly scheme: string; readonly subjects?: string }
-  /** What to use in its place. */
+  /** What to use instead. */
   readonly deprecated?: string
 }
 
@@ -140,7 +143,7 @@ export interface ConnectionDefinition extends Described {
       }
 }
 
-/** Which secret opens an account, and how. */
+/** The secret of an account, and how it authenticates. */
 export interface CredentialDefinition extends Described {
   /** The only environment that it is for; every one without a document of its own when left out. */
   readonly environment?: 'DEV' | 'QA' | 'PROD'
@@ -162,7 +165,7 @@ export interface CredentialDefinition extends Described {
   readonly serviceAccount?: { readonly scopes?: readonly string[]; readonly subject?: string }
   readonly hmac?: { readonly algorithm?: 'sha256' | 'sha512' }
   readonly rotation?: {
-    /** Only when somebody asks, or when it is refused, when left out. */
+    /** Only on request, or when it is refused, when left out. */
     readonly every?: DurationText
     /** `10m` when left out. */
     readonly coolDown?: DurationText

@@ -1,4 +1,4 @@
-// What is built in TypeScript and what is written in YAML are one document, field by field.
+// A document built in TypeScript and one written in YAML are the same, field by field.
 
 import { expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
@@ -192,7 +192,7 @@ const crm = defineSubscription({
   metadata: { owner: 'crm-team' },
 })
 
-test('[SL18] a subscription that is built is the one that is written', () => {
+test('[SL18] a built subscription is the same as a written one', () => {
   const written = compileDefinitions([{ path: 'a.yaml', text: SUBSCRIPTION }], deps)
   const built = compileBuilt(crm)
   expect([...written.findings, ...built.findings]).toEqual([])
@@ -376,7 +376,7 @@ const book = defineRoute({
   },
 })
 
-test('[PV23] a provider, a credential and a connection that are built are those that are written', () => {
+test('[PV23] a built provider, credential and connection are the same as written ones', () => {
   const written = compileDefinitions([{ path: 'a.yaml', text: ACCOUNT }], deps)
   const built = compileBuilt(acme, acmeKey, acmeMain, book)
   const isError = ({ severity }: { severity: string }) => severity === 'error'
@@ -384,7 +384,7 @@ test('[PV23] a provider, a credential and a connection that are built are those 
   expect(built.documents).toHaveLength(4)
   expect(built.documents).toEqual(written.documents)
   expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
-  // Every field of the language is in it; those of other models of credentials cannot be.
+  // Every field of the language is in it, except those of other credential models.
   const fields = (kind: 'Provider' | 'Connection' | 'Credential') =>
     Object.keys(SCHEMAS[kind].shape).filter((name) => name !== 'apiVersion')
   expect(Object.keys(acme).sort()).toEqual(fields('Provider').sort())

@@ -1,4 +1,5 @@
-// The part of Standard Schema (https://standardschema.dev) that is used here, so that any library that follows it fits.
+// The part of Standard Schema (https://standardschema.dev) that is used here, so that any library that implements it
+// fits.
 
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -20,5 +21,5 @@ export interface StandardIssue {
 
 /** What a schema takes. */
 export type SchemaInput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['input']
-/** What a schema gives. */
+/** What a schema returns. */
 export type SchemaOutput<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output']

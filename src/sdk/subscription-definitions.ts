@@ -12,23 +12,23 @@ import type {
 } from './definitions.ts'
 import type { DurationText } from './errors.ts'
 
-/** Somebody's endpoint, which of our events it gets, and how. */
+/** An endpoint, which of our events it receives, and how. */
 export interface SubscriptionDefinition extends Described {
-  /** http or https, without a user, a password or a `#`. Sees `vars` alone. */
+  /** http or https, without a user, a password or a `#`. Sees only `vars`. */
   readonly url: Template
-  /** Subjects that it wants; `*` is one token, `>` at the end one or more. */
+  /** Subjects that it receives; `*` is one token, `>` at the end one or more. */
   readonly on: string | readonly string[]
   /** Which of these events; all of them when left out. */
   readonly where?: Condition
-  /** `active` when left out. `paused` keeps deliveries for later, `disabled` skips what arrives. */
+  /** `active` when left out. `paused` stores deliveries for later, `disabled` skips what arrives. */
   readonly status?: 'active' | 'paused' | 'disabled'
   /** The body; `id`, `type`, `timestamp` and `data` of the event when left out. */
   readonly transform?: Exclude<Sent, null>
   /** What sources declare as sensitive is sent to this endpoint; `[hidden]` when left out. */
   readonly sensitive?: 'send'
-  /** Beside our own. */
+  /** Besides our own. */
   readonly headers?: Readonly<Record<string, Template>>
-  /** What proves who calls, beside the signature. */
+  /** The proof of the caller's identity, besides the signature. */
   readonly auth?: AuthDefinition
   /** What deliveries are signed with; generated, and shown once, when left out. */
   readonly secret?: SecretReference
@@ -38,13 +38,13 @@ export interface SubscriptionDefinition extends Described {
   readonly retry?: string | RetryDefinition
   /** Per attempt, `1s` to `60s`; `15s` when left out. */
   readonly timeout?: DurationText
-  /** How long a delivery may wait beside its retries; `24h` when left out. */
+  /** How long a delivery may wait besides its retries; `24h` when left out. */
   readonly maxWait?: DurationText
   /** How long everything may fail before it disables itself; `5d` when left out. */
   readonly disableAfter?: DurationText | 'never'
   /** A policy, or the name of a profile. */
   readonly rateLimit?: string | { readonly perMinute: number; readonly burst?: number }
-  /** As many as the endpoint bears when left out. */
+  /** As many as the endpoint can handle when left out. */
   readonly concurrency?: { readonly limit: number }
   /** Deliveries of one value go one after another. */
   readonly order?: {
@@ -56,7 +56,7 @@ export interface SubscriptionDefinition extends Described {
     readonly severity?: 'low' | 'medium' | 'high' | 'critical'
     readonly runbook?: string
   }
-  /** Whose it is, in your own words. */
+  /** Its owner, in your own words. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 

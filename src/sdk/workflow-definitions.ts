@@ -1,5 +1,5 @@
-// A workflow as a user writes it in TypeScript. Its own names are types: a place or a transition that is not there is marked in
-// the editor, and so is a target that the schema of `data` does not have.
+// A workflow as a user writes it in TypeScript. Its own names are types: the editor marks a place or a transition that
+// does not exist, and a target that the schema of `data` does not have.
 
 import type {
   ActionDefinition,
@@ -11,7 +11,7 @@ import type {
 } from './definitions.ts'
 import type { DurationText } from './errors.ts'
 
-/** Where a value goes. Where `data` has no schema with types, anything may be named. */
+/** Where a value goes. If `data` has no schema with types, anything may be named. */
 export type DataTarget<Data> = string extends keyof Data
   ? string
   : Own<keyof Data & string> | `metadata.${string}` | `correlation.${string}`
@@ -31,12 +31,12 @@ export interface PlaceDefinition<Transition extends string = string> {
   readonly final?: boolean
   /** For the whole stay of a token. */
   readonly timeout?: { readonly after: DurationText; readonly fire: Transition }
-  /** Done for every token that comes in. */
+  /** Runs for every token that enters. */
   readonly onEnter?: ActionDefinition
 }
 
 export interface OnFailureDefinition<Place extends string = string> {
-  /** Steps that are done are undone first, newest first. */
+  /** Completed steps are undone first, newest first. */
   readonly undo?: 'done-steps'
   /** Where the token is meanwhile. */
   readonly through?: Place
@@ -47,17 +47,17 @@ export interface TransitionDefinition<Place extends string = string, Data = Reco
   readonly description?: string
   /** One token of each. */
   readonly from?: Place | readonly Place[]
-  /** One token of one of these. */
+  /** One token from one of these. */
   readonly fromAny?: Place | readonly Place[]
   /** One token into each. */
   readonly to?: Place | readonly Place[]
-  /** The first that holds; the last may have no condition. */
+  /** The first that matches; the last may have no condition. */
   readonly choose?: readonly { readonly when?: Condition; readonly to: Place | readonly Place[] }[]
   /** `auto` when left out: as soon as it can, unless a `fire` names it. */
   readonly on?: 'auto' | 'manual' | 'event' | 'timer'
   readonly when?: Condition
   readonly do?: ActionDefinition
-  /** What is kept of the `result`. */
+  /** What is stored of the `result`. */
   readonly out?: Assignments<Data>
   /** One effect per firing when left out. */
   readonly key?: Expression
@@ -70,9 +70,9 @@ export interface TransitionDefinition<Place extends string = string, Data = Reco
   /** The workflow's when left out; `none`: a dead letter. */
   readonly onFailure?: 'none' | OnFailureDefinition<Place>
   readonly permission?: string
-  /** Of what whoever fires it gives. */
+  /** Of the input of a user who fires it. */
   readonly input?: JsonSchema
-  /** Whoever this names may not fire it. */
+  /** The user that this names may not fire it. */
   readonly notBy?: Expression
 }
 
@@ -102,7 +102,7 @@ export interface TriggerDefinition<Transition extends string = string, Data = Re
 
 type Versioned = { readonly from: string; readonly to: string; readonly strategy?: 'inPlace' }
 
-/** A net of places and transitions, and what begins and changes its instances. */
+/** A net of places and transitions, and the triggers that start and change its instances. */
 export interface WorkflowDefinition<
   Place extends string = string,
   Transition extends string = string,

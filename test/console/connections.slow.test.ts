@@ -1,4 +1,5 @@
-// Connections in a real browser against the real node, with a vendor that takes some tokens and is away at times.
+// Connections in a real browser against the real node, with a vendor that accepts some tokens and is unavailable at
+// times.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -58,7 +59,7 @@ async function look(page: Page, what: string): Promise<void> {
   await page.setViewportSize(DESK)
 }
 
-test('[CN25] [CN26] a connection is made step by step, and tested live', async () => {
+test('[CN25] [CN26] a connection is created step by step, and tested live', async () => {
   await using made = await signedIn(browser, shop.node, '/connections')
   const { page } = made
   await page.getByText('No connections yet').waitFor()
@@ -133,7 +134,7 @@ test('[CN27] a connection shows its health, its limits and its runs; its circuit
   expect(made.complaints).toEqual([])
 })
 
-test('[CN29] work that calls an operation is a run, and leads to its event and back', async () => {
+test('[CN29] a job that calls an operation is a run, and links to its event and back', async () => {
   const text = `kind: Route
 name: pick_up
 on: [shop.events.order.lost]
@@ -160,7 +161,7 @@ do: { operation: depot.fetch, connection: depot-main, with: { order: "{{ payload
   expect([...made.complaints, ...viewer.complaints]).toEqual([])
 })
 
-test('[CN28] a credential shows its versions by fingerprint; a rotation waits for its value, tries it, and uses it', async () => {
+test('[CN28] a credential shows its versions by fingerprint; a rotation waits for its value, verifies it, and uses it', async () => {
   await using made = await signedIn(browser, shop.node, '/credentials')
   const { page } = made
   await page

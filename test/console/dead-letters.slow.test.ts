@@ -1,5 +1,5 @@
-// Dead letters in a real browser: grouped by cause, replayed after a look at what would happen, edited, discarded; and
-// what is said when somebody else was faster.
+// Dead letters in a real browser: grouped by cause, replayed after a preview, edited, discarded; and what is shown when
+// another user was faster.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-/** A letter of a refused order; answers its id. */
+/** A dead letter of a refused order; returns its id. */
 async function letterOf(number: string, extra: object = {}): Promise<string> {
   const eventId = await shop.order(number, extra)
   await shop.reached(eventId, 'invoice', 'dead')
@@ -24,7 +24,7 @@ async function letterOf(number: string, extra: object = {}): Promise<string> {
   return story.find(({ deadLetter }) => deadLetter !== null)!.deadLetter!.id
 }
 
-test('nothing given up is said; a letter shows up in its group', async () => {
+test('no dead letters is said; a dead letter appears in its group', async () => {
   await using made = await signedIn(browser, shop.node, '/dead-letters')
   const { page } = made
   await page.getByText('Nothing was given up').waitFor()
@@ -42,7 +42,7 @@ test('nothing given up is said; a letter shows up in its group', async () => {
   expect(made.complaints).toEqual([])
 })
 
-test('discarding asks for a reason, and keeps the letter', async () => {
+test('discarding asks for a reason, and keeps the dead letter', async () => {
   const id = await letterOf('bad-discard')
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
@@ -57,11 +57,11 @@ test('discarding asks for a reason, and keeps the letter', async () => {
   await page.getByRole('button', { name: 'Replay' }).waitFor({ state: 'detached' })
 })
 
-test('somebody else was faster: it is told, and the page shows how it is', async () => {
+test('another user was faster: it is reported, and the page shows the current state', async () => {
   const id = await letterOf('bad-race')
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
-  // Nothing live tells this page in time: the stream is cut.
+  // Nothing updates this page in time: the stream is cut.
   await page.route('**/v1/stream', (route) => route.abort())
   await page.reload()
   await page.getByRole('button', { name: 'Discard', exact: true }).click()
@@ -73,7 +73,7 @@ test('somebody else was faster: it is told, and the page shows how it is', async
   expect(await page.getByRole('dialog').count()).toBe(0)
 })
 
-test('an edited payload is checked, kept digit for digit, and replayed', async () => {
+test('an edited payload is checked, stored digit for digit, and replayed', async () => {
   const id = await letterOf('bad-edit', { account: 1 })
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
@@ -104,7 +104,7 @@ test('an edited payload is checked, kept digit for digit, and replayed', async (
   await dialog.getByRole('heading', { name: 'Replayed' }).waitFor()
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await page.getByRole('heading').getByText('resolved').waitFor()
-  // The key is the letter's own: an edited payload does not make it another effect.
+  // The key is the dead letter's own: an edited payload does not make it another effect.
   expect(shop.invoices.filter((reference) => reference.endsWith('-edit'))).toEqual(['INVOICE:bad-edit'])
   // [DL14] The copy says who changed it and where; nothing says that the shop sent it.
   const { eventId } = await shop.node.get<{ eventId: string }>(`/v1/dead-letters/${id}`)
@@ -115,13 +115,13 @@ test('an edited payload is checked, kept digit for digit, and replayed', async (
   const lead = page.locator('.event__facts')
   expect(await lead.textContent()).toMatch(/edited copy, made .* by .* from an event of/)
   expect(await lead.textContent()).not.toContain('received')
-  // A letter that is resolved offers no replay.
+  // A resolved dead letter offers no replay.
   await page.getByRole('link', { name: 'look at it', exact: true }).waitFor()
   if (process.env.SHOT !== undefined) await page.screenshot({ path: process.env.SHOT })
   expect(made.complaints).toEqual([])
 })
 
-test('after three replays in vain another one needs force and a reason', async () => {
+test('after three failed replays another one needs force and a reason', async () => {
   const id = await letterOf('bad-force')
   const replays = async () => shop.node.get<{ replays: number; state: string }>(`/v1/dead-letters/${id}`)
   const isBackAfter = (count: number) =>
@@ -177,7 +177,7 @@ test('a bulk replay is cancelled while it runs: the rest stays where it was', as
   expect(made.complaints).toEqual([])
 })
 
-test('a group is replayed after a look at what would happen', async () => {
+test('a group is replayed after a preview', async () => {
   await letterOf('bad-group-1')
   await letterOf('bad-group-2')
   shop.heal()

@@ -18,7 +18,7 @@ on: [shop.events.order.refunded]
 do: { emit: shop.order.refund_announced, data: { order: "{{ payload.order.number }}" } }
 `
 
-test('sources and routes are listed; a page shows text, owner, past and recent events', async () => {
+test('sources and routes are listed; a page shows text, owner, history and recent events', async () => {
   const id = await shop.order('1001')
   await using made = await signedIn(browser, shop.node, '/sources')
   const { page } = made
@@ -55,7 +55,7 @@ test('a route is paused, resumed and disabled', async () => {
   await page.getByRole('heading').getByText('active').waitFor()
 })
 
-test('the editor shows findings at their lines, then the plan, then applies; and a version goes back', async () => {
+test('the editor shows findings at their lines, then the plan, then applies; and a version is rolled back', async () => {
   await using made = await signedIn(browser, shop.node, '/definitions/edit')
   const { page } = made
   const text = page.getByLabel('Definitions as YAML')

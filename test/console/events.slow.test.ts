@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('an empty list says what to do; an event shows up by itself and says what became of it', async () => {
+test('an empty list says what to do; an event appears by itself and shows its outcome', async () => {
   await using made = await signedIn(browser, shop.node, '/events')
   const { page } = made
   await page.getByText('No events yet').waitFor()
@@ -26,7 +26,7 @@ test('an empty list says what to do; an event shows up by itself and says what b
   expect(made.complaints).toEqual([])
 })
 
-test('search and filters find, and are kept in the address', async () => {
+test('search and filters work, and are stored in the address', async () => {
   const wanted = await shop.order('find-me', { note: 'a needle in the payload' })
   const stray = await shop.send('{"id":"stray-1","type":"order.lost","order":{"number":"stray"}}')
   await using made = await signedIn(browser, shop.node, '/events')
@@ -48,7 +48,7 @@ test('search and filters find, and are kept in the address', async () => {
   expect(await page.getByLabel('Unmatched only').isChecked()).toBe(true)
 })
 
-test('an event’s page tells its whole way, and keeps every digit of its payload', async () => {
+test('an event’s page shows its whole timeline, and keeps every digit of its payload', async () => {
   const id = await shop.send(
     '{"id":"big-1","type":"order.paid","order":{"number":"big-1","total":9007199254740993},"deep":{"a":{"b":1.10}}}',
   )
@@ -80,12 +80,12 @@ test('an event’s page tells its whole way, and keeps every digit of its payloa
   expect(made.complaints).toEqual([])
 })
 
-test('an event that does not exist is said to, with a way on', async () => {
+test('an event that does not exist is reported, with a way on', async () => {
   await using made = await signedIn(browser, shop.node, '/events/evt_01a1e186-f7bc-7001-8a3e-6c4cc5ceb105')
   await made.page.getByRole('alert').getByText('there is no event with this id').waitFor()
 })
 
-test('nothing moves while one reads further down; a press brings what is new', async () => {
+test('nothing moves while a user reads further down; a click brings what is new', async () => {
   await Promise.all(Array.from({ length: 70 }, (_, index) => shop.order(`fill-${index}`)))
   await using made = await signedIn(browser, shop.node, '/events')
   const { page } = made
@@ -109,7 +109,7 @@ test('a burst of many events leaves the page responsive', async () => {
   await using made = await signedIn(browser, shop.node, '/events')
   const { page } = made
   await page.locator('[data-row]').first().waitFor()
-  // The longest time that the page could not have answered a key or a click.
+  // The longest time that the page could not have responded to a key or a click.
   await page.evaluate(`
     window.longest = 0
     new PerformanceObserver((list) => {

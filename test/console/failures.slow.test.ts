@@ -1,4 +1,4 @@
-// Failures, escalations and the ledger in a real browser: what is tried again, what people take over, and what was done.
+// Failures, escalations and the ledger in a real browser: what is retried, what users take over, and what was done.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('[CN1] an escalation is counted, acknowledged with a note, and leads to its failures and dead letters', async () => {
+test('[CN1] an escalation is counted, acknowledged with a note, and links to its failures and dead letters', async () => {
   await using made = await signedIn(browser, shop.node, '/escalations')
   const { page } = made
   await page.getByText('Nobody is called').waitFor()
@@ -43,7 +43,7 @@ test('[CN1] an escalation is counted, acknowledged with a note, and leads to its
   expect(made.complaints).toEqual([])
 })
 
-test('[CN2] an open failure says when it is tried again; states and classes choose', async () => {
+test('[CN2] an open failure says when it is retried; states and classes filter', async () => {
   const id = await shop.reached(await shop.order('busy-1'), 'invoice', 'ready')
   await using made = await signedIn(browser, shop.node, '/failures')
   const { page } = made
@@ -57,7 +57,7 @@ test('[CN2] an open failure says when it is tried again; states and classes choo
   expect(made.complaints).toEqual([])
 })
 
-test('[CN4] a key is found with its effect; an item that was skipped points at the first one', async () => {
+test('[CN4] a key is found with its effect; a skipped job points at the first one', async () => {
   const first = await shop.reached(await shop.order('1001'), 'invoice', 'done')
   const skipped = await shop.reached(
     await shop.order('1001', { id: 'another delivery of it' }),

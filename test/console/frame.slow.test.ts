@@ -1,4 +1,4 @@
-// What surrounds every screen: palette, keys, themes, phone; and axe on each screen in both themes.
+// The frame of every screen: palette, keys, themes, phone; and axe on each screen in both themes.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('the palette goes to places, opens by id, and acts', async () => {
+test('the palette navigates, opens by id, and acts', async () => {
   await using made = await signedIn(browser, shop.node, '/')
   const { page } = made
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -59,7 +59,7 @@ test('the palette goes to places, opens by id, and acts', async () => {
   expect(made.complaints).toEqual([])
 })
 
-test('keys go, move and help', async () => {
+test('keys navigate, move and show help', async () => {
   await using made = await signedIn(browser, shop.node, '/')
   const { page } = made
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -140,7 +140,7 @@ async function visitScreen(page: Page, path: string): Promise<void> {
 test('every screen fits a phone, and axe finds nothing serious on it in light and dark', async () => {
   const all = screens()
   const half = Math.ceil(all.length / 2)
-  // Two at a time: each page has a process of its own.
+  // Two at a time: each page has its own process.
   const findings = await Promise.all([lookAt(all.slice(0, half)), lookAt(all.slice(half))])
   expect(findings.flat()).toEqual([])
 })
@@ -161,7 +161,7 @@ async function lookAt(paths: readonly string[]): Promise<readonly string[]> {
   return findings
 }
 
-test('axe finds nothing serious in what opens: a group, a replay, the palette', async () => {
+test('axe finds nothing serious in overlays: a group, a replay, the palette', async () => {
   await using made = await signedIn(browser, shop.node, '/dead-letters')
   const { page } = made
   const findings: string[] = []
@@ -181,14 +181,14 @@ test('axe finds nothing serious in what opens: a group, a replay, the palette', 
   expect(findings).toEqual([])
 })
 
-test('axe finds nothing serious on the way in', async () => {
+test('axe finds nothing serious on the sign-in page', async () => {
   await using made = await visit(browser)
   await made.page.goto(`${shop.node.url}/sign-in`)
   await made.page.getByLabel('Key').waitFor()
   expect(await axeFindings(made.page)).toEqual([])
 })
 
-test('a viewer looks at everything and is offered nothing that it may not do', async () => {
+test('a viewer sees everything and is offered nothing that it may not do', async () => {
   const { key } = await shop.node.post<{ key: string }>('/v1/keys', { name: 'a viewer', role: 'viewer' })
   await using made = await signedIn(browser, { ...shop.node, adminKey: key }, '/nowhere')
   const { page } = made

@@ -1,4 +1,4 @@
-// The overview in a real browser: numbers, charts, what needs a person; and the demo that makes it live.
+// The overview in a real browser: numbers, charts, what needs a decision; and the demo that fills it.
 
 import type { Browser } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ beforeAll(async () => {
   browser = await shareBrowser()
 })
 
-test('a quiet node is all clear; what needs a person shows up by itself', async () => {
+test('a quiet node is all clear; what needs a decision appears by itself', async () => {
   await using shop = await openShop()
   await using made = await signedIn(browser, shop.node, '/')
   const { page } = made
@@ -32,7 +32,7 @@ test('a quiet node is all clear; what needs a person shows up by itself', async 
   expect(made.complaints).toEqual([])
 })
 
-test('the demo sends a bounded stream, shows how far it is, and stops on demand', async () => {
+test('the demo sends a bounded stream, shows its progress, and stops on demand', async () => {
   await buildDist()
   await using workspace = makeWorkspace()
   const node = await startNode({ workspace })

@@ -1,5 +1,5 @@
-// Routes that keep order and pace, in a real browser: how they stand, who holds whom up, and what lets them go on; and the
-// place of a work item among others.
+// Routes with order and flow control, in a real browser: their state, which job blocks which, and how to continue; and
+// a job's relation to others.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('[CN8] a route tells its buffers in words and how it stands; a held lane is let go on with a reason', async () => {
+test('[CN8] a route shows its buffers in words and its state; a held lane is released with a reason', async () => {
   const { holder, next, last } = await holdLane(shop.node, 'a-1')
   await using made = await signedIn(browser, shop.node, '/routes/book_stock')
   const { page } = made
@@ -27,7 +27,7 @@ test('[CN8] a route tells its buffers in words and how it stands; a held lane is
   await held.getByText('2 items wait behind it').waitFor()
   expect(await held.getByRole('link', { name: 'held by' }).getAttribute('href')).toBe(`/work/${holder.id}`)
 
-  // [CN9] Whom an item waits behind is told on its own page.
+  // [CN9] A job's own page says which job it waits behind.
   await goTo(page, `/work/${last.id}`)
   await page.getByText('1 before it, behind').waitFor()
   await page.getByRole('link', { name: next.id }).waitFor()
@@ -49,7 +49,7 @@ test('[CN8] a route tells its buffers in words and how it stands; a held lane is
   expect(made.complaints).toEqual([])
 })
 
-test('[CN8] a route that paused itself says so in the list, the overview and on its page, and is let go on', async () => {
+test('[CN8] a route that paused itself says so in the list, the overview and on its page, and is resumed', async () => {
   await openCircuit(shop.node)
   await using made = await signedIn(browser, shop.node, '/')
   const { page } = made
@@ -69,7 +69,7 @@ test('[CN8] a route that paused itself says so in the list, the overview and on 
   expect(made.complaints).toEqual([])
 })
 
-test('[CN9] a batch tells its members, a member its batch, an element its number', async () => {
+test('[CN9] a batch lists its members, a member its batch, an element its number', async () => {
   const { batch, members } = await gatherBatch(shop.node)
   await using made = await signedIn(browser, shop.node, `/work/${batch.id}`)
   const { page } = made

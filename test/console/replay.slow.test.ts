@@ -1,4 +1,5 @@
-// What a replay asks and shows in a real browser: what differs, what it costs, why, how fast, and a second effect on purpose.
+// What a replay asks and shows in a real browser: what differs, what it costs, why, how fast, and an intended second
+// effect.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,7 +22,7 @@ async function letterOf(route: string): Promise<string> {
   return items[0]!.id
 }
 
-test('[CN5][CN6] a replay shows what changed and what it costs, and begins in PROD only with a reason', async () => {
+test('[CN5][CN6] a replay shows what changed and what it costs, and starts in PROD only with a reason', async () => {
   await tellStock(shop.node, 'moved', 'bad-cost')
   await workOf(shop.node, 'book_stock', 'dead')
   const id = await letterOf('book_stock')
@@ -53,7 +54,7 @@ test('[CN5][CN6] a replay shows what changed and what it costs, and begins in PR
   expect(made.complaints).toEqual([])
 })
 
-test('[CN7] a second effect needs a word of its own and a reason, and shows as a generation of its key', async () => {
+test('[CN7] a second effect needs an explicit confirmation and a reason, and shows as a generation of its key', async () => {
   const refused = await shop.order('bad-twice')
   await shop.reached(refused, 'invoice', 'dead')
   const id = await letterOf('invoice')

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('a key is made, shown once, works, and is revoked', async () => {
+test('a key is created, shown once, works, and is revoked', async () => {
   await using made = await signedIn(browser, shop.node, '/settings?tab=keys')
   const { page } = made
   await page.getByText('No keys yet').waitFor()
@@ -46,7 +46,7 @@ test('a key is made, shown once, works, and is revoked', async () => {
   expect(made.complaints).toEqual([])
 })
 
-test('a secret goes in, is not shown, is set anew at once or as the next one, and deleted', async () => {
+test('a secret is set, is not shown, is replaced at once or as pending, and deleted', async () => {
   await using made = await signedIn(browser, shop.node, '/settings?tab=secrets')
   const { page } = made
   const secrets = page.getByRole('list', { name: 'Secrets' })
@@ -83,7 +83,7 @@ test('a secret goes in, is not shown, is set anew at once or as the next one, an
   await page.getByText('No secrets yet').waitFor()
 })
 
-test('a tenant is made; a wrong or taken name is told at its field', async () => {
+test('a tenant is created; a wrong or taken name is reported at its field', async () => {
   await using made = await signedIn(browser, shop.node, '/settings?tab=tenants')
   const { page } = made
   await page.getByText('default', { exact: true }).first().waitFor()

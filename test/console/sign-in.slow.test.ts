@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('a link signs in once, and leaves the address at once', async () => {
+test('a link signs in once, and disappears from the address at once', async () => {
   const { url } = await shop.node.post<{ url: string }>('/v1/session/links', {})
   await using first = await visit(browser)
   await first.page.goto(url)
@@ -35,7 +35,7 @@ test('the node prints a link that works', async () => {
   await first.page.getByRole('heading', { name: 'Overview' }).waitFor()
 })
 
-test('a wrong key is refused at its field; the right one goes on to the page that was wanted', async () => {
+test('a wrong key is refused at its field; the right one continues to the requested page', async () => {
   await using made = await visit(browser)
   const { page } = made
   await page.goto(`${shop.node.url}/dead-letters`)

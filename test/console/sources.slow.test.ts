@@ -1,4 +1,4 @@
-// Sources in a real browser against the real node: the switch that keeps or refuses, what is turned away, the catalog, test
+// Sources in a real browser against the real node: the switch that stores or refuses, rejections, the catalog, test
 // events, and replays of events.
 
 import type { Browser } from 'playwright-core'
@@ -22,7 +22,7 @@ const deliver = async (body: string, source = 'shop') =>
     })
   ).status
 
-test('[CO1] [CO2] [CO3] a source shows its address; paused it keeps, resumed it goes on, disabled it refuses', async () => {
+test('[CO1] [CO2] [CO3] a source shows its address; paused it stores, resumed it continues, disabled it refuses', async () => {
   await using made = await signedIn(browser, shop.node, '/sources')
   const { page } = made
   await page.getByRole('link', { name: /shop.*Orders of the shop/ }).click()
@@ -61,7 +61,7 @@ test('[CO1] [CO2] [CO3] a source shows its address; paused it keeps, resumed it 
   expect(made.complaints).toEqual([])
 })
 
-test('[CO4] what was turned away is counted and listed, with what to do about it', async () => {
+test('[CO4] rejections are counted and listed, with what to do about them', async () => {
   expect(await deliver('not json')).toBe(400)
   expect(await deliver('{}', 'nowhere')).toBe(404)
   await using made = await signedIn(browser, shop.node, '/sources')
@@ -80,7 +80,7 @@ test('[CO4] what was turned away is counted and listed, with what to do about it
   expect(made.complaints).toEqual([])
 })
 
-test('[CO5] the catalog finds a subject, shows who wants it, and sends its example as a test event', async () => {
+test('[CO5] the catalog finds a subject, shows which routes match it, and sends its example as a test event', async () => {
   await using made = await signedIn(browser, shop.node, '/catalog')
   const { page } = made
   await page.getByLabel('Search subjects').fill('was paid')
@@ -110,11 +110,11 @@ test('[CO5] the catalog finds a subject, shows who wants it, and sends its examp
   expect(made.complaints).toEqual([])
 })
 
-test('[CO6] [CO7] an event tells that it was sent again, shows its raw body, and is replayed after a look', async () => {
+test('[CO6] [CO7] an event shows that it was repeated, shows its raw body, and is replayed after a preview', async () => {
   const id = await shop.order('again-1')
   await shop.reached(id, 'invoice', 'done')
   expect(await shop.order('again-1')).toBe(id)
-  // Repetitions are counted a moment later; a page that is opened before does not hear of it.
+  // Repetitions are counted a moment later; a page that is opened before is not updated.
   const duplicates = async () => (await shop.node.get<{ duplicates: number }>(`/v1/events/${id}`)).duplicates
   await expect.poll(duplicates, { timeout: 15_000 }).toBe(1)
   await using made = await signedIn(browser, shop.node, `/events/${id}`)
@@ -146,7 +146,7 @@ test('[CO6] [CO7] an event tells that it was sent again, shows its raw body, and
   expect(made.complaints).toEqual([])
 })
 
-test('[CO6] what is sensitive is hidden from a viewer, and it is said why', async () => {
+test('[CO6] sensitive data is hidden from a viewer, who sees why', async () => {
   const yaml = `kind: Source
 name: people
 verify: { scheme: none }

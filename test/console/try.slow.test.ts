@@ -1,4 +1,4 @@
-// Trying routes and expressions on real events, in a real browser; nobody is called.
+// Trying routes and expressions on real events, in a real browser; no other system is called.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('without an event it says what to do; with one it shows fit, key, request and ledger', async () => {
+test('without an event it says what to do; with one it shows match, key, request and ledger', async () => {
   await using made = await signedIn(browser, shop.node, '/try')
   const { page } = made
   await page.getByText('There is no event to try with').waitFor()
@@ -48,7 +48,7 @@ test('a route that is not applied is tried from its YAML', async () => {
   await page.locator('.try__result').getByText('does not match', { exact: true }).waitFor()
 })
 
-test('an expression is evaluated over the picked event while one types', async () => {
+test('an expression is evaluated over the selected event while the user types', async () => {
   const id = await shop.order('1003')
   await using made = await signedIn(browser, shop.node, `/try?event=${id}`)
   const { page } = made

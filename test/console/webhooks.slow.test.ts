@@ -1,4 +1,5 @@
-// Webhooks out in a real browser against the real node, with an endpoint that works, fails, is gone and comes back.
+// Outbound webhooks in a real browser against the real node, with an endpoint that works, fails, is gone and comes
+// back.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -50,7 +51,7 @@ async function confirm(page: Page, button: string, reason: string): Promise<void
 
 let secret = ''
 
-test('[CN16] [CN17] [CN18] [CN23] a subscription is made: findings at their fields, the secret once, and a test that arrives', async () => {
+test('[CN16] [CN17] [CN18] [CN23] a subscription is created: findings at their fields, the secret once, and a test that arrives', async () => {
   await using made = await signedIn(browser, shop.node, '/subscriptions')
   const { page } = made
   await page
@@ -101,8 +102,8 @@ test('[CN16] [CN17] [CN18] [CN23] a subscription is made: findings at their fiel
   expect(made.complaints).toEqual([])
 })
 
-test('[CN16] [CN19] [CN20] [CN22] an endpoint that fails shows as failing, one that is gone as disabled, each with what to do', async () => {
-  // One try is enough to be given up.
+test('[CN16] [CN19] [CN20] [CN22] a failing endpoint shows as failing, one that is gone as disabled, each with what to do', async () => {
+  // One attempt is the limit.
   const patched = await fetch(`${shop.node.url}/v1/webhooks/subscriptions/crm`, {
     method: 'PATCH',
     headers: { authorization: `Bearer ${shop.node.adminKey}`, 'content-type': 'application/json' },
@@ -152,7 +153,7 @@ test('[CN16] [CN19] [CN20] [CN22] an endpoint that fails shows as failing, one t
   expect(made.complaints).toEqual([])
 })
 
-test('[CN21] enabled with a test event, it gets what it missed after a look; a delivery is sent again on purpose', async () => {
+test('[CN21] enabled with a test event, it gets its missed events after a preview; a delivery is sent again on purpose', async () => {
   await using made = await signedIn(browser, shop.node, '/subscriptions/crm')
   const { page } = made
   const dialog = page.getByRole('dialog')
@@ -194,7 +195,7 @@ test('[CN21] enabled with a test event, it gets what it missed after a look; a d
   expect(made.complaints).toEqual([])
 })
 
-test('[CN17] [CN23] [CN24] a secret is rotated with an overlap and shown once; of the folder it is revealed once', async () => {
+test('[CN17] [CN23] [CN24] a secret is rotated with an overlap and shown once; one of the folder is revealed once', async () => {
   await using made = await signedIn(browser, shop.node, '/subscriptions/crm?tab=secret')
   const { page } = made
   const dialog = page.getByRole('dialog')
@@ -224,7 +225,7 @@ test('[CN17] [CN23] [CN24] a secret is rotated with an overlap and shown once; o
   expect(made.complaints).toEqual([])
 })
 
-test('[CN18] [CN24] what the API made is edited and deleted; a viewer sees neither tokens nor what may be pressed', async () => {
+test('[CN18] [CN24] a subscription of the API is edited and deleted; a viewer sees neither tokens nor buttons', async () => {
   const { key } = await shop.node.post<{ key: string }>('/v1/keys', { name: 'looks', role: 'viewer' })
   await using viewer = await signedIn(browser, { ...shop.node, adminKey: key }, '/subscriptions/crm')
   await viewer.page.getByText('/crm?token=[hidden]').first().waitFor()

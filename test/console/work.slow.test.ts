@@ -1,4 +1,4 @@
-// Work by state and unknown outcomes: what a person sees and does, in a real browser against the real node.
+// Jobs by state and unknown outcomes: what a user sees and does, in a real browser against the real node.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('nothing to do is said; work shows up under its state, and is cancelled with a reason', async () => {
+test('an empty list says so; a job appears under its state, and is cancelled with a reason', async () => {
   await using made = await signedIn(browser, shop.node, '/work')
   const { page } = made
   await page.getByText('Nothing waits.').waitFor()
@@ -33,7 +33,7 @@ test('nothing to do is said; work shows up under its state, and is cancelled wit
   expect(made.complaints).toEqual([])
 })
 
-test('[CN3] unknown outcomes are told, each with what may be done about it, and a person decides', async () => {
+test('[CN3] unknown outcomes are listed, each with what may be done about it, and a user decides', async () => {
   const lost = await shop.order('lost-happened')
   const happened = await shop.reached(lost, 'invoice', 'parked')
   const notHappened = await shop.reached(await shop.order('lost-not'), 'invoice', 'parked')
@@ -74,7 +74,7 @@ test('[CN3] unknown outcomes are told, each with what may be done about it, and 
   await item(cancelled).getByRole('button', { name: 'Cancel', exact: true }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('nobody needs it')
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
-  // The doubt outlives the item, and so does the way to end it.
+  // The unknown outcome outlives the job, and so does the way to settle it.
   await item(cancelled).getByText('Its work item was cancelled; the doubt stayed.').waitFor()
   await item(cancelled).getByRole('button', { name: 'It did not happen' }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('billing has no such invoice')
@@ -82,7 +82,7 @@ test('[CN3] unknown outcomes are told, each with what may be done about it, and 
   await page.getByText('Every outcome is known').waitFor()
 })
 
-test('states and routes choose what is listed', async () => {
+test('states and routes filter the list', async () => {
   await using made = await signedIn(browser, shop.node, '/work?state=done')
   const { page } = made
   await page.locator('[data-row]').first().waitFor()

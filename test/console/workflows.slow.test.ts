@@ -1,4 +1,4 @@
-// Workflows in a real browser: their nets, instances with their way and their past, what people do to them, and orphans.
+// Workflows in a real browser: their nets, instances with their path and their history, operator actions, and orphans.
 
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-test('[CN10] [CN11] a workflow is drawn with its tokens, told as a list too, and a place narrows its instances', async () => {
+test('[CN10] [CN11] a workflow is drawn with its tokens, shown as a list too, and a place filters its instances', async () => {
   await using made = await signedIn(browser, shop.node, '/workflows')
   const { page } = made
   const row = page.getByRole('list', { name: 'Workflows' }).getByRole('link', { name: /^claims/ })
@@ -48,7 +48,7 @@ test('[CN10] [CN11] a workflow is drawn with its tokens, told as a list too, and
   expect(made.complaints).toEqual([])
 })
 
-test('[CN11] a workflow is started by hand with what its schema asks for', async () => {
+test('[CN11] a user starts a workflow with the input that its schema requires', async () => {
   await using made = await signedIn(browser, shop.node, '/workflows/claims')
   const { page } = made
   await page.getByRole('button', { name: 'Start', exact: true }).click()
@@ -57,13 +57,13 @@ test('[CN11] a workflow is started by hand with what its schema asks for', async
   await dialog.getByLabel('Amount').fill('9007199254740993')
   await dialog.getByRole('button', { name: 'Start' }).click()
   await page.getByRole('heading', { name: /^claims/ }).waitFor()
-  // Digit for digit, as it was typed.
+  // Digit for digit, as typed.
   await page.getByText('9007199254740993').first().waitFor()
   await page.getByRole('img', { name: /^Place review, .*1 token/ }).waitFor()
   expect(made.complaints).toEqual([])
 })
 
-test('[CN12] [CN13] an instance shows its way and its data at every step; it is edited, fired and followed live', async () => {
+test('[CN12] [CN13] an instance shows its path and its data at every step; it is edited, fired and followed live', async () => {
   await using made = await signedIn(browser, shop.node, `/instances/${large.id}`)
   const { page } = made
   await page
@@ -73,7 +73,7 @@ test('[CN12] [CN13] an instance shows its way and its data at every step; it is 
   expect(await page.locator('.net__arc--taken').count()).toBe(4)
   expect(await axeFindings(page)).toEqual([])
 
-  // As it was after its first step: the token at the start, and the data that it began with.
+  // As after its first step: the token at the start, and the data that it started with.
   await page.getByRole('button', { name: '1 Began' }).click()
   await page.getByText('As it was after step 1: Began.').waitFor()
   await page.getByRole('img', { name: /^Place opened, .*1 token/ }).waitFor()
@@ -105,14 +105,14 @@ test('[CN12] [CN13] an instance shows its way and its data at every step; it is 
   await dialog.getByLabel('Note').fill('all is there')
   await dialog.getByLabel('Comment').fill('looked at it twice')
   await dialog.getByRole('button', { name: 'Fire approve' }).click()
-  // What follows by itself is seen without a reload.
+  // Later steps appear without a reload.
   await page.getByRole('img', { name: /^Place paid, .*1 token/ }).waitFor()
   await page.getByRole('heading', { name: /completed/ }).waitFor()
   await page.getByText('«looked at it twice»').waitFor()
   expect(made.complaints).toEqual([])
 })
 
-test('[CN12] [CN13] a failed step is marked, leads to its dead letter, and is retried where it failed; a roll-back is told', async () => {
+test('[CN12] [CN13] a failed step is marked, links to its dead letter, and is retried where it failed; a roll-back is shown', async () => {
   await using made = await signedIn(browser, shop.node, '/')
   const { page } = made
   await page.getByRole('link', { name: /Instances that need somebody/ }).click()
@@ -145,7 +145,7 @@ test('[CN12] [CN13] a failed step is marked, leads to its dead letter, and is re
   expect(made.complaints).toEqual([])
 })
 
-test('[CN14] an orphan is given to an instance or discarded, with a reason; the navigation counts the open ones', async () => {
+test('[CN14] an orphan is assigned to an instance or discarded, with a reason; the navigation counts the open ones', async () => {
   const { id } = await openClaim(shop.node, 'c-7', 700)
   await orphan(shop.node, 'nobody-1')
   await orphan(shop.node, 'nobody-2')
@@ -170,7 +170,7 @@ test('[CN14] an orphan is given to an instance or discarded, with a reason; the 
   expect(made.complaints).toEqual([])
 })
 
-test('[CN15] what a migration would change is looked at before it is done', async () => {
+test('[CN15] a migration is previewed before it is done', async () => {
   const { id } = await openClaim(shop.node, 'c-9', 900)
   await applyCases(shop.node, shop.billing, 2)
   await using made = await signedIn(browser, shop.node, '/workflows/claims?tab=versions')

@@ -1,4 +1,5 @@
-// Bad requests to the real process: each is refused with a problem document that says what to do, and nothing is kept.
+// Bad requests to the real process: each is refused with a problem document that says what to do, and nothing is
+// stored.
 
 import { gzipSync } from 'node:zlib'
 import { beforeAll, expect, test } from 'vitest'
@@ -27,7 +28,7 @@ test('bad input is refused with its reason and the next step; the store is uncha
   expect(before.event?.length).toBeGreaterThan(0)
   const broken = '{"action":"opened"'
   const twice = '{"action":"opened","action":"closed"}'
-  // Fits into the node's limit as it comes, and into nothing once it is inflated.
+  // Fits into the node's limit as sent, and exceeds it once it is inflated.
   const bomb = gzipSync(Buffer.alloc(3_000_000))
   const large = JSON.stringify({ action: 'opened', text: 'x'.repeat(5_000) })
 
@@ -121,7 +122,7 @@ test('bad input is refused with its reason and the next step; the store is uncha
     expect((await fetch(node.url + problem.type)).status, name).toBe(200)
   }
   expect(readRows(workspace.database)).toEqual(before)
-  // Each is listed, but for what no source was asked for; nothing of what was sent is in the list.
+  // Each is listed, except requests without a source; the list contains nothing of what was sent.
   const listed = await fetch(`${node.url}/v1/rejections?limit=100`, {
     headers: { authorization: `Bearer ${node.adminKey}` },
   })
@@ -130,6 +131,6 @@ test('bad input is refused with its reason and the next step; the store is uncha
   expect(items.map(({ reason }) => reason).sort()).toEqual(told.map(([, , code]) => code).sort())
   expect(new Set(items.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']))
   expect(JSON.stringify(items)).not.toContain('opened')
-  // The node is as well as before.
+  // The node is as healthy as before.
   expect((await fetch(at, { method: 'POST', body, headers })).status).toBe(202)
 })

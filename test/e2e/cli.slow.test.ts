@@ -1,6 +1,6 @@
-// Every command against one started node. Most run in this process, with what they write caught: a process of its own for
-// each would take a minute more and prove the same. What only a process shows (exit codes, pipes, signals, stdin) is run as
-// people and scripts run it, from the built package.
+// Every command against one started node. Most run in this process, with their output captured: a separate process for
+// each would take a minute more and prove the same. What only a process shows (exit codes, pipes, signals, stdin) is
+// run as users and scripts run it, from the built package.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,7 +41,7 @@ const environment = (env: Readonly<Record<string, string>> = {}) => ({
   ...env,
 })
 
-/** A process of its own. */
+/** A separate process. */
 function launch(args: string, env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [join(project, 'dist', 'cli', 'main.js'), ...args.split(' ')], {
     cwd: workspace.folder,
@@ -102,7 +102,7 @@ describe('without a node', () => {
     expect(stderr).toContain('npm start')
   })
 
-  test('[CL4] a command line that is not understood', async () => {
+  test('[CL4] an invalid command line', async () => {
     for (const args of ['nonsense', 'events --nonsense', 'work resolve wrk_1', 'events -n many', 'replay']) {
       const { code, stdout, stderr } = await millrace(args)
       expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' })
@@ -147,7 +147,7 @@ describe('without a node', () => {
 })
 
 describe('events', () => {
-  test('[CL1] [CL9] send signs a sample, events tell its story, explain says who wanted it', async () => {
+  test('[CL1] [CL9] send signs a sample, events show its timeline, explain says which routes matched it', async () => {
     const sent = await ask<Sent>('send github')
     expect(sent).toMatchObject({ eventId: expect.stringMatching(/^evt_/), duplicate: false })
     expect(sent.url).toBe(`${node.url}/events/${sent.eventId}`)
@@ -221,7 +221,7 @@ describe('events', () => {
     }
   })
 
-  test('[CL11] a reader that has read enough ends it without a word', async () => {
+  test('[CL11] a reader that closes the pipe ends it silently', async () => {
     const { child, ended } = launch('events -n 500')
     child.stdout.destroy()
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
@@ -229,7 +229,7 @@ describe('events', () => {
 })
 
 describe('the demo', () => {
-  test('[DM3] [DM4] demo sends its samples, and every fate is met', async () => {
+  test('[DM3] [DM4] demo sends its samples, and every outcome occurs', async () => {
     const { code, stdout } = await millrace('demo --count 40 --per-second 100')
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^40 samples sent/) })
     await eventually('all but the paused work is settled', 60_000, async () => {
@@ -258,7 +258,7 @@ describe('the demo', () => {
   })
 })
 
-describe('work that needs somebody', () => {
+describe('jobs that need a decision', () => {
   const parked = async () =>
     (await ask<{ items: { id: string; key: string }[] }>('work --state parked -n 500')).items
 
@@ -387,13 +387,13 @@ do: { emit: demo.order.big }
     expect((await millrace('try big_order --data -', { stdin: '{}' })).code).toBe(2)
   })
 
-  test('[CL9] send signs for an hmac source by its definition; each of many has an id of its own', async () => {
+  test('[CL9] send signs for an hmac source by its definition; each of many has its own id', async () => {
     const folder = await workspace.writeFlows('{"id":"order-1","type":"order.paid","total":50}', 'order.json')
     const file = join(folder, 'order.json')
     const env = { SHOP_SECRET: 'shop-secret' }
     const unknown = await millrace(`send shop --data ${file}`)
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('SHOP_SECRET') })
-    // The node of this test has no such secret: what it says shows that the request came as far as that.
+    // This test's node has no such secret: the error shows that the request came as far as that.
     const refused = await millrace(`send shop --data ${file}`, { env })
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('secret') })
     expect((await millrace('send shop', { env })).code).toBe(2)
@@ -401,7 +401,7 @@ do: { emit: demo.order.big }
 })
 
 describe('access', () => {
-  test('[CL13] secrets come from stdin and never out again', async () => {
+  test('[CL13] secrets come from stdin and are never shown again', async () => {
     const set = await runProcess('secrets set shop-key', { stdin: 'very-secret-value\n' })
     expect(set).toMatchObject({ code: 0, stdout: expect.stringContaining('version 1') })
     expect((await millrace('secrets set shop-key', { stdin: '' })).code).toBe(2)
@@ -457,7 +457,7 @@ describe('access', () => {
   })
 })
 
-test('logs: the end of the file in words or as it is, and on with -f', async () => {
+test('logs: the end of the file as text or as it is, and on with -f', async () => {
   const { stdout } = await millrace('logs -n 5')
   expect(stdout.trimEnd().split('\n')).toHaveLength(5)
   const lines = (await millrace('logs -n 3 --json')).stdout.trim().split('\n')

@@ -1,6 +1,6 @@
-// Several nodes on one PostgreSQL, as users run them: while events pour in, a node is killed, PostgreSQL is restarted, a node is
-// stopped for longer than its lease. Everything that was acknowledged is there, and each effect happened once. The vendor's own
-// log is the judge.
+// Several nodes on one PostgreSQL, as users run them: under a load of events, a node is killed, PostgreSQL is
+// restarted, a node is suspended for longer than its lease. Everything acknowledged is stored, and each effect happened
+// once. The vendor's own log decides.
 
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -54,7 +54,7 @@ test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing 
   }
 })
 
-test('[ND41] a node that was stopped for longer than its lease changes nothing that others took over', async () => {
+test('[ND41] a node that was suspended for longer than its lease changes nothing that others took over', async () => {
   await using vendor = await startVendor()
   await using cluster = await makeCluster(postgres, vendor, { timeout: '1s' })
   const first = await cluster.start('first')
@@ -83,7 +83,7 @@ test('[ND41] a node that was stopped for longer than its lease changes nothing t
         )
         isStopped = true
         second.kill('SIGSTOP')
-        // Whatever it did last has reached the store: what it holds now it cannot end before others take it over.
+        // Its last actions have reached the store: it cannot settle its leased jobs before others take them over.
         expect(await leasedBySecond()).toBeGreaterThan(0)
         vendor.release()
         await eventually('the lease is over', LEASE_MS_MAX, isFenced)
@@ -96,7 +96,7 @@ test('[ND41] a node that was stopped for longer than its lease changes nothing t
   await isClean('PostgreSQL, two nodes, one stopped past its lease', first, vendor, load)
 })
 
-test('[ND42] with NATS killed, and back without what it kept, nothing is lost, and what is told later is all told', async () => {
+test('[ND42] with NATS killed, and back without its data, nothing is lost, and everything is published later', async () => {
   await using vendor = await startVendor()
   const nats = await startNats()
   try {

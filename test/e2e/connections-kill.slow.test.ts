@@ -1,5 +1,6 @@
-// kill -9 in the middle of a rotation, at the two moments that matter: when the vendor has made the secret and nobody has heard of it, and when it
-// is in the vault and not verified yet. Whoever goes on ends the same: one secret made, one version promoted, and every call made once.
+// kill -9 in the middle of a rotation, at the two critical moments: when the vendor has created the secret and the
+// response is lost, and when it is in the vault and not verified yet. Whichever node continues, the result is the same:
+// one secret created, one version promoted, and every call made once.
 
 import { beforeAll, expect, test } from 'vitest'
 import {
@@ -74,7 +75,7 @@ test('[CD13] [CD14] edge case: the node dies in the middle of a rotation, twice'
   expect(vendor.callsOf('POST /pickups').at(-1)?.token).toBe(token)
 })
 
-/** Its answer is kept back. */
+/** Its response is held back. */
 function heldAt(vendor: VendorApi, route: string, calls: number): Promise<void> {
   return eventually(
     `${route} is asked`,

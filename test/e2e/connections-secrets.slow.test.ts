@@ -1,5 +1,5 @@
-// A secret planted in every kind of credential, used, refused, replaced and quoted back by vendors that tell too much: it is found nowhere, whether one asks
-// the API for everything it shows, reads the log, or takes the files of the data folder apart.
+// A secret planted in every kind of credential, used, refused, replaced and quoted back by vendors that reveal too
+// much: it is found nowhere, in the whole API, in the log, or in the files of the data folder.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
@@ -103,7 +103,7 @@ subject: "shop.{{ payload.status }}"
 event: { id: payload.id }
 `
 
-/** Vendors that quote what they were sent, in what they say of it. */
+/** Vendors that quote the request in their response. */
 const quote = (status: number) => (call: VendorCall) => ({
   status,
   headers: { 'x-you-sent': call.headers.authorization ?? call.headers['x-api-key'] ?? call.target },
@@ -119,7 +119,7 @@ const ANSWERS = {
   'POST /quarrel': quote(422),
 }
 
-test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says', {
+test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in its response', {
   timeout: 90_000,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -156,7 +156,7 @@ test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says',
     const done = await count('/v1/integrations/runs?state=completed&purpose=work')
     return done === KINDS.length && (await count('/v1/dead-letters')) === KINDS.length
   })
-  // A value that takes the other's place, and then vendors that refuse all of them in so many words.
+  // A value that replaces the other, and then vendors that refuse all of them and quote them.
   await shop.setSecret('bearer', 'k-next-bearer-planted-secret', true)
   await eventually('it is in use', 10_000, async () => (await shop.credential('bearer')).version === 2)
   for (const vendor of [open, tokens]) vendor.answer('POST /echo', quote(401))
@@ -189,7 +189,7 @@ test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says',
       .filter((line) => line.length === 64)
       .slice(2, 5),
     ...tokens.tokens.all().map(({ value }) => value),
-    // As they went over the wire: what was signed, what a person's browser brought, and what proved that we asked for it.
+    // As sent over the wire: the signed values, what a user's browser brought, and the proof that we asked for it.
     ...sent.flatMap(({ headers }) => /^(?:Basic|Bearer) (.+)$/.exec(headers.authorization ?? '')?.[1] ?? []),
     ...sent.flatMap(({ headers }) => headers['x-signature'] ?? []),
     ...tokens.callsOf('POST /oauth/token').flatMap(({ body }) => secretFieldsOf(body)),
@@ -208,7 +208,7 @@ test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in what it says',
       expect([stdout, stderr].filter((one) => one.includes(text))).toEqual([])
     }
   }
-  // Whatever the vendors gave out is called so.
+  // Every secret that the vendors issued has this name.
   for (const text of [...heard, stdout, stderr]) expect(text).not.toContain('planted-secret')
   for (const { path, bytes } of files) expect(bytes.includes('planted-secret'), path).toBe(false)
 })
@@ -220,7 +220,7 @@ function secretFieldsOf(body: string): readonly string[] {
   )
 }
 
-/** Every GET of the document; where a path wants an id, those of its list. */
+/** Every GET of the document; if a path needs an id, those of its list. */
 async function askEverything(node: NodeProcess, heard: string[]): Promise<number> {
   const ask = async (path: string): Promise<string> => {
     const response = await fetch(node.url + path, { headers: { authorization: `Bearer ${node.adminKey}` } })
@@ -231,7 +231,7 @@ async function askEverything(node: NodeProcess, heard: string[]): Promise<number
   }
   const document = JSON.parse(await ask('/openapi.json')) as { paths: Record<string, { get?: unknown }> }
   const paths = Object.entries(document.paths).flatMap(([path, { get }]) =>
-    // The stream does not end; it says what the lists say.
+    // The stream does not end; it has the same content as the lists.
     get === undefined || path === '/v1/stream' ? [] : [path],
   )
   const ids = new Map<string, readonly string[]>()

@@ -1,5 +1,6 @@
-// Connections on a real node, against a vendor on the loopback: secrets that are replaced under load, refused, brought by people or made
-// at the vendor; tokens that end while calls are made; and a vendor that is away. The vendor's own log is the judge.
+// Connections on a real node, against a vendor on the loopback: secrets that are replaced under load, refused, provided
+// by users or created at the vendor; tokens that expire while calls are made; and a vendor that is unavailable. The
+// vendor's own log decides.
 
 import { beforeAll, expect, test } from 'vitest'
 import {
@@ -18,7 +19,7 @@ beforeAll(buildDist)
 
 const TIME_MS_MAX = 60_000
 const PER_SECOND = 200
-/** What the events of an order tell whose token had expired: refused, rotated, and all is well. */
+/** The events about an order whose token had expired: refused, rotated, and all is well. */
 const STORY = [
   'integration.credential.rotated',
   'integration.credential.rotating',
@@ -48,7 +49,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
     expect(isNew).toBe(true)
     await inUse(version)
   }
-  // And one that a person brings, though the depot could make it.
+  // And one that a user provides, though the depot could create it.
   const brought = vendor.tokens.create('brought_')
   await shop.setSecret('depot-token', brought, true)
   await inUse(4)
@@ -56,7 +57,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
   await fetchedOnce(depot, orders)
   expect(orders).toHaveLength(6 * PER_SECOND)
 
-  // Those that the depot made have a name there, by which they are ended once the overlap is over.
+  // The depot's own tokens have a name there, by which they are revoked once the overlap is over.
   await eventually('the former tokens are ended', 10_000, () =>
     [...made.values()].every((token) => !vendor.tokens.isGood(token)),
   )
@@ -107,7 +108,7 @@ test('[CD1] edge case: the next value of a secret is wrong', {
   expect(letters.map(({ consumer }) => consumer.name)).toEqual(['depot-token'])
 })
 
-test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one', {
+test('[CD3] [DR6] edge case: a token expires, and the vendor creates the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -135,7 +136,7 @@ test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one'
   expect(ofStory.sort()).toEqual(['verification', 'work'])
 })
 
-test('[CD16] [CX6] edge case: a token expires, and a person brings the next one', {
+test('[CD16] [CX6] edge case: a token expires, and a user provides the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -168,7 +169,7 @@ test('[CD16] [CX6] edge case: a token expires, and a person brings the next one'
   expect(await storyOf(shop.list, told[0]?.correlationId ?? '')).toEqual(STORY)
 })
 
-test('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so', {
+test('[CX3] [CX6] edge case: a vendor is unavailable for a while, or an operator opens its circuit', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -213,7 +214,7 @@ const OAUTH = (grant: string) => ({
   credential: `auth: oauth2\noauth2: { grant: ${grant}, clientId: shop }`,
 })
 
-test('[CD4] [CD9] edge case: tokens end every few seconds, and hundreds of calls want the next one', {
+test('[CD4] [CD9] edge case: tokens expire every few seconds, and hundreds of calls need the next one', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -237,7 +238,7 @@ test('[CD4] [CD9] edge case: tokens end every few seconds, and hundreds of calls
   expect(await shop.list('/v1/dead-letters')).toEqual([])
 })
 
-test('[CD7] [CD15] edge case: an account is a person’s, who has to allow us in', {
+test('[CD7] [CD15] edge case: an account belongs to a user, who has to authorize us', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -277,7 +278,7 @@ test('[CD7] [CD15] edge case: an account is a person’s, who has to allow us in
   expect(depot.refused()).toBe(0)
 })
 
-/** The subjects of all events of a story, each once, in the order of the alphabet. */
+/** The subjects of all events of a timeline, each once, in alphabetical order. */
 async function storyOf(
   list: <Item>(path: string) => Promise<readonly Item[]>,
   correlationId: string,

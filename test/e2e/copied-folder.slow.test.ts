@@ -1,4 +1,4 @@
-// A copied data folder and a foreign master key, as a node meets them: it starts, says so, and does nothing.
+// A copied data folder and a foreign master key, as a node finds them: it starts, says so, and does nothing.
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -110,7 +110,7 @@ test('[DU8] [DU13] the admin of the node confirms a copy while it is paused, and
     expect((await confirm({ code: 'ffffffff' })).status).toBe(409)
     expect((await send(node.url)).status).toBe(503)
 
-    // The folder as it is now is deployed, not as it was when the node paused.
+    // The present folder is deployed, not the one at the time of the pause.
     writeFileSync(join(flows, 'more.yaml'), FLOWS.replace('shop\n', 'store\n'))
     // Two at once are one start.
     const answers = await Promise.all([confirm({ code }), confirm({ code })])
@@ -126,7 +126,7 @@ test('[DU8] [DU13] the admin of the node confirms a copy while it is paused, and
   const log = readFileSync(join(copied, 'millrace.log'), 'utf8').trim().split('\n')
   const lines = log.map((line) => JSON.parse(line) as { name?: string })
   expect(lines.find(({ name }) => name === 'node.copy-confirmed')).toMatchObject({ by: 'admin', audit: true })
-  // What was confirmed is confirmed for the next start too.
+  // A confirmation also counts for the next start.
   const again = await start(copied, flows)
   expect(again.pause).toBeNull()
   await again.close()

@@ -1,5 +1,5 @@
-// The set-up of projects in an ERP as in examples/erp, on the real process and the real store. What the ERP says it has made and
-// removed is the judge.
+// The set-up of projects in an ERP as in examples/erp, on the real process and the real store. What the ERP says it has
+// created and removed decides.
 
 import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ afterAll(() => stores.close())
 const WORKFRONT_SECRET = 'the secret of Workfront'
 const WITHIN_MS = 60_000
 const STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-/** The ninth makes two postings. */
+/** The ninth creates two postings. */
 const OBJECTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]
 
 interface Shown {
@@ -58,7 +58,7 @@ async function approve(node: NodeProcess, id: string): Promise<void> {
 
 type Listed = Omit<Shown, 'data' | 'history'>
 
-/** Settles with all instances, whole, when all are so. */
+/** Settles with all instances, whole, when the condition holds for all. */
 async function allAre(node: NodeProcess, workflow: string, count: number, isSo: (one: Listed) => boolean) {
   let all: readonly Listed[] = []
   try {
@@ -74,12 +74,15 @@ async function allAre(node: NodeProcess, workflow: string, count: number, isSo: 
   return Promise.all(all.map(({ id }) => node.get<Shown>(`/v1/instances/${id}`)))
 }
 
-/** Steps of a project's objects, in the order in which they were made. */
+/** Steps of a project's objects, in order of creation. */
 function madeFor({ objects }: Erp, project: string): readonly number[] {
   return objects.filter((one) => one.project === project).map(({ step }) => step)
 }
 
-/** Set-ups of each kind. Each is stopped at every fourth of its steps, so that every start of the node meets many of them. */
+/**
+ * Set-ups of each kind. Each is stopped at every fourth of its steps, so that every start of the node finds many of
+ * them.
+ */
 const OF_EACH = 4
 const projectOf = (kind: string, step: number) => `${kind}${step % OF_EACH}`
 const KINDS = ['between', 'within', 'back']
@@ -92,9 +95,10 @@ test.each(GROUNDS)(
     await using workspace = makeWorkspace()
     // How long a probe has to wait after a crash: nothing may be on its way any more.
     const flows = await copySetup(workspace, '1s')
-    // Some set-ups are stopped between their steps: the next call has left, and the ERP has not seen it. Of others the ERP has done what
-    // it was asked for, and has not answered. Some go back at their sixth step, and are stopped in their calls and while they remove what
-    // they made. A call that stops too long is given up and looked for, so a life of the node may meet more than one stop of each.
+    // Some set-ups are stopped between their steps: the next call was sent, and the ERP has not seen it. For others the
+    // ERP has carried out the request, and has not responded. Some roll back at their sixth step, and are stopped in
+    // their calls and while they remove what they created. A call that stops too long times out and is probed, so one
+    // life of the node may see more than one stop of each.
     const stops = new Set([
       ...STEPS.slice(1).map((step) => `before POST ${projectOf('between', step)} ${step}`),
       ...STEPS.map((step) => `after POST ${projectOf('within', step)} ${step}`),
@@ -103,7 +107,7 @@ test.each(GROUNDS)(
         `after DELETE ${projectOf('back', step)} ${step}`,
       ]),
     ])
-    /** The set-ups that have met one since the node was started. */
+    /** The set-ups that were stopped since the node was started. */
     const stopped = new Set<string>()
     const hasStops = (project: string) => [...stops].some((stop) => stop.includes(` ${project} `))
     const never = new Promise<undefined>(() => {})
@@ -130,7 +134,7 @@ test.each(GROUNDS)(
       stopped.clear()
       node = await startNode({ workspace, flows, env })
     }
-    // Four where no call was given up before its node was killed.
+    // Four if no call timed out before its node was killed.
     expect(kills).toBeGreaterThanOrEqual(2)
     const all = await allAre(node, 'erp_setup', PROJECTS.length, ({ state }) => state !== 'active')
     for (const { data, history, marking, state } of all) {
@@ -159,7 +163,7 @@ export const erpSetupByHand = defineWorkflow({ ...setup, name: 'erp_setup_by_han
 `
 
 test.each(GROUNDS)(
-  'on %s a step fails for good: what is done before it is undone, or a dead letter waits and goes on there',
+  'on %s a step fails permanently: the steps before it are undone, or a dead letter waits and continues there',
   async (ground) => {
     await using store = await stores.make(ground)
     await using workspace = makeWorkspace()
@@ -167,7 +171,7 @@ test.each(GROUNDS)(
     await writeFile(join(flows, 'by-hand.ts'), BY_HAND)
     let isMended = false
     const calls: ErpCall[] = []
-    /** Of the set-up of a project `p<n>` with a way back and of one without, step n fails. */
+    /** In the set-up of a project `p<n>` with a roll-back and in one without, step n fails. */
     const erp = await startErp((moment, call) => {
       if (moment === 'after') return undefined
       calls.push(call)
@@ -193,7 +197,7 @@ test.each(GROUNDS)(
       const expected = OBJECTS.filter((one) => one < step).toReversed()
       expect(removed.map((one) => one.step)).toEqual(expected)
       expect(removed.every((one) => one.removed === 1)).toBe(true)
-      // Both set-ups of the project made what comes before, and only one took it back.
+      // Both set-ups of the project created the objects before it, and only one removed them.
       expect(madeFor(erp, `p${step}`)).toHaveLength(2 * expected.length)
     }
 

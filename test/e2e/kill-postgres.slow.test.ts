@@ -1,4 +1,5 @@
-// The same on PostgreSQL, and with NATS beside it: the node is killed, the next one fences its predecessor and takes its work up.
+// The same on PostgreSQL, and with NATS: the node is killed, the next one fences its predecessor and takes over its
+// jobs.
 
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// kill -9 under load, on the real process and the real file: everything that was acknowledged is there, and each effect
-// happened once. The vendor's own log is the judge.
+// kill -9 under load, on the real process and the real file: everything acknowledged is stored, and each effect
+// happened once. The vendor's own log decides.
 
 import { randomInt } from 'node:crypto'
 import { DatabaseSync } from '@photostructure/sqlite'

@@ -1,4 +1,5 @@
-// From SQLite to PostgreSQL, as people do it: a node under load is killed, its file is moved, and the next node goes on.
+// From SQLite to PostgreSQL, as operators do it: a node under load is killed, its file is moved, and the next node
+// continues.
 
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -18,7 +19,7 @@ afterAll(() => postgres?.close())
 
 const EVENTS = 600
 
-test('[MV14] [MV8] [MV10] a node goes on with what was moved: nothing lost, nothing twice', async () => {
+test('[MV14] [MV8] [MV10] a node continues with what was moved: nothing lost, nothing twice', async () => {
   const database = await postgres.makeDatabase({ empty: true })
   const { username, password, host, pathname } = new URL(database.url)
   await using workspace = makeWorkspace()
@@ -64,7 +65,7 @@ test('[MV14] [MV8] [MV10] a node goes on with what was moved: nothing lost, noth
     expect(exact).toMatchObject({ done: EVENTS, effects: EVENTS, lost: 0, repeated: 0 })
   }
   expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
-  // Those that the file took in, too.
+  // Including those that the file accepted.
   expect(await sendAgain(node, acknowledged, EVENTS)).toEqual([])
   const resolved = await resolveParked(node, vendor, acknowledged, account)
   expect(resolved).toEqual({ notOnce: [], parked: [] })

@@ -1,4 +1,5 @@
-// Messages of a real NATS server, taken in by a real node that is killed in the middle: each becomes one event and one effect.
+// Messages of a real NATS server, consumed by a real node that is killed in the middle: each becomes one event and one
+// effect.
 
 import { randomInt } from 'node:crypto'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
@@ -23,7 +24,10 @@ afterAll(async () => {
 })
 
 const MESSAGES = 1_000
-/** In which a node has to say that it still has a message: what it had when it was killed is brought to the next one after that. */
+/**
+ * How long a node may go without reporting progress: the killed node's messages are redelivered to the next one after
+ * that.
+ */
 const ACK_WAIT_MS = 3_000
 const WITHIN_MS = 120_000
 const DURABLE = 'millrace_default_orders'
@@ -42,7 +46,7 @@ do: { http: { method: POST, url: ${vendor}/keyed, keyTtl: 24h, body: { ref: "{{ 
 async function publish(count: number): Promise<void> {
   const js = jetstream(connection)
   const orders = Array.from({ length: count }, (_, order) => order)
-  // One in ten has no id: it is known again by its place.
+  // One in ten has no id: it is recognised by its place.
   await Promise.all(
     orders.map((order) =>
       js.publish(
@@ -73,7 +77,7 @@ async function eventsOf(
   }
 }
 
-test('[BU58] [BU60] kill -9 among 1,000 messages: none lost, none twice, and one that nobody can read is a dead letter', async () => {
+test('[BU58] [BU60] kill -9 among 1,000 messages: none lost, none twice, and an unreadable one is a dead letter', async () => {
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const folder = await workspace.writeFlows(flows(vendor.url))
@@ -82,7 +86,7 @@ test('[BU58] [BU60] kill -9 among 1,000 messages: none lost, none twice, and one
   const manager = await jetstreamManager(connection)
   await manager.streams.add({ name: 'ORDERS', subjects: ['orders.>'] })
   const first = await start()
-  // As whoever runs the server may set it; left alone, the test would wait half a minute.
+  // As the server's operator may set it; by default, the test would wait half a minute.
   await eventually('the durable is there', WITHIN_MS, () =>
     manager.consumers.update('ORDERS', DURABLE, { ack_wait: nanos(ACK_WAIT_MS) }).then(
       () => true,
@@ -101,7 +105,7 @@ test('[BU58] [BU60] kill -9 among 1,000 messages: none lost, none twice, and one
     const { items } = await node.get<Page<unknown>>('/v1/dead-letters?limit=10')
     return items.length === 1
   })
-  // What was in the hands of the first comes again when its time is over, and is known.
+  // The first node's messages are redelivered when their time is over, and are recognised.
   await eventually('every message is acknowledged', WITHIN_MS, async () => {
     const { num_pending, num_ack_pending } = await manager.consumers.info('ORDERS', DURABLE)
     return num_pending === 0 && num_ack_pending === 0

@@ -1,4 +1,5 @@
-// Two nodes on one PostgreSQL, as users run them, and a route that may call its vendor only so often: the vendor counts, by its own clock.
+// Two nodes on one PostgreSQL, as users run them, and a route with a rate limit for its vendor: the vendor counts, by
+// its own clock.
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -20,9 +21,9 @@ afterAll(() => postgres?.close())
 const EVENTS = 80
 const PER_SECOND = 10
 const BURST = 5
-/** PA20: what the two nodes may have drawn and not used yet is what flows in a second, for each; PA19 would allow five seconds. */
+/** PA20: each node may hold unused permits for one second; PA19 would allow five seconds. */
 const IN_HAND = 2 * PER_SECOND
-/** From the claim, which takes the token, to the vendor. */
+/** From the claim, which takes the permit, to the vendor. */
 const UNDER_WAY_MS_MAX = 1_000
 const SHARED = {
   MILLRACE_LOG: 'stdout',
@@ -45,7 +46,7 @@ do:
   http: { url: "${url}", body: { ref: "{{ key }}" }, idempotent: true }
 `
 
-/** When each call came, and of what. */
+/** When each call came, and for what. */
 async function startCounter() {
   const calls: { readonly at: number; readonly ref: string }[] = []
   const server = createServer((request, response) => {
@@ -94,13 +95,13 @@ test('[PA7] [PA19] two nodes together call no more often than the route allows, 
   vendor.calls.forEach(({ at }, index) => {
     expect(index + 1).toBeLessThanOrEqual(BURST + ((at - startedAt) * PER_SECOND) / 1_000)
   })
-  // And between any two calls: what was not used in time is lost, and does not come in a rush later.
+  // And between any two calls: unused permits expire, and do not come in a burst later.
   vendor.calls.forEach(({ at: from }, first) => {
     vendor.calls.slice(first).forEach(({ at }, more) => {
       const flown = ((at - from + UNDER_WAY_MS_MAX) * PER_SECOND) / 1_000
       expect(more + 1).toBeLessThanOrEqual(BURST + IN_HAND + flown)
     })
   })
-  // What the dead node had in its hands may be called again; nothing else is.
+  // The dead node's leased jobs may be called again; nothing else is.
   expect(vendor.calls.length).toBeLessThanOrEqual(EVENTS + 2 * PER_SECOND)
 })

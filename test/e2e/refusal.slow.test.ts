@@ -1,4 +1,4 @@
-// A node that cannot start says why in one sentence, ends with code 1, and has changed nothing.
+// A node that cannot start says why in one sentence, exits with code 1, and has changed nothing.
 
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -59,7 +59,7 @@ test('a definition with a mistake is shown with its file, line and column', asyn
   expect(existsSync(workspace.data)).toBe(false)
 })
 
-test('a port that is taken: the work that waits in the file is not touched', async () => {
+test('a port that is taken: the waiting jobs in the file are not touched', async () => {
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url))
   vendor.hold()
@@ -98,7 +98,7 @@ test('a database of a newer version', async () => {
   expect((await readFile(workspace.database)).equals(before)).toBe(true)
 })
 
-test('settings that cannot be read, all at once', async () => {
+test('invalid settings, all at once', async () => {
   const env = { MILLRACE_PORT: 'abc', MILLRACE_LEASE: 'soon', MILLRACE_STORE: 'mysql://u:hidden@h/d' }
   const exit = await runToExit({ workspace, env })
   expect(exit).toEqual(refuse('millrace: the settings cannot be used:\n'))
@@ -111,7 +111,7 @@ test('settings that cannot be read, all at once', async () => {
   expect(existsSync(workspace.data)).toBe(false)
 })
 
-test('settings that this machine cannot follow name themselves', async () => {
+test('settings that this machine cannot satisfy name themselves', async () => {
   const missing = join(workspace.folder, 'missing')
   const file = join(workspace.folder, 'file')
   await writeFile(file, '')
@@ -121,7 +121,7 @@ test('settings that this machine cannot follow name themselves', async () => {
   expect(await runToExit({ workspace, env: { MILLRACE_DATA: file } })).toEqual(
     refuse(`  MILLRACE_DATA: ${file} is not a folder.`),
   )
-  // Below a file, because every user may write elsewhere in tests that run as root; `mkdir` below /proc would try for ever.
+  // Below a file, because root may write anywhere else in tests; `mkdir` below /proc would try for ever.
   expect(await runToExit({ workspace, env: { MILLRACE_DATA: join(file, 'data') } })).toEqual(
     refuse(`  MILLRACE_DATA: ${join(file, 'data')} is not a folder.`),
   )
@@ -133,7 +133,7 @@ test('settings that this machine cannot follow name themselves', async () => {
   expect(await runToExit({ workspace, env: { MILLRACE_LOG: log } })).toEqual(
     refuse(`  MILLRACE_LOG: ${file} is not a folder.`),
   )
-  // An address of a network that is for documentation alone.
+  // An address of a network that is reserved for documentation.
   expect(await runToExit({ workspace, env: { MILLRACE_HOST: '192.0.2.1' } })).toEqual(
     refuse('  MILLRACE_HOST: 192.0.2.1 is not an address of this machine.'),
   )
@@ -141,7 +141,7 @@ test('settings that this machine cannot follow name themselves', async () => {
   const exit = await runToExit({ workspace, env: { MILLRACE_STORE: store } })
   expect(exit).toEqual(refuse('PostgreSQL is not available'))
   expect(exit.stderr).not.toContain('hidden')
-  // What was refused stands in nobody's way.
+  // A refused start leaves nothing in the way.
   await mkdir(missing)
   const node = await startNode({ workspace, flows: missing })
   expect(node.stdout()).toContain(`definitions  ${missing} (0)`)

@@ -1,5 +1,5 @@
-// Secrets of the vault in a whole node: they verify webhooks, survive a change of the master key, and are nowhere to be
-// found, whether one asks the API, reads the log, or takes the files of the data folder apart.
+// Secrets of the vault in a whole node: they verify webhooks, survive a change of the master key, and are found
+// nowhere, in the API, in the log, or in the files of the data folder.
 
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ async function start(workspace: Workspace, flows: string, more: Record<string, s
   return startApp({ config: resolved.config, env })
 }
 
-/** Everything that the node says, as text. */
+/** Everything that the node responds, as text. */
 function makeCaller(app: App) {
   const heard: string[] = []
   const hear = async (answer: Response) => {
@@ -75,7 +75,7 @@ function makeCaller(app: App) {
   return { heard, send, ask }
 }
 
-test('[N11] [VA4] no value is found in an answer, the log, the store or its files; a new master key opens them', async () => {
+test('[N11] [VA4] no value is found in a response, the log, the store or its files; a new master key decrypts them', async () => {
   await using workspace = makeWorkspace()
   const flows = await workspace.writeFlows(FLOWS)
   const texts: string[] = []
@@ -151,7 +151,7 @@ test('[N11] [VA4] no value is found in an answer, the log, the store or its file
   expect(texts.some((text) => text.includes('"shop"'))).toBe(true)
 })
 
-/** Every GET of the document, with the event's own ids where a path wants one. */
+/** Every GET of the document, with the event's own ids if a path needs one. */
 async function askEverything(ask: ReturnType<typeof makeCaller>['ask'], eventId: string): Promise<void> {
   const document = JSON.parse((await ask('GET', '/openapi.json')).text)
   const work = JSON.parse((await ask('GET', '/v1/work')).text).items[0]
@@ -162,7 +162,7 @@ async function askEverything(ask: ReturnType<typeof makeCaller>['ask'], eventId:
   }
   let found = 0
   for (const [path, operations] of Object.entries<Record<string, unknown>>(document.paths)) {
-    // The stream does not end; it says what the lists say.
+    // The stream does not end; it has the same content as the lists.
     if (operations.get === undefined || path === '/v1/stream') continue
     const filled = path
       .replace('{kind}/{name}', 'Source/shop')

@@ -1,5 +1,5 @@
-// Sensitive data in a whole node: it reaches vendors and functions, and is nowhere to be found, whether a viewer asks the API,
-// somebody reads the log, or takes the files of the data folder apart.
+// Sensitive data in a whole node: it reaches vendors and functions, and is found nowhere, by a viewer in the API, in
+// the log, or in the files of the data folder.
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -53,7 +53,7 @@ retry: { attempts: 1 }
 do: { function: refuse }
 `
 
-/** Quotes what it is sent, as vendors do: first busy, then refusing, and content once it is told to be. */
+/** Quotes the request, as vendors do: first busy, then refusing, and satisfied when the test says so. */
 async function startVendor() {
   const heard: string[] = []
   let isContent = false
@@ -154,7 +154,7 @@ function makeCaller(app: App, key: string) {
   return { heard, ask }
 }
 
-/** Everything that has an answer with something of the event in it. */
+/** Every endpoint whose response contains something of the event. */
 async function askEverything(ask: ReturnType<typeof makeCaller>['ask'], event: string, letter: string) {
   const lists = [
     'events',
@@ -195,7 +195,7 @@ function expectNowhere(workspace: Workspace, texts: readonly string[]): void {
   expect(found).toEqual([])
 }
 
-test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is nowhere but where it is needed', async () => {
+test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is only where it is needed', async () => {
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const folder = await workspace.writeFlows(flows(vendor.url))
@@ -258,10 +258,10 @@ test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is nowhere but where it i
       headers: { 'x-user': '[hidden]' },
       sensitive: ['payload.user.email', 'header.x-user', "payload['mail']"],
     })
-    // Beside what the system tells of its own failures.
+    // Besides the events that Millrace emits about its own failures.
     const own = (hidden.events.items as { source: string }[]).filter(({ source }) => source !== 'millrace')
     expect(own).toHaveLength(4)
-    // A search finds nothing in what is sealed, whoever asks.
+    // A search finds nothing in encrypted data, for any user.
     expect((await operator.ask('GET', '/v1/events?q=gold')).json.items).toEqual([])
 
     vendor.please()
@@ -292,7 +292,7 @@ test('[SE17] [SE13] [SE14] [SE15] [SE9] sensitive data is nowhere but where it i
   expect(log).toContain('event.sensitive-read')
   expect(log).toContain('thinking of [hidden]')
 
-  // Without the key it does not open, and says so; with it as an old one it does.
+  // Without the key it does not decrypt, and says so; with it as an old one it does.
   const foreign = { MILLRACE_MASTER_KEY: 'b'.repeat(64) }
   const paused = await start(workspace, folder, foreign)
   await paused.app.close()

@@ -1,4 +1,4 @@
-// What a person meets first: the banner, its commands and its link, the story of an event; and the key of the API.
+// What a new user sees first: the banner, its commands and its link, an event's timeline; and the key of the API.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
@@ -61,7 +61,7 @@ test('npm start: the banner says where everything is, its link signs in, and its
   const work = story.story.find(({ consumer }) => consumer === 'issue_to_ticket')
   expect(work).toMatchObject({
     httpStatus: 201,
-    // A first try that succeeded is told by the item itself; the history is for what went otherwise.
+    // A first attempt that succeeded is stored on the job itself; the history is for other outcomes.
     attempts: 1,
     history: [],
     ledger: { state: 'done', proof: 'acknowledged', generation: 1, eventId },
@@ -76,10 +76,11 @@ test('npm start: the banner says where everything is, its link signs in, and its
 const control = (node: NodeProcess, verb: 'pause' | 'resume') =>
   node.post(`/v1/definitions/Route/issue_to_ticket/${verb}`, {})
 
-test('work of the demo that a crash left knows the address of the next start', async () => {
+test('jobs of the demo that a crash left know the address of the next start', async () => {
   await using workspace = makeWorkspace()
   const first = await startNode({ workspace })
-  // Paused, so that the crash leaves the work untouched: a call under way would be in doubt, and be parked.
+  // Paused, so that the crash leaves the jobs untouched: a call in progress would have an unknown outcome, and be
+  // parked.
   await control(first, 'pause')
   const { body, headers } = makeDelivery()
   const answer = await fetch(`${first.url}/in/default/github`, { method: 'POST', body, headers })
@@ -102,7 +103,7 @@ const answerTo = async (url: string, key: string | null) => {
 }
 const refused = { status: 401, type: expect.stringMatching(/^application\/problem\+json/) }
 
-test('the admin key is made once, kept for its owner alone, and used again; the environment’s wins', async () => {
+test('the admin key is generated once, stored for its owner only, and used again; the environment’s wins', async () => {
   await using workspace = makeWorkspace()
   const file = join(workspace.data, 'admin.key')
   // As a crash in the middle of the first start would leave it.

@@ -1,5 +1,5 @@
-// SIGTERM: what is under way is finished, the process ends with 0, and what could not be finished in time is taken up at
-// the next start.
+// SIGTERM: jobs in progress are finished, the process exits with 0, and what could not be finished in time is recovered
+// at the next start.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeAll, expect, test } from 'vitest'
@@ -20,10 +20,10 @@ function count(database: string, sql: string): number {
   }
 }
 
-/** As codes.ts numbers it: somebody has it in hand. */
+/** As codes.ts numbers it: leased. */
 const LEASED = 'SELECT count(*) AS n FROM work WHERE state = 1'
 
-test('SIGTERM under load finishes what is under way: no call is left in doubt', async () => {
+test('SIGTERM under load finishes calls in progress: none has an unknown outcome', async () => {
   const events = 500
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
@@ -50,7 +50,7 @@ test('SIGTERM under load finishes what is under way: no call is left in doubt', 
   }
 })
 
-test('what outlasts MILLRACE_SHUTDOWN is left, said so, and recovered at the next start', async () => {
+test('a call that outlasts MILLRACE_SHUTDOWN is left, reported, and recovered at the next start', async () => {
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url))
@@ -73,7 +73,7 @@ test('what outlasts MILLRACE_SHUTDOWN is left, said so, and recovered at the nex
   const { keyed, probed, plain, chain } = account.byConsumer
   for (const exact of [keyed, probed, chain])
     expect(exact).toMatchObject({ done: 1, effects: 1, repeated: 0 })
-  // The vendor remembers the key, so it was asked again; the probe found the effect; nobody can ask about the third.
+  // The vendor remembers the key, so it was called again; the probe found the effect; the third cannot be probed.
   expect(keyed.callsAgain).toBe(1)
   expect(probed.callsAgain).toBe(0)
   expect(plain).toMatchObject({ parked: 1, effects: 1, callsAgain: 0 })

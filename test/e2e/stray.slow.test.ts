@@ -1,4 +1,5 @@
-// A function that forgets to wait: its promise is rejected when nobody listens, and the node goes on with everything else.
+// A function that forgets to await: its promise is rejected without a handler, and the node continues with everything
+// else.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

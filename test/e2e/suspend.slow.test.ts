@@ -1,5 +1,5 @@
-// A process that was stopped for longer than its lease (a sleeping laptop, a paused virtual machine) finds out that its
-// life in the store is over, begins another one and finishes everything, once.
+// A process that was suspended for longer than its lease (a sleeping laptop, a paused virtual machine) finds that its
+// incarnation is fenced, starts another one and finishes everything, once.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeAll, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ const EVENTS = 400
 const HELD = 20
 const LEASE_MS_MAX = 30_000
 
-/** Asked of the file itself, which stays open to readers: the process cannot answer. */
+/** Read from the file itself, which stays open to readers: the process cannot respond. */
 async function leaseIsOver(database: string): Promise<void> {
   const db = new DatabaseSync(database, { readOnly: true })
   try {
@@ -28,7 +28,7 @@ async function leaseIsOver(database: string): Promise<void> {
   }
 }
 
-test('stopped past its lease, a node joins anew and finishes everything once', async () => {
+test('suspended past its lease, a node joins again and finishes everything once', async () => {
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url, '500ms'))
@@ -50,7 +50,7 @@ test('stopped past its lease, a node joins anew and finishes everything once', a
     await eventually('answers are owed', 10_000, () => vendor.held() >= HELD)
     node.kill('SIGSTOP')
     await leaseIsOver(workspace.database)
-    // The answers arrive while nobody reads them.
+    // The responses arrive while the process is suspended.
     vendor.release()
     node.kill('SIGCONT')
     await node.said(/"name":"node\.fenced"[^\n]*\n(?:[^\n]*\n)*?[^\n]*"name":"node\.joined"/)
@@ -68,7 +68,7 @@ test('stopped past its lease, a node joins anew and finishes everything once', a
   expect(plain).toMatchObject({ otherwise: 0, lost: 0, repeated: 0 })
   const resolved = await resolveParked(node, vendor, acknowledged, account)
   expect(resolved).toEqual({ notOnce: [], parked: [] })
-  // One process all the time: it was not started again, it began again.
+  // One process all the time: it was not restarted, it joined again.
   expect(node.stdout().match(/"name":"node\.started"/g)).toHaveLength(1)
   node.kill('SIGTERM')
   expect(await node.exited).toMatchObject({ code: 0, signal: null })

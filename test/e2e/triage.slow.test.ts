@@ -60,7 +60,7 @@ function tellOf(node: NodeProcess) {
   }
 }
 
-/** The instance of an issue, as soon as it is as it should be. */
+/** The instance of an issue, as soon as it is as expected. */
 async function seen(node: NodeProcess, issue: number, fits: (instance: Shown) => boolean): Promise<Shown> {
   let found: Shown | undefined
   await eventually(`issue ${issue} is so; it is ${JSON.stringify(found)}`, WITHIN_MS, async () => {
@@ -77,7 +77,7 @@ const told = ({ history }: Shown) =>
   history.map(({ type, name }) => (typeof name === 'string' ? `${type} ${name}` : type))
 
 test.each(GROUNDS)(
-  'on %s an issue is judged, told of once and closed, also while the agent answers; who nobody knows is an orphan',
+  'on %s an issue is judged, reported once and closed, also while the agent responds; an unknown issue is an orphan',
   async (ground) => {
     await using store = await stores.make(ground)
     await using workspace = makeWorkspace()
@@ -111,7 +111,7 @@ test.each(GROUNDS)(
     })
     expect(office.asked).toMatchObject([{ authorization: 'Bearer key-of-the-model', said: [{}, {}] }])
 
-    // GitLab tells once more, under the same id and under another: nobody is judged or told again.
+    // GitLab sends the event once more, under the same id and under another: it is not judged or reported again.
     await tell('d1', 'open', 1, 'The shop is down')
     const again = await tell('d2', 'open', 1, 'The shop is down')
     await eventually('the second is skipped', WITHIN_MS, async () => {
@@ -131,7 +131,7 @@ test.each(GROUNDS)(
       'updated 1',
       'fired close',
     ])
-    // As it was when the agent had not answered yet.
+    // As it was before the agent had responded.
     const past = await node.get<Shown>(`/v1/instances/${first.id}?at=2`)
     expect(past).toMatchObject({ state: 'active', marking: { new_issue_received: 1 } })
     expect(past.data).not.toHaveProperty('ai_priority')
@@ -140,7 +140,7 @@ test.each(GROUNDS)(
     )
     expect(at).toMatchObject({ state: 'completed', data: closed.data })
 
-    // Closed in the middle of an answer: the token moves at once, and nobody is told of what comes late.
+    // Closed during a request to the agent: the token moves at once, and the late result is not reported.
     await tell('d4', 'open', 2, 'A slow page')
     await eventually('the agent is answering', WITHIN_MS, () => held.has('slow'))
     await tell('d5', 'close', 2)
@@ -174,7 +174,7 @@ test('the same workflow in the spelling of older documents, behind one subject f
   expect(await hashOf('triage-dispatch')).toEqual(await hashOf('triage'))
 
   await using workspace = makeWorkspace()
-  // The agent answers for the issue that is closed already when that is told: quicker, the team would rightly hear of it.
+  // The agent responds for the issue that is already closed then: earlier, the team would rightly be notified.
   let answer = () => {}
   const isClosed = new Promise<void>((resolve) => {
     answer = resolve

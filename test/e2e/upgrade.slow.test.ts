@@ -1,5 +1,5 @@
-// Two versions at once on one PostgreSQL, under load: the next one brings the schema further and joins, this one goes on, is started
-// anew beside it, leaves alone what only the next one understands, and goes. Nothing is lost or done twice.
+// Two versions at once on one PostgreSQL, under load: the next one migrates the schema and joins, this one continues,
+// is restarted beside it, leaves alone what only the next one understands, and stops. Nothing is lost or done twice.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settled } from '../support/account.ts'
@@ -20,7 +20,7 @@ afterAll(() => postgres?.close())
 
 const WITHIN_MS = 30_000
 
-test('[ND20] [ND22] [ND24] this version beside the next one, under load: nothing lost, nothing twice, and what is newer stays with the newer', async () => {
+test('[ND20] [ND22] [ND24] this version beside the next one, under load: nothing lost, nothing twice, and newer jobs stay with the newer version', async () => {
   await using vendor = await startVendor()
   await using workspace = makeWorkspace()
   const nextVersion = [await makeNextVersion(workspace), 'start']
@@ -37,7 +37,7 @@ test('[ND20] [ND22] [ND24] this version beside the next one, under load: nothing
     expect(exit).toEqual({ code: 0, signal: null, stderr: '' })
     return stdout
   }
-  /** The routes whose work a node ended, by its log. */
+  /** The routes whose jobs a node completed, by its log. */
   const routesOf = (log: string) =>
     new Set([...log.matchAll(/"routeName":"(\w+)"[^\n]*"action":"DONE"/g)].map(([, route]) => route))
 
@@ -65,7 +65,7 @@ test('[ND20] [ND22] [ND24] this version beside the next one, under load: nothing
     {
       afterAcknowledged: 320,
       async disturb() {
-        // It has begun to work on a schema that is newer than it.
+        // It works on a schema that is newer than it.
         await older.said(/"action":"DONE"/)
         const text = `
 kind: Route

@@ -1,4 +1,4 @@
-// The same on PostgreSQL: the node is killed, the next one fences its predecessor and takes its deliveries up.
+// The same on PostgreSQL: the node is killed, the next one fences its predecessor and takes over its deliveries.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { report } from '../support/account.ts'

@@ -1,7 +1,7 @@
-// Webhooks out under kill -9, on the real process and the real file: what was acknowledged arrives at every endpoint, signed, and what
-// arrives twice has the same id and the same body. The endpoints' own log is the judge.
+// Outbound webhooks under kill -9, on the real process and the real file: every acknowledged event arrives at every
+// endpoint, signed, and a repeated delivery has the same id and the same body. The endpoints' own log decides.
 //
-// It is 5,000 deliveries where nothing is said; MILLRACE_TEST_DELIVERIES=50000 is the whole measure.
+// 5,000 deliveries by default; MILLRACE_TEST_DELIVERIES=50000 is the whole measure.
 
 import { beforeAll, expect, test } from 'vitest'
 import { report } from '../support/account.ts'
@@ -21,11 +21,11 @@ beforeAll(buildDist)
 const SUBSCRIPTIONS = 10
 const EVENTS = Math.ceil(Number(process.env.MILLRACE_TEST_DELIVERIES ?? 5_000) / SUBSCRIPTIONS)
 const KILLS = 10
-/** What a node has in hand at once, as it is set where nothing is said. */
+/** A node's concurrency, by default. */
 const CONCURRENCY = 256
 const TIME_MS_MAX = 900_000
 
-test('[DY13] ten times kill -9: every delivery arrives, none is lost, and those that come again have their id', {
+test('[DY13] ten times kill -9: every delivery arrives, none is lost, and repeated ones keep their id', {
   timeout: TIME_MS_MAX,
 }, async () => {
   await using workspace = makeWorkspace()
@@ -56,7 +56,7 @@ test('[DY13] ten times kill -9: every delivery arrives, none is lost, and those 
     strange: 0,
     repeatedByOneNode: 0,
   })
-  // A kill repeats no more than what was in hand.
+  // A kill repeats no more than the deliveries in progress.
   expect(account.repeated).toBeLessThanOrEqual(KILLS * CONCURRENCY)
   expect(Object.fromEntries(states)).toEqual({ delivered: deliveries })
   expect(load.killedAt).toHaveLength(KILLS)

@@ -1,4 +1,5 @@
-// What kill -9 leaves of deliveries that wait and of a recovery that is under way: the next start has all of it, and doubles nothing.
+// What kill -9 leaves of waiting deliveries and of a recovery in progress: the next start has all of it, and doubles
+// nothing.
 
 import { beforeAll, expect, test } from 'vitest'
 import { makeDelivery } from '../support/load.ts'
@@ -11,7 +12,7 @@ beforeAll(buildDist)
 
 const SUBSCRIPTION = '/v1/webhooks/subscriptions/crm'
 
-/** Answers the ids of the events. */
+/** Returns the ids of the events. */
 async function send(node: NodeProcess, count: number): Promise<readonly string[]> {
   const ids: string[] = []
   const sendOne = async () => {
@@ -35,7 +36,7 @@ async function kill(node: NodeProcess): Promise<void> {
   await node.exited
 }
 
-test('[DY14] what waits behind a paused subscription is there after kill -9, and arrives once when it goes on', async () => {
+test('[DY14] deliveries behind a paused subscription survive kill -9, and arrive once when it is resumed', async () => {
   await using workspace = makeWorkspace()
   await using sink = await startWebhookSink()
   const start = await makeStarts(workspace)
@@ -65,7 +66,7 @@ interface Replay {
 const EVENTS = 600
 const RECOVER_MS_MAX = 60_000
 
-test('[RV4] a recovery that kill -9 interrupts goes on at the next start: all arrive, and none is added twice', async () => {
+test('[RV4] a recovery that kill -9 interrupts continues at the next start: all arrive, and none is added twice', async () => {
   await using workspace = makeWorkspace()
   await using sink = await startWebhookSink()
   const start = await makeStarts(workspace)

@@ -1,5 +1,5 @@
-// Webhooks out of a real node: what receivers verify, by libraries that are not ours, and what becomes of deliveries to endpoints that
-// answer as nobody should, next to one that does.
+// Outbound webhooks of a real node: what receivers verify, with third-party libraries, and the outcome of deliveries to
+// misbehaving endpoints, beside a healthy one.
 
 import { createPublicKey, verify as verifySignature } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const one of used.splice(0)) await one[Symbol.asyncDispose]()
 })
 
-/** Gone when the test is over. */
+/** Disposed when the test is over. */
 function use<One extends AsyncDisposable>(one: One): One {
   used.push(one)
   return one
@@ -50,7 +50,7 @@ const rotate = (name: string, overlap: string) =>
   node.post<Made>(`${SUBSCRIPTIONS}/${name}/rotate-secret`, { overlap })
 
 let published = 0
-/** Answers the event's id. */
+/** Returns the event's id. */
 async function publish(subject: string): Promise<string> {
   published += 1
   const event = {
@@ -100,7 +100,7 @@ async function ended(subscription: string, eventId: string, states: readonly str
 const OVER = ['delivered', 'dead-lettered', 'cancelled', 'skipped']
 
 describe('what receivers verify', () => {
-  test('[SN1] [SN2] the library of Standard Webhooks takes it, and both secrets while they overlap', async () => {
+  test('[SN1] [SN2] the Standard Webhooks library accepts it, and both secrets while they overlap', async () => {
     await using receiver = await startReceiver()
     const before = (await create('standard', receiver.url)).secret
     const eventId = await happen('standard')
@@ -135,7 +135,7 @@ describe('what receivers verify', () => {
     expect(() => verify(body, headers, before)).toThrow()
   })
 
-  test('[SN3] Ed25519 is verified with the key that everybody may ask for', async () => {
+  test('[SN3] Ed25519 is verified with the public key that anyone may request', async () => {
     await using receiver = await startReceiver()
     await create('keyed', receiver.url, { signing: 'ed25519' })
     const eventId = await happen('keyed')
@@ -158,7 +158,7 @@ describe('what receivers verify', () => {
     expect([isSigned(body), isSigned(`${body} `)]).toEqual([true, false])
   })
 
-  test('[SN4] GitHub’s library takes GitHub’s way of signing', async () => {
+  test('[SN4] GitHub’s library accepts GitHub’s way of signing', async () => {
     await using receiver = await startReceiver()
     const { secret } = await create('octo', receiver.url, { signing: 'github' })
     await happen('octo')
@@ -169,10 +169,10 @@ describe('what receivers verify', () => {
   })
 })
 
-describe('endpoints that answer as nobody should', () => {
+describe('endpoints that misbehave', () => {
   const OK = 'HTTP/1.1 200 OK\r\n'
   const FLOOD = 'x'.repeat(64 * 1_024)
-  /** Goes on until the other side has had enough. */
+  /** Continues until the other side closes. */
   const drip = (socket: Socket, text: string) => {
     const timer = setInterval(() => socket.write(text), 50)
     socket.once('close', () => clearInterval(timer))
@@ -306,7 +306,7 @@ describe('endpoints that answer as nobody should', () => {
 
   const EVENTS_AFTER = 30
 
-  test('[DY16] [DY17] [DY18] [DY23] [OG14] each ends as what it is, and the healthy one next to them gets everything meanwhile', async () => {
+  test('[DY16] [DY17] [DY18] [DY23] [OG14] each has its own outcome, and the healthy one beside them gets everything meanwhile', async () => {
     const sink = use(await startWebhookSink())
     const on = ['e2e.odd.happened']
     const { secret } = await create('healthy', sink.urlOf('healthy'), { on })
@@ -349,7 +349,7 @@ describe('endpoints that answer as nobody should', () => {
     for (let count = 0; count < EVENTS_AFTER; count += 1) await publish('e2e.odd.happened')
     await sink.arrived(1 + EVENTS_AFTER)
     expect(sink.faults).toEqual([])
-    // Nobody has answered them so far, and nobody gave them up.
+    // They got no response so far, and none timed out.
     expect(hanging.open()).toBeGreaterThanOrEqual(3)
     expect((await ended('hanging-1', eventId, ['delivering'])).state).toBe('delivering')
   })

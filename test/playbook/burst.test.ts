@@ -40,7 +40,7 @@ test('edge case: a debounce window is too large', async () => {
   const debounce = (rest: string) => route(`debounce: { by: payload.order, ${rest} }`)
   expect(rules(check(debounce('window: 1m, maxWait: 30s')))).toEqual(['DF6 error'])
   expect(rules(check(debounce('window: 12h')))).toEqual(['DF6 warning'])
-  // An object that is never quiet: nobody waits longer than `maxWait`, and the newest is not lost.
+  // An object that is never quiet: no event waits longer than `maxWait`, and the newest is not lost.
   const { world, send, vendor } = await start(debounce('window: 1m, maxWait: 3m'))
   for (let v = 1; v <= 14; v += 1) {
     await send(paid('o1', { revision: v }))
@@ -58,21 +58,21 @@ test('edge case: a debounce window is too large', async () => {
 
 test('edge case: a debounce key is too coarse', async () => {
   expect(rules(check(route(`debounce: { by: "'all'", window: 1m }`)))).toEqual(['DF3 warning'])
-  // One that `check` cannot see: two objects of one customer are taken for one.
+  // One that `check` cannot see: two objects of one customer are mistaken for one.
   const coarse = route('debounce: { by: payload.customer, window: 10s }')
   const { world, node, send, apply, heard, vendor } = await start(coarse)
   const of = (order: string) => paid(order, { customer: 'c1', revision: 1 })
   const [first, last] = await send(of('o1'), of('o2'))
   await world.pass(MINUTE)
   expect(vendor.keys()).toEqual(['INDEX:o2:1'])
-  // What gave way is there, with a pointer to what stands for it.
+  // The merged job is stored, with a pointer to the one that replaced it.
   const [survivor, passed] = [await workOf(world, last!), await workOf(world, first!)]
   expect(passed).toMatchObject({
     state: 'skipped',
     effectRef: survivor.id,
     lastError: expect.stringContaining('SUPERSEDED'),
   })
-  // Mended, it is replayed and done once.
+  // Fixed, it is replayed and done once.
   await apply(coarse.replace('payload.customer', 'payload.order'))
   await heard(node.engine.replays.beginEvents(T, { ids: [first!, last!] }, ANNA))
   await world.pass(2 * MINUTE)
@@ -90,18 +90,18 @@ test('edge case: runs of several workers overlap', async () => {
     const calls = () => world.calls.length
     return { vendor, world, calls }
   }
-  // A burst that comes in by two nodes is one call.
+  // A burst that arrives at two nodes is one call.
   const burst = await play('debounce: { by: payload.kind, window: 10s }')
   await burst.world.pass(MINUTE)
   expect(burst.vendor.effects).toMatchObject([{ body: { v: 11 } }])
-  // Two nodes that drain take together what one may.
+  // Two draining nodes together take what one may.
   const drain = await play('drain: { every: 1m, events: 2, cycles: 2 }')
   await drain.world.pass(MINUTE)
   expect(drain.calls()).toBe(4)
   await drain.world.pass(2 * MINUTE)
   expect(new Set(drain.vendor.keys()).size).toBe(12)
   expect(drain.vendor.effects).toHaveLength(12)
-  // Two nodes that gather: everybody is in one batch, and in one only.
+  // Two batching nodes: every job is in one batch, and in one only.
   const batch = await play('batch: { size: 4, maxWait: 5s }', '{ keys: "{{ batch[*].key }}" }')
   await batch.world.pass(MINUTE)
   const members = batch.vendor.effects.flatMap(({ body }) => body.keys as string[])
@@ -127,13 +127,13 @@ test('edge case: a rate guard is so low that the queue never empties', async () 
   const { world, node, send, apply, vendor } = await start(guard(2))
   await send(...Array.from({ length: 40 }, (_, v) => paid(`o${v}`, { revision: v })))
   await world.pass(10 * MINUTE)
-  // How much waits and at which rate is there to be seen; nothing grows too old to be tried, although `maxWait` is over.
+  // The backlog and its rate are visible; no job grows too old to be tried, although `maxWait` is over.
   const { work, rate } = await node.engine.pace.one(T, 'index')
   expect(rate).toMatchObject({ perMinute: 2, burst: 1 })
   expect(work.ready).toBeGreaterThanOrEqual(18)
   expect(vendor.effects.length).toBeLessThanOrEqual(22)
   expect(await letters(world)).toEqual([])
-  // Raised, it holds for what waits, too.
+  // Raised, it also applies to waiting jobs.
   await apply(guard(600))
   await world.pass(MINUTE)
   expect(new Set(await states(world))).toEqual(new Set(['done']))
@@ -148,7 +148,7 @@ test('edge case: the same payload has another hash each time', async () => {
   )
   const flows = route('', { key: "'INDEX:' + hash(payload.what)" }).replace(SHOP, source)
   const { world, send, vendor } = await start(flows)
-  // Told in another order, and with other blanks around: not the same bytes, but the same thing.
+  // In another order, and with other whitespace: not the same bytes, but the same value.
   const what = [
     { a: 1, b: { c: [1, 2], d: 'x' } },
     { b: { d: 'x', c: [1, 2] }, a: 1 },
@@ -159,7 +159,7 @@ test('edge case: the same payload has another hash each time', async () => {
   expect(await states(world)).toEqual(['done', 'skipped', 'done'])
   expect(new Set(vendor.keys()).size).toBe(2)
   expect(vendor.effects).toHaveLength(2)
-  // A list in another order is another thing.
+  // A list in another order is another value.
   await send({ kind: 'paid', order: 'o1', what: { a: 1, b: { c: [2, 1], d: 'x' } } })
   expect(vendor.effects).toHaveLength(3)
 })

@@ -1,4 +1,4 @@
-// Edge cases of a route that takes its queue up in slots.
+// Edge cases of a route that drains its queue in slots.
 
 import { expect, test } from 'vitest'
 import { workOf } from '../../src/engine/engine.fixture.ts'
@@ -32,13 +32,13 @@ do:
 const many = (count: number, prefix = 'o') =>
   Array.from({ length: count }, (_, index) => paid(`${prefix}${index}`))
 
-/** To the beginning of the next slot, and all that it takes up. */
+/** To the start of the next slot, and all that it takes. */
 async function nextSlot({ world }: Scene): Promise<void> {
   await world.pass(MINUTE - (world.now() % MINUTE))
   await world.pass(5_000)
 }
 
-/** With nothing left of the slot in which it began. */
+/** With nothing left of the slot in which it started. */
 async function begin(text = FEED, vendor = makeVendor()): Promise<Scene> {
   const scene = await start(text, vendor)
   await nextSlot(scene)
@@ -54,10 +54,10 @@ test('edge case: the queue grows faster than it is drained', async () => {
     await nextSlot(scene)
     seen.push((await node.engine.pace.one(T, 'feed')).work.ready)
   }
-  // Six of ten a slot; what is left is there to be seen, and grows by four each time.
+  // Six of ten a slot; the rest is visible, and grows by four each time.
   expect(seen.map((waiting, slot) => waiting - (seen[0] ?? 0) - 4 * slot)).toEqual([0, 0, 0, 0])
   expect((await world.reads.overview()).oldestReadyAt).toBeLessThanOrEqual(world.now() - 2 * MINUTE)
-  // Once it stops growing all of it is done, however long it lay: nothing is too old, nothing is done twice.
+  // Once it stops growing all of it is done, however long it waited: nothing is too old, nothing is done twice.
   for (let slot = 0; slot < 5; slot += 1) await nextSlot(scene)
   expect(new Set(await states(world))).toEqual(new Set(['done']))
   expect(new Set(vendor.keys()).size).toBe(40)
@@ -75,7 +75,7 @@ test('edge case: events come out of order into a queue that is drained later', a
   await nextSlot(scene)
   await scene.send(paid('o1', { v: 10 }))
   await nextSlot(scene)
-  // Each object goes forward only: 10 is newer than 2.
+  // Each object only moves forward: 10 is newer than 2.
   const of = (order: string) => scene.vendor.keys().filter((key) => key.startsWith(`FEED:${order}:`))
   expect(of('o1')).toEqual(['FEED:o1:2', 'FEED:o1:10'])
   expect(of('o2')).toEqual(['FEED:o2:1'])
@@ -102,7 +102,7 @@ test('edge case: an event is delivered again in a later cycle', async () => {
   expect(vendor.keys()).toEqual(['FEED:o1', 'FEED:p0', 'FEED:p1'])
 })
 
-test('edge case: a payload that can never be done comes again and again', async () => {
+test('edge case: a payload that can never succeed comes again and again', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('bad') ? 422 : 201))
   const scene = await begin(FEED, vendor)
   const { world, send } = scene
@@ -110,7 +110,7 @@ test('edge case: a payload that can never be done comes again and again', async 
     await send(paid('bad'), ...many(2, `s${slot}-`))
     await nextSlot(scene)
   }
-  // Each is tried once and takes nobody's place; the neighbours of every slot are done.
+  // Each is tried once and takes no other job's slot; the neighbours of every slot are done.
   expect(world.calls).toHaveLength(9)
   expect(vendor.keys().toSorted()).toEqual(
     [0, 1, 2].flatMap((slot) => [`FEED:s${slot}-0`, `FEED:s${slot}-1`]),
@@ -118,17 +118,17 @@ test('edge case: a payload that can never be done comes again and again', async 
   expect(await letters(world)).toMatchObject(
     Array(3).fill({ class: 'validation', reason: 'rejected', attempts: 1, key: 'FEED:bad', state: 'open' }),
   )
-  // People see one thing that happens three times.
+  // Users see one cause that occurs three times.
   expect(await escalations(world)).toMatchObject([{ consumer: 'route:feed', class: 'validation', count: 3 }])
   expect((await world.reads.deadLetterGroups({ state: 'open' })).groups).toMatchObject([{ count: 3 }])
 })
 
-test('edge case: the queue is drained too seldom', async () => {
+test('edge case: the queue is drained too rarely', async () => {
   const seldom = FEED.replace('every: 1m', 'every: 2h').replace('key:', 'maxWait: 30m\nkey:')
   const findings = check(seldom)
   expect(rules(findings)).toEqual(['DF8 warning'])
   expect(findings[0]?.message).toContain('`maxWait` and retries')
-  // An item that nobody has tried does not grow old while it waits for its slot.
+  // A job that was not tried yet does not grow old while it waits for its slot.
   const { world, node, send, vendor } = await start(seldom, makeVendor(), { config: { pollMs: 3_600_000 } })
   await world.pass(120 * MINUTE - (world.now() % (120 * MINUTE)) + 10_000)
   await send(...many(2))
@@ -140,7 +140,7 @@ test('edge case: the queue is drained too seldom', async () => {
   expect(vendor.effects).toHaveLength(2)
 })
 
-test('edge case: nobody sees how deep the queue is', async () => {
+test('edge case: the depth of the queue is not visible', async () => {
   const scene = await begin(
     FEED,
     makeVendor((_request, call) => (call <= 3 ? 'hold' : 201)),

@@ -1,4 +1,4 @@
-// Edge cases of objects that are known to the other side by an external reference.
+// Edge cases of objects that the other side knows by an external reference.
 
 import { expect, test } from 'vitest'
 import { LOST, makeWorld, workOf } from '../../src/engine/engine.fixture.ts'
@@ -23,7 +23,7 @@ interface Thing {
   by: string
 }
 
-/** Keeps objects; looks for them by their reference. `drops`: the answer of that call is lost. */
+/** Stores objects; looks them up by their reference. `drops`: the response of that call is lost. */
 function makeRegister(drops: (request: HttpRequest) => boolean = () => false) {
   const things: Thing[] = []
   const act = (request: HttpRequest): HttpOutcome => {
@@ -72,7 +72,7 @@ do:
     lock: ${lock}
 `
 
-test('edge case: two look for an object at once, and neither finds it', async () => {
+test('edge case: two jobs look for an object at once, and neither finds it', async () => {
   const race = async (lock: string) => {
     const register = makeRegister()
     const world = makeWorld()
@@ -82,7 +82,7 @@ test('edge case: two look for an object at once, and neither finds it', async ()
     await world.pass(100)
     await Promise.all(sent)
     const met = world.calls.length
-    // From here on the register answers, call by call.
+    // From here on the register responds, call by call.
     let answered = 0
     for (let round = 0; round < 40; round += 1) {
       for (const call of world.calls.slice(answered)) call.answer(register.serve(call.request))
@@ -98,14 +98,14 @@ test('edge case: two look for an object at once, and neither finds it', async ()
   expect(world.calls.map(({ request }) => request.method)).toEqual(['GET', 'POST', 'GET', 'PUT'])
   const { items } = await world.reads.workList({ cursor: null, limit: 9 })
   expect(items.map(({ state }) => state)).toEqual(['done', 'done'])
-  // Without the lock both look, and `check` has said what comes of it.
+  // Without the lock both look, and `check` has warned of the result.
   expect((await race('none')).met).toBe(2)
   expect(rules(check(`${SHOP}${tasks({ lock: 'none', more: 'uniqueness: record' })}`))).toContain(
     'DF11 warning',
   )
 })
 
-test('edge case: keys of two routes meet', async () => {
+test('edge case: keys of two routes collide', async () => {
   const post = (name: string, key: string) => `---
 kind: Route
 name: ${name}
@@ -118,7 +118,7 @@ do:
   const findings = check(meeting)
   expect(rules(findings)).toEqual(['KY5 warning'])
   expect(findings[0]?.message).toMatch(/tasks|issues/)
-  // Whoever passes over it finds one of them skipped, and the entry names whose effect stands in its way.
+  // If the warning is ignored, one of them is skipped, and the entry names whose effect collided with it.
   const { world, send, vendor } = await start(meeting)
   const [id] = await send(paid('o1'))
   const entry = await world.reads.ledger('SYNC:o1')
@@ -130,7 +130,7 @@ do:
   ])
   expect(work.map(({ consumer }) => consumer)).toContain(entry?.consumer)
   expect(vendor.effects).toHaveLength(1)
-  // References that begin with source and route never meet, whatever signs the values hold.
+  // References that start with source and route never collide, whatever characters the values contain.
   const apart = (name: string) => post(name, `extRef('shop', '${name}', payload.type, payload.order)`)
   const flows = `${SHOP}${apart('tasks')}${apart('issues')}`
   expect(check(flows)).toEqual([])
@@ -140,7 +140,7 @@ do:
   expect(separate.vendor.effects).toHaveLength(4)
 })
 
-test('edge case: one effect per object is meant, and one per change is written, or the other way round', async () => {
+test('edge case: one effect per object is intended, and one per change is written, or the other way round', async () => {
   const post = (key: string, more = '', on = 'paid') => `${SHOP}---
 kind: Route
 name: tasks
@@ -157,7 +157,7 @@ do:
   expect(rules(check(post(object, '', 'updated')))).toEqual(['KY3 warning'])
   for (const sound of [post(object, record), post(change), post(change, '', 'updated')])
     expect(check(sound)).toEqual([])
-  // Per object: made once. Per change: each change once, however often it comes.
+  // Per object: created once. Per change: each change once, however often it comes.
   const changes = [1, 2, 2, 3].map((revision) => ({ revision }))
   const made = async (flows: string) => {
     const { send, vendor, world } = await start(flows)
@@ -171,13 +171,13 @@ do:
   )
 })
 
-test('edge case: the reference is not written when the object is made', async () => {
+test('edge case: the reference is not written when the object is created', async () => {
   const forgetful = tasks({ create: '{ by: "{{ payload.id }}" }' })
   const findings = check(`${SHOP}${forgetful}`)
   expect(rules(findings)).toContain('DF9 warning')
   expect(findings.find(({ rule }) => rule === 'DF9')?.message).toContain('never found again')
   expect(rules(check(`${SHOP}${tasks()}`))).toEqual([])
-  // With it, also a create whose answer is lost is found again, and is not made twice.
+  // With it, a create whose response is lost is found again too, and is not repeated.
   const register = makeRegister(({ method }) => method === 'POST' && register.things.length === 1)
   const world = makeWorld(register.serve)
   const node = await world.node({ documents: compile(`${SHOP}${tasks()}`) })
@@ -185,7 +185,7 @@ test('edge case: the reference is not written when the object is made', async ()
   await world.pass(600_000)
   expect(await workOf(world, (await accepted).eventId)).toMatchObject({ state: 'done', effectRef: 't1' })
   expect(register.things).toMatchObject([{ id: 't1', ref: 'shop:task_sync:TASK:o1' }])
-  // Without it the ledger still keeps the same event from making a second one.
+  // Without it the ledger still keeps the same event from creating a second one.
   const blind = makeRegister()
   const other = makeWorld(blind.serve)
   const forgets = await other.node({ documents: compile(`${SHOP}${forgetful}`) })
@@ -198,7 +198,7 @@ test('edge case: the reference is not written when the object is made', async ()
   expect(blind.things).toHaveLength(1)
 })
 
-test('edge case: what the source means by a field has changed before the replay', async () => {
+test('edge case: the meaning of a field has changed at the source before the replay', async () => {
   const post = (key: string, more = '') => `${SHOP}---
 kind: Route
 name: tasks
@@ -210,7 +210,7 @@ do:
 `
   const before = post("'TASK:' + payload.order")
   const key = "'TASK:' + payload.number"
-  // Another formula in place of the one in force is refused until somebody says why that is safe.
+  // Replacing the deployed formula is refused until a note says why that is safe.
   const findings = check(post(key), compile(before))
   expect(findings).toMatchObject([{ rule: 'KY7', severity: 'error' }])
   expect(findings[0]?.suggestion).toContain('keyMigration')
@@ -225,7 +225,7 @@ do:
   expect(vendor.keys()).toEqual(['TASK:o1'])
   isDown = false
   await apply(after)
-  // The preview says that the definition is another one, and a replay keeps to the key under which the work began.
+  // The preview says that the definition differs, and a replay keeps the key under which the job started.
   const preview = await heard(node.engine.replays.preview(T, { ids: [letter!.id] }, { force: false }))
   expect(preview.items).toMatchObject([{ verdict: 'would-differ', diff: [{ of: 'definition' }] }])
   await heard(node.engine.replay(T, letter!.id, { force: false, ...ANNA }))

@@ -28,14 +28,14 @@ key: "'BOOK:' + payload.order"
 do:
   http: { method: POST, url: "https://vendor.example/${path}", keyTtl: 24h, body: { order: "{{ payload.order }}", total: "{{ payload.total }}" } }
 `
-/** Escalations are told by a sweep, which other tests do without. */
+/** A sweep publishes escalations, which other tests do without. */
 const SWEEPING = { config: { sweepEveryMs: 60_000 } }
 const many = (count: number) => Array.from({ length: count }, (_, index) => paid(`o${index}`))
 const replay = ({ node, heard }: Scene, id: Parameters<typeof node.engine.replay>[1], force = false) =>
   heard(node.engine.replay(T, id, { force, ...ANNA }))
 
-test('edge case: a failure that never passes is called one that passes', async () => {
-  // What the vendor refuses for good is declared as passing by whoever wrote the route.
+test('edge case: a permanent failure is classified as transient', async () => {
+  // The author of the route declares a permanent refusal as transient.
   const wrong = route('circuit: off').replace('do:', 'do:\n  classify: { 422: transient }')
   let isMended = false
   const vendor = makeVendor(() => (isMended ? 201 : 422))
@@ -43,7 +43,7 @@ test('edge case: a failure that never passes is called one that passes', async (
   const { world, send } = scene
   await send(paid('o1'))
   await world.pass(600_000)
-  // It ends at the cap of its profile, and a person sees why.
+  // It ends at the limit of its profile, and a user sees why.
   expect(world.calls).toHaveLength(4)
   const [letter] = await letters(world)
   expect(letter).toMatchObject({
@@ -53,7 +53,7 @@ test('edge case: a failure that never passes is called one that passes', async (
     lastError: 'answered 422',
   })
   expect(await escalations(world)).toMatchObject([{ reason: 'cap_reached', count: 1 }])
-  // Nor do replays in vain go on for ever: after three of them somebody has to insist.
+  // Nor do failed replays go on for ever: after three of them a user has to insist.
   for (let times = 1; times <= 3; times += 1) {
     await replay(scene, letter!.id)
     await world.pass(60_000)
@@ -67,12 +67,12 @@ test('edge case: a failure that never passes is called one that passes', async (
   expect(await world.reads.deadLetter(letter!.id)).toMatchObject({ state: 'resolved' })
 })
 
-test('edge case: a vendor that says 429 for ever is not asked for ever', async () => {
+test('edge case: a vendor that responds 429 for ever is not called for ever', async () => {
   const vendor = makeVendor(() => ({ status: 429, retryAfter: '60' }))
   const { world, send } = await start(route('maxWait: 10m'), vendor)
   const [id] = await send(paid('o1'))
   await world.pass(3_600_000)
-  // Waiting uses no attempt, and has an end of its own.
+  // Waiting uses no attempt, and has its own limit.
   expect(await workOf(world, id!)).toMatchObject({ state: 'dead', class: 'rate_limited' })
   expect(await letters(world)).toMatchObject([{ reason: 'expired', key: 'BOOK:o1' }])
   expect(world.calls.length).toBeLessThanOrEqual(12)
@@ -84,13 +84,13 @@ test('edge case: a wrong address floods the dead letters', async () => {
   const scene = await start(route('', 'wrong'), vendor, SWEEPING)
   const { world, node, send, apply, heard } = scene
   await send(...many(40))
-  // The route pauses itself: five letters instead of forty, and the rest is kept.
+  // The route pauses itself: five dead letters instead of forty, and the rest is stored.
   const dead = await letters(world)
   expect(dead).toMatchObject(Array(5).fill({ class: 'config', lastError: 'answered 404', state: 'open' }))
   expect((await world.reads.deadLetterGroups({ state: 'open' })).groups).toMatchObject([{ count: 5 }])
   expect((await node.engine.pace.one(T, 'book')).circuit).toMatchObject({ state: 'open' })
   expect((await items(world)).filter(({ state }) => state === 'ready')).toHaveLength(35)
-  // Two things to look at: the cause, and that the route stands still. Each is told once.
+  // Two things to look at: the cause, and that the route is paused. Each is reported once.
   await world.pass(2_000)
   expect((await escalations(world)).map(({ reason, count }) => `${reason} ${count}`).toSorted()).toEqual([
     'circuit_open 1',
@@ -98,7 +98,8 @@ test('edge case: a wrong address floods the dead letters', async () => {
   ])
   expect(await told(world, 'integration.escalation.raised')).toHaveLength(2)
   expect(await told(world, 'integration.route.paused')).toHaveLength(1)
-  // Mended: what comes now goes the right way. What waits began with the wrong address, and its letters come back in one go.
+  // Fixed: new events use the right address. Waiting jobs started with the wrong address, and their dead letters are
+  // replayed at once.
   await apply(route())
   await heard(node.engine.pace.closeCircuit(T, 'book', { by: 'anna', reason: 'mended' }))
   for (let round = 0; round < 10; round += 1) {
@@ -119,7 +120,7 @@ test('edge case: a wrong address floods the dead letters', async () => {
 })
 
 test('edge case: a replay brings the throttling back', async () => {
-  // The vendor takes one a second and not more; what is above that, it counts and refuses.
+  // The vendor accepts one a second; it counts and refuses the rest.
   let isDown = true
   let refused = 0
   const taken: number[] = []
@@ -139,7 +140,7 @@ test('edge case: a replay brings the throttling back', async () => {
   await world.pass(30_000)
   expect(await letters(world)).toHaveLength(20)
   isDown = false
-  // It is said beforehand how long it takes.
+  // The preview says how long it takes.
   const preview = await heard(node.engine.replays.preview(T, {}, { force: false }))
   expect(preview).toMatchObject({
     calls: { 'vendor.example': 20 },
@@ -154,7 +155,7 @@ test('edge case: a replay brings the throttling back', async () => {
   expect(vendor.effects).toHaveLength(20)
 })
 
-test('edge case: a replay meets a vendor that throttles it all the same', async () => {
+test('edge case: a replay is throttled by the vendor all the same', async () => {
   let says: 'down' | 'limited' | 'up' = 'down'
   const vendor = makeVendor(() =>
     says === 'down' ? 422 : says === 'limited' ? { status: 429, retryAfter: '20' } : 201,
@@ -165,7 +166,7 @@ test('edge case: a replay meets a vendor that throttles it all the same', async 
   const before = world.calls.length
   await heard(node.engine.replays.begin(T, {}, { force: false, ...ANNA }))
   await world.pass(30_000)
-  // A few ask and are told to wait; no letter comes back, no attempt is used.
+  // A few call and have to wait; no dead letter returns, no attempt is used.
   expect(world.calls.length - before).toBeLessThanOrEqual(12)
   expect((await letters(world)).every(({ state }) => state === 'replaying')).toBe(true)
   says = 'up'
@@ -175,7 +176,7 @@ test('edge case: a replay meets a vendor that throttles it all the same', async 
   expect(vendor.effects).toHaveLength(10)
 })
 
-test('edge case: the payload is another one when it is replayed', async () => {
+test('edge case: the payload differs when it is replayed', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('-5') ? 422 : 201))
   const scene = await start(route(), vendor)
   const { world, node, send, heard } = scene
@@ -183,7 +184,7 @@ test('edge case: the payload is another one when it is replayed', async () => {
   const [letter] = await letters(world)
   const data = { kind: 'paid', id: 'd1', order: 'o1-mended', total: 5 }
   const edited = await heard(node.engine.edit(T, letter!.id, { data, ...ANNA }))
-  // The original is as it was; the letter knows which payload it stands for now.
+  // The original is unchanged; the dead letter knows its present payload.
   const original = await world.reads.event(id!)
   expect(JSON.parse(original?.data ?? '')).toMatchObject({ order: 'o1', total: -5 })
   expect(letter?.payloadHash).toBe(original?.payloadHash)
@@ -204,13 +205,13 @@ test('edge case: the payload is another one when it is replayed', async () => {
   ])
   await replay(scene, letter!.id)
   await world.pass(5_000)
-  // It is the same effect, under the same key: done again by whoever sends the original, it is known.
+  // It is the same effect, under the same key: repeated by the original, it is recognised.
   expect(vendor.effects).toMatchObject([{ key: 'BOOK:o1', body: { total: 5 } }])
   await send({ kind: 'paid', id: 'd2', order: 'o1', total: 7 })
   expect(vendor.effects).toHaveLength(1)
 })
 
-test('edge case: alerts without end for one cause', async () => {
+test('edge case: endless alerts for one cause', async () => {
   const vendor = makeVendor(({ body }) => (body?.includes('gone') ? 410 : 422))
   const { world, node, send, heard } = await start(route('circuit: off'), vendor, SWEEPING)
   await send(...many(30))
@@ -223,7 +224,7 @@ test('edge case: alerts without end for one cause', async () => {
   const [first, second] = await escalations(world)
   expect(second).toMatchObject({ class: 'config', count: 1 })
   expect(await told(world, 'integration.escalation.raised')).toHaveLength(2)
-  // Acknowledged, it is silent; if it goes on afterwards, that is news.
+  // Acknowledged, it is silent; if it continues afterwards, that is reported.
   await heard(node.engine.escalations.acknowledge(T, first!.id, { actor: 'anna', note: 'asked the vendor' }))
   expect(await world.reads.escalation(first!.id)).toMatchObject({
     state: 'acknowledged',
@@ -234,14 +235,14 @@ test('edge case: alerts without end for one cause', async () => {
   expect(await told(world, 'integration.escalation.raised')).toHaveLength(3)
 })
 
-test('edge case: a payload takes its node down each time, and its neighbours are done', async () => {
+test('edge case: a payload crashes its node each time, and its neighbours are done', async () => {
   const flows = `${route().split('do:')[0]}do: { function: crunch }\n`
   const done: string[] = []
   const functions = {
     crunch: (input: unknown) => {
       const { order } = input as { order: string }
       if (order !== 'bad') done.push(order)
-      // The bad one never ends: the node is killed with it in its hands.
+      // The bad one never ends: the node is killed while it runs.
       return order === 'bad' ? new Promise<null>(() => {}) : null
     },
   }
@@ -287,7 +288,7 @@ test('edge case: an expression takes too many steps', async () => {
   expect(await workOf(world, fine!)).toMatchObject({ state: 'done', key: 'BOOK:o1:1' })
   const secret = 918_273
   const [endless] = await send(paid('o2', { numbers: Array.from({ length: 1_500 }, () => secret) }))
-  // Stopped before anything is called, at a cost that is bounded, and told without a value of the payload.
+  // Stopped before any call, at a bounded cost, and reported without a value of the payload.
   const dead = await workOf(world, endless!)
   expect(dead).toMatchObject({
     state: 'dead',
@@ -296,7 +297,7 @@ test('edge case: an expression takes too many steps', async () => {
   })
   expect(dead.lastError).not.toContain(String(secret))
   expect(await letters(world)).toMatchObject([{ step: 'key', class: 'validation', eventId: endless }])
-  // A value of the wrong kind is told by its place and its type.
+  // A value of the wrong type is reported by its position and its type.
   const [wrong] = await send(paid('o3', { numbers: 'swordfish' }))
   const told = (await workOf(world, wrong!)).lastError
   expect(told).toMatch(/payload\.numbers/)

@@ -1,4 +1,4 @@
-// Edge cases of the way in: what senders, vendors and colleagues do to events that come by webhook.
+// Edge cases of ingest: what senders, vendors and colleagues do to events that come by webhook.
 
 import { expect, test } from 'vitest'
 import { workOf } from '../../src/engine/engine.fixture.ts'
@@ -25,7 +25,7 @@ test('edge case: an event is delivered more than once', async () => {
     { eventId: first, duplicate: true },
   ])
   expect(await states(world)).toEqual(['done'])
-  // After the window it is an event of its own; the ledger still knows the effect, and the item points to it.
+  // After the window it is an event of its own; the ledger still knows the effect, and the job points to it.
   await world.pass(61_000)
   const [late] = await send(event)
   expect(late).not.toBe(first)
@@ -71,7 +71,7 @@ test('edge case: a storm of 429', async () => {
   )
   const ids = await send(...Array.from({ length: 12 }, (_, index) => paid(`o${index}`)))
   await world.pass(35_000)
-  // 24 items, and only the first and one per opening have asked.
+  // 24 jobs, and only the first and one per opening have called.
   expect(world.calls.length).toBeLessThanOrEqual(6)
   const [pace] = node.engine.pace.list(T)
   expect(pace?.host).toMatchObject({ name: 'vendor.example', closedUntil: expect.any(Number) })
@@ -80,7 +80,7 @@ test('edge case: a storm of 429', async () => {
   expect(vendor.keys().toSorted()).toEqual(
     ids.flatMap((_id, index) => [`BOOK:o${index}`, `SHIP:o${index}`]).toSorted(),
   )
-  // Nobody's attempts were used up, and nobody was called.
+  // No attempts were used up, and no one was alerted.
   expect((await items(world)).every(({ state, attempts }) => state === 'done' && attempts === 1)).toBe(true)
   expect(await letters(world)).toEqual([])
 })
@@ -95,7 +95,7 @@ batch: { size: 3, maxWait: 5s }
 do:
   http: { method: POST, url: "https://vendor.example/many", keyTtl: 24h, body: { orders: "{{ batch[*].key }}" } }
 `
-  // It does the first batch, and the node is gone before it hears of it.
+  // It carries out the first batch, and the node is gone before it gets the response.
   let isFirst = true
   const vendor = makeVendor(() => (isFirst ? 'hold' : 201), { remembers: true })
   const { world, node, send } = await start(route, vendor)
@@ -107,7 +107,7 @@ do:
   node.crash()
   await world.node({ name: 'two', documents: compile(route) })
   await world.pass(60_000)
-  // Asked again under the same key, with the same members.
+  // Called again under the same key, with the same members.
   expect(world.calls.map(({ request }) => [request.headers['idempotency-key'], request.body])).toEqual(
     Array(2).fill([vendor.keys()[0], world.calls[0]?.request.body]),
   )
@@ -138,7 +138,7 @@ test('edge case: an event has no id', async () => {
   }
 })
 
-test('edge case: the definition changes while an item is under way', async () => {
+test('edge case: the definition changes while a job runs', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 503 : 201))
   const { world, node, send, apply } = await start(`${SHOP}---${BOOK}`, vendor)
   const [before] = await send(paid('o1'))

@@ -51,7 +51,7 @@ test('edge case: a key is too broad', async () => {
     more: `keyMigration: { from: "'BOOK:' + payload.order", note: versions were left out }`,
   })
   expect(check(fine)).toEqual([])
-  // Whoever passes over the warning finds the second change skipped, with a pointer to what stood in its way.
+  // If the warning is ignored, the second change is skipped, with a pointer to the effect that it collided with.
   const { world, node, send, apply, heard, vendor } = await start(broad)
   const update = (revision: number) => paid('o1', { kind: 'updated', revision })
   const [first, second] = await send(update(1), update(2))
@@ -61,7 +61,7 @@ test('edge case: a key is too broad', async () => {
     effectRef: (await workOf(world, first!)).effectRef,
   })
   expect(vendor.effects).toHaveLength(1)
-  // Mended, what was passed over is done; what was done is not done again under its new name.
+  // Fixed, the skipped change is done; what was done is not repeated under its new name.
   await apply(fine)
   await heard(node.engine.replays.beginEvents(T, { ids: [first!, second!] }, ANNA))
   await world.pass(10_000)
@@ -76,7 +76,7 @@ test('edge case: a key is too narrow', async () => {
   }
   const sound = route({ on })
   expect(check(sound)).toEqual([])
-  // The same order again, with another time on it and another id: one effect.
+  // The same order again, with another time and another id: one effect.
   const { world, send, vendor } = await start(sound)
   await send(
     ...[1, 2, 3].map((minute) => paid('o1', { kind: 'created', updatedAt: `2026-03-01T09:0${minute}:00Z` })),
@@ -85,7 +85,7 @@ test('edge case: a key is too narrow', async () => {
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: a key is another one each time it is computed', async () => {
+test('edge case: a key differs each time it is computed', async () => {
   for (const part of [
     'event.receivedAt',
     'event.traceId',
@@ -97,11 +97,11 @@ test('edge case: a key is another one each time it is computed', async () => {
     const findings = check(route({ key: `'BOOK:' + payload.order + ':' + ${part}` }))
     expect(rules(findings)).toEqual(['KY1 error'])
   }
-  // There is neither a clock nor chance to be written.
+  // The language has neither a clock nor randomness.
   for (const call of ['now()', 'random()', 'uuid()']) {
     expect(check(route({ key: `'BOOK:' + ${call}` })).some(({ severity }) => severity === 'error')).toBe(true)
   }
-  // A hash is of what is said, not of how it is spelled; retries, replays and other nodes compute the same.
+  // A hash is of the value, not of its spelling; retries, replays and other nodes compute the same.
   const flows = route({ key: "'BOOK:' + hash(payload.what)", more: 'retry: { attempts: 2, delays: [1s] }' })
   const vendor = makeVendor((_request, call) => (call <= 2 ? 503 : 201))
   const { world, node, send, heard } = await start(flows, vendor)
@@ -123,7 +123,8 @@ test('edge case: the ledger forgets too early', async () => {
   const findings = check(route({ more: 'ledger: { keep: 7d }' }))
   expect(findings).toMatchObject([{ rule: 'KY9', severity: 'error' }])
   expect(findings[0]?.message).toMatch(/30d replays \+ .* = .*, and `keep` is 7d/)
-  // The event is gone after an hour; its effect is not forgotten, and is not made again when the event comes once more.
+  // The event is removed after an hour; its effect is not forgotten, and is not repeated when the event comes once
+  // more.
   const config = { retentionEveryMs: 600_000 }
   const flows = route().replace('dedup:', 'retention: 1h\ndedup:')
   const { world, send, vendor } = await start(flows, makeVendor(), { config })
@@ -137,7 +138,7 @@ test('edge case: the ledger forgets too early', async () => {
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: the vendor has done it, and its answer is lost: asked, it says so', async () => {
+test('edge case: the vendor has done it, and its response is lost: the probe says so', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 'drop' : 201))
   const { world, send } = await start(route({ http: PROBE }), vendor)
   const [id] = await send(paid('o1'))
@@ -148,7 +149,7 @@ test('edge case: the vendor has done it, and its answer is lost: asked, it says 
   expect(vendor.keys()).toEqual(['BOOK:o1'])
 })
 
-test('edge case: the vendor has not done it, and its answer is lost: asked, it says so, and is called again', async () => {
+test('edge case: the vendor has not done it, and its response is lost: the probe says so, and it is called again', async () => {
   const vendor = makeVendor((_request, call) => (call === 1 ? 'lose' : 201))
   const { world, send } = await start(
     route({ http: PROBE, more: 'retry: { attempts: 3, delays: [1s, 1s] }' }),
@@ -162,7 +163,7 @@ test('edge case: the vendor has not done it, and its answer is lost: asked, it s
 })
 
 test.each(['done', 'released'] as const)(
-  'edge case: the answer is lost and nobody can be asked: it is parked, and a person says what happened (%s)',
+  'edge case: the response is lost and cannot be probed: the job is parked, and a user decides (%s)',
   async (as) => {
     const vendor = makeVendor((_request, call) => (call > 1 ? 201 : as === 'done' ? 'drop' : 'lose'))
     const flows = route({ http: '' })
@@ -170,7 +171,8 @@ test.each(['done', 'released'] as const)(
     const { world, node, send, heard } = await start(flows, vendor)
     const [id, rival] = await send(paid('o1'), paid('o1'))
     await world.pass(600_000)
-    // It is in the list of what nobody knows, people are told, and nobody calls again; the other one waits for the word.
+    // It is in the list of unknown outcomes, users are alerted, and no further call is made; the other one waits for
+    // the decision.
     const parked = await workOf(world, id!)
     expect(parked).toMatchObject({ state: 'parked', class: 'unknown', key: 'BOOK:o1' })
     const { items } = await world.reads.ledgerList({ state: 'unknown', cursor: null, limit: 9 })
@@ -187,13 +189,13 @@ test.each(['done', 'released'] as const)(
   },
 )
 
-test('edge case: the node dies between the vendor’s answer and its own ledger', async () => {
+test('edge case: the node dies between the vendor’s response and its own ledger', async () => {
   const flows = route({ http: PROBE })
   const vendor = makeVendor((_request, call) => (call === 1 ? 'hold' : 201))
   const { world, node, send } = await start(flows, vendor)
   const [id] = await send(paid('o1'))
   const [call] = world.calls
-  // Done, answered and heard: and then the commit that would have said so never comes.
+  // Done, responded and received: and then the commit that would have recorded it never happens.
   node.faults.commit = () => {
     node.crash()
     return new Promise<never>(() => {})

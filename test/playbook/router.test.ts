@@ -1,4 +1,4 @@
-// Edge cases of routes that are resolved by definitions alone.
+// Edge cases of routing that definitions alone decide.
 
 import { expect, test } from 'vitest'
 import { workOf } from '../../src/engine/engine.fixture.ts'
@@ -29,7 +29,7 @@ do:
 
 test('edge case: several routes match where one must be alone', async () => {
   const flows = `${SHOP}${route('refund', 'fanOut: one')}${route('review', 'where: payload.total > 100')}`
-  // Two that always meet are told before anything runs.
+  // Two that always match together are reported before anything runs.
   expect(rules(check(`${SHOP}${route('refund', 'fanOut: one')}${route('review')}`))).toEqual(['DF12 warning'])
   const { world, node, send, apply, heard, vendor } = await start(flows)
   await send(paid('o1', { total: 5 }))
@@ -39,7 +39,7 @@ test('edge case: several routes match where one must be alone', async () => {
   expect(letter).toMatchObject({ eventId: both, class: 'config', reason: 'ambiguous_routes' })
   expect(letter?.lastError).toMatch(/refund.*review/)
   expect(await escalations(world)).toMatchObject([{ reason: 'ambiguous_routes', count: 1 }])
-  // Mended and replayed, it goes the one way.
+  // Fixed and replayed, it takes the one route.
   await apply(
     `${SHOP}${route('refund', 'fanOut: one\nwhere: payload.total <= 100')}${route('review', 'where: payload.total > 100')}`,
   )
@@ -55,7 +55,7 @@ test('edge case: a route is disabled by accident', async () => {
   await send(paid('o1'))
   await apply(flows('disabled'))
   const missed = await send(paid('o2'), paid('o3'))
-  // Every event that it would have run for is there, with the reason on it and in the log.
+  // Every event that it would have run for is stored, with the reason on it and in the log.
   for (const id of missed) {
     const [book] = (await world.reads.workOfEvent(id)).filter(({ consumer }) => consumer === 'route:book')
     expect(book).toMatchObject({ state: 'skipped', lastError: 'DISABLED' })
@@ -67,7 +67,7 @@ test('edge case: a route is disabled by accident', async () => {
   await apply(flows('active'))
   await heard(node.engine.replays.beginEvents(T, { ids: missed }, ANNA))
   await world.pass(10_000)
-  // What was missed is done, and what was not is not done again.
+  // What was missed is done, and what was not is not repeated.
   expect(vendor.keys().toSorted()).toEqual(['BOOK:o1', 'BOOK:o2', 'BOOK:o3', 'MAIL:o1', 'MAIL:o2', 'MAIL:o3'])
 })
 
@@ -81,7 +81,7 @@ test('edge case: definitions of two environments drift apart', async () => {
     const { items } = await node.engine.definitions.versions(T, { cursor: null, limit: 1 })
     return items[0]?.hash
   }
-  // What may differ are variables; the definitions are the same by their hash, and each execution says so.
+  // Only variables may differ; the definitions are the same by their hash, and each execution says so.
   expect(await hashOf(qa)).toBe(await hashOf(prod))
   const [a] = await qa.send(paid('o1'))
   const [b] = await prod.send(paid('o1'))
@@ -90,7 +90,7 @@ test('edge case: definitions of two environments drift apart', async () => {
     'qa.example',
     'prod.example',
   ])
-  // Somebody changes one of them by hand: the hash tells, and a plan of what the other has says what and where.
+  // A user changes one of them: the hash shows it, and a plan of what the other has says what and where.
   await prod.apply(flows.replace('name: book', 'name: book\nretry: { attempts: 2, delays: [1s] }'))
   expect(await hashOf(qa)).not.toBe(await hashOf(prod))
   const { changes } = await prod.heard(
@@ -105,7 +105,7 @@ test('edge case: definitions of two environments drift apart', async () => {
   ])
 })
 
-test('edge case: the definition changes while its call is on the way, and while others wait', async () => {
+test('edge case: the definition changes while its call is in progress, and while others wait', async () => {
   const flows = (path: string, more = '') =>
     `${SHOP}${route('book', `order: { by: payload.order }\n${more}`).replace('example/book', `example/${path}`).replace('payload.order"\ndo', 'payload.id"\ndo')}`
   const vendor = makeVendor((_request, call) => (call === 1 ? 'hold' : 201))
@@ -122,7 +122,7 @@ test('edge case: the definition changes while its call is on the way, and while 
     'BOOK:c /new',
   ])
   expect((await workOf(world, running!)).definition).toBe((await workOf(world, waiting!)).definition)
-  // Gone altogether: what was taken in under it is worked off all the same.
+  // Removed altogether: jobs that were accepted under it run all the same.
   const late = node.send(paid('o2', { id: 'd' }))
   await world.pass()
   await late
@@ -132,13 +132,13 @@ test('edge case: the definition changes while its call is on the way, and while 
 })
 
 test('edge case: a profile, an address or a route is missing', async () => {
-  // Names that nobody defines are refused before anything runs, with the likely meaning.
+  // Undefined names are refused before anything runs, with a suggestion.
   for (const more of ['retry: STANDRD', 'drain: FEED_SAFE_5MINS', 'rateLimit: NO_SUCH_RATE']) {
     const findings = check(`${SHOP}${route('book', more)}`)
     expect(findings).toMatchObject([{ severity: 'error', line: 12 }])
   }
   expect(check(`${SHOP}${route('book', 'retry: STANDRD')}`)[0]?.suggestion).toContain('STANDARD')
-  // An address that this environment does not have: nobody is called, and a person is told what is missing.
+  // An address that this environment does not have: no call is made, and a user sees what is missing.
   const addressless = route('book').replace('https://vendor.example/book', 'https://{{ vars.vendor }}/book')
   const strict = SHOP.replace('dedup:', 'unmatched: deadLetter\ndedup:')
   const { world, node, send, apply, heard, vendor } = await start(`${strict}${addressless}`)
@@ -148,7 +148,7 @@ test('edge case: a profile, an address or a route is missing', async () => {
     lastError: expect.stringContaining('vars.vendor'),
   })
   expect(world.calls).toEqual([])
-  // An event for which there is no route is kept as a dead letter, not forgotten.
+  // An event without a route is stored as a dead letter, not forgotten.
   const [unknown] = await send(paid('o2', { kind: 'refunded' }))
   const dead = await letters(world)
   expect(dead).toMatchObject([

@@ -1,5 +1,5 @@
-// A stage for the edge cases: definitions as a user writes them, the real compiler and engine over a memory store, time that moves by
-// hand, and a vendor whose own log says what really happened.
+// The set-up for edge cases: definitions as a user writes them, the real compiler and engine over a memory store,
+// manual time, and a vendor whose own log says what really happened.
 
 import type { DefinitionDocument } from '../../src/core/definitions/documents/index.ts'
 import { hashText } from '../../src/core/foundation/hash/index.ts'
@@ -18,7 +18,7 @@ import type { HttpOutcome, HttpRequest } from '../../src/ports/http-client.ts'
 export const T = DEFAULT_TENANT
 export const ANNA = { actor: 'anna', reason: 'looked at the vendor' }
 
-/** Knows events by their id for a minute, so that a test need not wait long for one that comes later still. */
+/** Remembers events by their id for a minute, so that a test need not wait long for a later one. */
 export const SHOP = `
 kind: Source
 name: shop
@@ -30,7 +30,7 @@ dedup: { by: event.id, window: 1m }
 
 const FILE = 'flows.yaml'
 
-/** What `check` says; `inForce` is what was applied before. */
+/** The findings of `check`; `inForce` is what was applied before. */
 export function check(text: string, inForce: readonly DefinitionDocument[] = []): readonly Finding[] {
   return compileDefinitions([{ path: FILE, text }], { functions: () => '', inForce }).findings
 }
@@ -38,7 +38,7 @@ export function check(text: string, inForce: readonly DefinitionDocument[] = [])
 export const rules = (findings: readonly Finding[]) =>
   findings.map(({ rule, severity }) => `${rule} ${severity}`)
 
-/** Documents ready to be applied. Warnings are no hindrance; an error is. */
+/** Documents ready to be applied. Warnings are allowed; an error is not. */
 export function compile(text: string): readonly DefinitionDocument[] {
   const { documents, findings } = compileDefinitions([{ path: FILE, text }], { functions: () => '' })
   const errors = findings.filter(({ severity }) => severity === 'error')
@@ -46,7 +46,7 @@ export function compile(text: string): readonly DefinitionDocument[] {
   return documents
 }
 
-/** `drop`: done, and the answer got lost. `lose`: not done, and nobody says so. `hold`: the test answers by hand. */
+/** `drop`: done, and the response got lost. `lose`: not done, without a response. `hold`: the test responds. */
 export type Fate =
   | number
   | 'drop'
@@ -61,7 +61,7 @@ export interface Effect {
 }
 
 export interface Vendor {
-  /** What it has done, in that order: the oracle. */
+  /** What it has done, in order: the oracle. */
   readonly effects: Effect[]
   keys(): readonly string[]
   serve(request: HttpRequest, call: number): HttpOutcome | null
@@ -69,7 +69,7 @@ export interface Vendor {
   do(request: HttpRequest): void
 }
 
-/** Asked by GET with `ref` it says whether it has done that. `remembers`: it does nothing twice under one key. */
+/** A GET with `ref` says whether it has done that. `remembers`: it does nothing twice under one key. */
 export function makeVendor(
   fate: (request: HttpRequest, call: number) => Fate = () => 201,
   { remembers = false } = {},
@@ -142,7 +142,7 @@ export async function start(
   }
 }
 
-/** Lets the world go on until the answer is there. */
+/** Lets the world run until the result is there. */
 async function heard<Value>(world: World, promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {})
   await world.pass(50)
@@ -150,7 +150,7 @@ async function heard<Value>(world: World, promise: Promise<Value>): Promise<Valu
 }
 
 let numbered = 0
-/** A fresh event of an object; what is given stays as it is. */
+/** A new event of an object; given fields stay as they are. */
 export function paid(order: string, more: object = {}): object {
   numbered += 1
   return { kind: 'paid', id: `d${numbered}`, order, ...more }
@@ -164,7 +164,7 @@ export const escalations = async (world: World) =>
 export const items = async (world: World) =>
   (await world.reads.workList({ cursor: null, limit: 500 })).items.toReversed()
 export const states = async (world: World) => (await items(world)).map(({ state }) => state)
-/** What the system told of itself. */
+/** What Millrace emitted about itself. */
 export const told = async (world: World, subject: string) =>
   (await world.reads.events({ source: 'millrace', subject, cursor: null, limit: 200 })).items
 

@@ -6,7 +6,7 @@ import { listFiles, read } from '../support/docs.ts'
 const FOLDER = 'test/playbook'
 const SELF = `${FOLDER}/table.test.ts`
 
-/** Names of the tests of a file, without the rules that they hold to and what a table of values adds to them. */
+/** Names of the tests of a file, without their rule ids and what a table of values adds to them. */
 const namesIn = (path: string) =>
   [...read(path).matchAll(/'(?:\[\w+\] )*edge case: (.+?)(?: \(%s\))?', ?(?:\{[^}]*\}, ?)?\n?\s*async/g)].map(
     ([, name]) => name ?? '',

@@ -1,4 +1,4 @@
-// The reckoning after a run: what was acknowledged against what the node tells of it and what the vendor did.
+// The account after a run: what was acknowledged against what the node reports and what the vendor did.
 
 import { writeSync } from 'node:fs'
 import type { Load } from './load.ts'
@@ -6,7 +6,7 @@ import type { NodeProcess } from './node-process.ts'
 import { eventually } from './node-process.ts'
 import type { Vendor } from './vendor.ts'
 
-/** One event, four consumers, each with another way out of doubt. */
+/** One event, four consumers, each with another way to settle an unknown outcome. */
 const CONSUMERS = ['keyed', 'probed', 'plain', 'chain'] as const
 type Consumer = (typeof CONSUMERS)[number]
 
@@ -69,14 +69,14 @@ interface ConsumerAccount {
   readonly effects: number
   readonly lost: number
   readonly repeated: number
-  /** Calls beyond one per key: what a vendor's key or a probe made harmless. */
+  /** Calls beyond one per key, made harmless by the vendor's key or a probe. */
   readonly callsAgain: number
 }
 
 export interface Account {
   readonly byConsumer: Readonly<Record<Consumer, ConsumerAccount>>
   readonly parked: readonly { readonly workId: string; readonly key: string }[]
-  /** Acknowledged, but not there under its id or not as it was sent. */
+  /** Acknowledged, but not stored under its id or not as it was sent. */
   readonly missing: readonly string[]
   /** Events of the source in the store, and how many different deliveries these are. */
   readonly stored: number
@@ -88,15 +88,15 @@ const AT_ONCE = 16
 
 const OPEN = ['ready', 'waiting', 'leased']
 
-/** Settles when no item is due, waiting or in hand, nor can become so by itself. */
+/** Settles when no job is due, waiting or leased, nor can become so by itself. */
 export async function settled(node: NodeProcess): Promise<void> {
   await eventually('every item is settled', SETTLE_MS_MAX, async () => {
     for (const state of OPEN) {
       const { items } = await node.get<ShownPage<unknown>>(`/v1/work?state=${state}&limit=1`)
       if (items.length > 0) return false
     }
-    // An item may slip from one list into another between two questions. Items are born of items that are not final
-    // yet, so two looks at all of them that find only final ones leave nobody who could have missed.
+    // A job may move from one list into another between two reads. Jobs are created by jobs that are not final yet, so
+    // two reads of all of them that find only final ones cannot have missed one.
     return (await allFinal(node)) && (await allFinal(node))
   })
 }
@@ -153,7 +153,7 @@ export async function takeAccount(
       parked: inState('parked'),
       otherwise: keys.length - done - inState('parked'),
       effects: keys.reduce((sum, key) => sum + effectsOf(key), 0),
-      // A parked item is not lost: it waits for a person, who can see it.
+      // A parked job is not lost: it waits for a decision, and is visible.
       lost: keys.filter((key) => effectsOf(key) === 0 && states.get(key) !== 'parked').length,
       repeated: keys.filter((key) => effectsOf(key) > 1).length,
       callsAgain: keys.reduce((sum, key) => sum + Math.max(0, (log.get(key)?.requests ?? 0) - 1), 0),
@@ -173,7 +173,7 @@ export async function takeAccount(
   }
 }
 
-/** How often both links of the chain followed from an event; links that followed from nothing known are an error. */
+/** How often both links of the chain followed from an event; links without a known cause are an error. */
 async function countChain(node: NodeProcess, known: ReadonlySet<string>) {
   const [ones, twos] = [
     await listEvents(node, 'subject=mill.step.one'),
@@ -209,8 +209,8 @@ async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Pr
 }
 
 /**
- * A person looks at the vendor's log and says of each parked item what became of it. Answers what is wrong afterwards:
- * keys of acknowledged events whose effect is not there exactly once, and items that are parked still.
+ * Resolves each parked job by the vendor's log, as a user would. Returns what is wrong afterwards: keys of acknowledged
+ * events whose effect did not happen exactly once, and jobs that are still parked.
  */
 export async function resolveParked(
   node: NodeProcess,
@@ -242,7 +242,7 @@ const COLUMNS = [
   'callsAgain',
 ] as const
 
-/** For the people who read the output of a run that passed: vitest keeps `console` to itself there. */
+/** For readers of the output of a run that passed: vitest hides `console` there. */
 export function report(text: string): void {
   writeSync(process.stdout.fd, `${text}\n`)
 }

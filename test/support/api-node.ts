@@ -1,5 +1,5 @@
-// A whole node in this process with a vendor that does what an event says, and a caller that compares every answer with
-// the OpenAPI document.
+// A whole node in this process with a vendor that does what an event says, and a client that validates every response
+// against the OpenAPI document.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -25,7 +25,7 @@ export interface ApiNode extends AsyncDisposable {
   readonly app: App
   readonly document: OpenApiDocument
   readonly vendorUrl: string
-  /** Answers that were not as the document says. */
+  /** Responses that did not match the document. */
   readonly faults: string[]
   /** `path` as the document writes it; its parameters are taken from `params`. */
   call(
@@ -39,7 +39,7 @@ export interface ApiNode extends AsyncDisposable {
       readonly headers?: Readonly<Record<string, string>>
     },
   ): Promise<Called>
-  /** Resolves with the first change, past or to come, that fits. */
+  /** Resolves with the first change, past or future, that matches. */
   seen(fits: (change: Change, tenant: TenantId) => boolean): Promise<Change>
 }
 
@@ -49,7 +49,7 @@ export async function startApiNode(settings: Readonly<Record<string, string>> = 
     for await (const _ of request) {
     }
     const status = Number(request.url?.slice(1))
-    // 0: it may have done it, and nobody will know.
+    // 0: it may have done it, and the outcome stays unknown.
     if (status === 0) request.socket.destroy()
     else response.writeHead(status, { 'content-type': 'application/json' }).end('{"id":"v1"}')
   })

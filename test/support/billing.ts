@@ -1,5 +1,5 @@
-// A billing system on the loopback that does what the number says: `bad-…` is refused, `lost-…` is done without an answer,
-// `busy-…` is turned away, until it is healed.
+// A billing system on the loopback that acts by the number: `bad-…` is refused, `lost-…` is done without a response,
+// `busy-…` is rejected as busy, until it is healed.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// A real Chromium for tests of the console, with a profile of its own. Everything is closed by disposing.
+// A real Chromium for tests of the console, with its own profile. Everything is closed by disposing.
 
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
@@ -16,13 +16,13 @@ const ARGS = [
   '--disable-sync',
 ]
 
-/** A wait that takes longer than this is a failure, with the name of what was waited for. */
+/** A wait that takes longer than this is a failure that names what was waited for. */
 const WAIT_MS_MAX = 15_000
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page
   readonly context: BrowserContext
-  /** What the page complained about: errors that nobody caught, and messages of the console's rules. */
+  /** What the page complained about: uncaught errors, and messages of the console's rules. */
   readonly complaints: readonly string[]
 }
 
@@ -38,13 +38,13 @@ export async function launchBrowser(): Promise<Browser & AsyncDisposable> {
 
 let shared: Promise<Browser> | null = null
 
-/** One for all tests of a process, each with profiles of its own; it ends with the process. */
+/** One for all tests of a process, each with its own profiles; it ends with the process. */
 export function shareBrowser(): Promise<Browser> {
   shared ??= launchBrowser()
   return shared
 }
 
-/** Goes to another screen as a link does, without loading the page anew. */
+/** Goes to another screen as a link does, without reloading the page. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.locator('h1').evaluate((heading) => heading.setAttribute('data-left', ''))
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
@@ -92,13 +92,13 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
   return [...light.map((finding) => `light: ${finding}`), ...dark.map((finding) => `dark: ${finding}`)]
 }
 
-/** What fades in, or changes its colour, has no colour of its own until it is there. */
+/** What fades in, or changes its colour, has no final colour until it is there. */
 async function showAs(page: Page, colorScheme: 'dark' | 'light'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.evaluate('for (const one of document.getAnimations()) one.finish()')
 }
 
-/** Without frames there is nothing to put together in a page of its own, which costs most of the time. */
+/** Without frames there is nothing to merge in a separate page, which costs most of the time. */
 const makeAxe = (page: Page) =>
   new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] })
 

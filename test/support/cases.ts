@@ -1,9 +1,10 @@
-// Cases of the shop for tests and pictures of workflows: claims that wait for a person, returns that end well, a set-up that fails at a
-// step, one that rolls back, and events that nobody wants. Billing (billing.ts) answers by the number: `bad-…` is refused.
+// Cases of the shop for tests and pictures of workflows: claims that wait for a user, returns that succeed, a set-up
+// that fails at a step, one that rolls back, and events without an instance. Billing (billing.ts) acts by the number:
+// `bad-…` is refused.
 
 import { eventually, type NodeProcess } from './node-process.ts'
 
-/** `version` 2 has one place more, and says how instances of 1 get there. */
+/** `version` 2 has one more place, and says how instances of 1 get there. */
 const caseFlows = (billing: string, version = 1) => `kind: Source
 name: desk
 description: What customers and the warehouse say.
@@ -104,7 +105,7 @@ triggers:
 
 const WAIT_MS_MAX = 20_000
 
-/** Puts a version of them into force. */
+/** Deploys a version of them. */
 export async function applyCases(node: NodeProcess, billing: string, version = 1): Promise<void> {
   const files = [{ path: 'cases.yaml', text: caseFlows(billing, version) }]
   await node.post('/v1/definitions/apply', { files, reason: `version ${version} of the cases` })
@@ -132,7 +133,7 @@ async function tellDesk(
   return ((await response.json()) as { eventId: string }).eventId
 }
 
-/** Waits until the instance that the event began is as asked for. */
+/** Waits until the instance that the event started is as expected. */
 async function caseOf(
   node: NodeProcess,
   workflow: string,
@@ -150,7 +151,7 @@ async function caseOf(
   return found!
 }
 
-/** A claim of this amount, once it rests. */
+/** A claim of this amount, once it is at rest. */
 export async function openClaim(node: NodeProcess, claim: string, amount: number): Promise<CaseInstance> {
   const eventId = await tellDesk(node, 'opened', claim, {
     amount,
@@ -171,7 +172,7 @@ export async function setUp(node: NodeProcess, people: string): Promise<CaseInst
   return caseOf(node, 'set_up', eventId, ({ state }) => state !== 'active')
 }
 
-/** An event for a claim that nobody knows, once it is in the inbox. */
+/** An event for an unknown claim, once it is in the inbox. */
 export async function orphan(node: NodeProcess, claim: string): Promise<string> {
   const eventId = await tellDesk(node, 'withdrawn', claim)
   let id: string | undefined

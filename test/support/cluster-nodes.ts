@@ -1,4 +1,4 @@
-// Several nodes on one PostgreSQL, each with a data folder of its own, and the reckoning when they have been under load.
+// Several nodes on one PostgreSQL, each with its own data folder, and the account after a load.
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
@@ -38,7 +38,7 @@ export interface ClusterOptions {
 /** Disposing ends its nodes. */
 export interface Cluster extends AsyncDisposable {
   readonly database: TestDatabase
-  /** `args` are what Node runs; left out: the built command line. */
+  /** `args` are what Node runs; omitted: the built command line. */
   start(name: string, args?: readonly string[]): Promise<NodeProcess>
 }
 
@@ -65,7 +65,7 @@ export async function makeCluster(
   }
 }
 
-/** Prints the table of what was acknowledged, effected, lost and repeated, and fails where it is not clean. */
+/** Prints the table of what was acknowledged, effected, lost and repeated, and fails if it is not clean. */
 export async function isClean(
   title: string,
   node: NodeProcess,

@@ -1,5 +1,6 @@
-// Senders that do not give up, for several nodes: signed GitHub events at full speed, each sent again under the same delivery id,
-// to whichever node is there, until one acknowledges it. Whoever disturbs the nodes meanwhile does so by what was acknowledged.
+// Senders that do not give up, for several nodes: signed GitHub events at full speed, each sent again under the same
+// delivery id, to any running node, until one acknowledges it. Disturbances are timed by the number of acknowledged
+// events.
 
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -9,24 +10,26 @@ import { makeDelivery, makeSignal } from './load.ts'
 import type { NodeProcess } from './node-process.ts'
 
 export interface ClusterLoad extends Omit<Load, 'node'> {
-  /** Of all, the longest that any event had to wait for its acknowledgement. */
+  /** The longest wait of any event for its acknowledgement. */
   readonly longestMs: number
 }
 
 export interface Disturbance {
   readonly afterAcknowledged: number
-  /** The load goes on meanwhile, up to where the next one begins: a slow machine must not run out of events before. */
+  /**
+   * The load continues meanwhile, up to the start of the next one: a slow machine must not run out of events before.
+   */
   disturb(): Promise<void>
 }
 
 const SENDERS = 32
-/** Whoever is not answered asks the next node. */
+/** A sender without a response asks the next node. */
 const ANSWER_MS_MAX = 5_000
 const AGAIN_MS = 50
-/** A cluster that takes nothing for so long is a failure, and not a test that hangs. */
+/** A cluster that accepts nothing for this long is a failure, and not a test that hangs. */
 const GIVE_UP_MS = 90_000
 
-/** `nodes` are asked for at each try: they may come and go. */
+/** `nodes` is called at each attempt: they may come and go. */
 export async function runClusterLoad(
   events: number,
   nodes: () => readonly Pick<NodeProcess, 'url'>[],

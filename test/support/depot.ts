@@ -1,8 +1,9 @@
-// A depot on the loopback, a node whose orders become pickups there, and senders that keep to a pace. What is believed is the depot's
-// own log: which token each call came with, and what was done by it.
+// A depot on the loopback, a node whose orders become pickups there, and senders with a steady rate. The depot's own
+// log is trusted: which token each call came with, and what it did.
 //
-// Its API is what many vendors have: `POST /pickups` knows an idempotency key again, `GET /me` only reads, `POST /tokens` makes another
-// token, once per key, and `DELETE /tokens/:id` ends one. A token that has aged lets nobody in but whoever exchanges it.
+// Its API is what many vendors have: `POST /pickups` recognises an idempotency key, `GET /me` only reads, `POST
+// /tokens` creates another token, once per key, and `DELETE /tokens/:id` revokes one. An aged token is accepted only to
+// be exchanged.
 
 import { Pool } from 'undici'
 import { eventually, type NodeOptions, type NodeProcess, startNode } from './node-process.ts'
@@ -12,9 +13,9 @@ export const FIRST_TOKEN = 'tok-the-first-one-planted-secret'
 
 export interface Depot extends AsyncDisposable {
   readonly vendor: VendorApi
-  /** By what the depot calls them, in their order. */
+  /** By the depot's names, in order. */
   readonly made: ReadonlyMap<string, string>
-  /** From now on the token is refused everywhere but where it is exchanged. */
+  /** From now on the token is refused everywhere except where it is exchanged. */
   age(token: string): void
   /** How often each parcel was fetched: more than once is a doubled effect. */
   pickups(): ReadonlyMap<string, number>
@@ -63,12 +64,12 @@ export async function startDepot(options: VendorOptions = {}): Promise<Depot> {
 }
 
 export interface DepotFlows {
-  /** Lines of the provider, in place of a bearer token. */
+  /** Lines of the provider, instead of a bearer token. */
   readonly provider?: string
   /** Lines of the credential. */
   readonly credential?: string
   readonly connection?: string
-  /** Whether the depot makes tokens for us, or a person brings them. */
+  /** Whether the depot creates tokens for us, or a user provides them. */
   readonly makesTokens?: boolean
 }
 
@@ -152,24 +153,24 @@ export interface ShownConnection {
 
 export interface ShopNode {
   readonly node: NodeProcess
-  /** Into the vault. `isPending`: to be verified before it takes the place of the one in use. */
+  /** Into the vault. `isPending`: to be verified before it replaces the one in use. */
   setSecret(name: string, value: string, isPending?: boolean): Promise<void>
-  /** One order is packed; answers its event. */
+  /** One order is packed; returns its event. */
   pack(id: string): Promise<string>
-  /** So many orders a second, for so long; answers what they are called. Each is acknowledged by then. */
+  /** This many orders a second, for this long; returns their names. Each is acknowledged by then. */
   packFor(ms: number, perSecond: number, prefix: string): Promise<readonly string[]>
   credential(name?: string): Promise<ShownCredential>
   connection(name?: string): Promise<ShownConnection>
   /** All pages. */
   list<Item>(path: string): Promise<readonly Item[]>
-  /** The latest of a subject. */
+  /** The latest events of a subject. */
   told(subject: string): Promise<readonly ShownEvent[]>
 }
 
 const TICK_MS = 10
 const SENDERS = 16
 
-/** Settles when the node is up and knows the depot's token, where one is given, and the connection passed its test. */
+/** Settles when the node is up and knows the depot's token, if one is given, and the connection passed its test. */
 export async function startShop(options: NodeOptions, token: string | null): Promise<ShopNode> {
   const node = await startNode(options)
   const shop = shopOf(node)

@@ -1,12 +1,12 @@
-// A reader who does what a document says, in order: writes its files, types its commands, and compares what is shown.
+// A reader who does what a document says, in order: writes its files, types its commands, and compares the output.
 //
 // The reader's folder looks like a clone: package.json, scripts, examples and packages are links to this one, so that
-// `npm start` and `npx millrace` are the real ones while `data` and the definitions lie apart. Ports are free ones; what is
-// shown has the document's.
+// `npm start` and `npx millrace` are the real ones while `data` and the definitions are separate. Ports are free ones;
+// the output shows the document's.
 //
-// In what is expected `…` stands for anything, runs of spaces count as one, and further lines may stand between. In a
-// command `evt_…` is the id that the last answer began with. What only reads is asked again until it shows what is
-// expected: work takes its time.
+// In expected output `…` stands for anything, runs of spaces count as one, and further lines may come between. In a
+// command `evt_…` is the id that the last output started with. Read commands are repeated until they show what is
+// expected: jobs take their time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ interface Terminal {
 
 export interface DocSession {
   follow(block: Block): Promise<void>
-  /** Ends what runs as Ctrl-C does. */
+  /** Ends running commands as Ctrl-C does. */
   close(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export function makeDocSession(workspace: Workspace): DocSession {
     [...addresses].reduce((done, [shown, real]) => done.replaceAll(real, shown), text)
 
   function launch(command: string): Terminal {
-    // A group of its own, as a terminal makes one: Ctrl-C reaches the shell, npm and the node.
+    // Its own process group, as a terminal creates one: Ctrl-C reaches the shell, npm and the node.
     const child = spawn('sh', ['-c', toReal(command)], {
       cwd: folder,
       env,
@@ -80,7 +80,7 @@ export function makeDocSession(workspace: Workspace): DocSession {
     return terminal
   }
 
-  /** The first line of the document that is not there; null when all are. */
+  /** The first missing line of the document; null if all are there. */
   const missing = (output: string, expected: readonly string[]): string | null =>
     findMissing(toShown(output), expected)
 

@@ -1,6 +1,6 @@
-// Documents as tests read them: their code blocks and what stands between these.
+// Documents as tests read them: their code blocks and the text between.
 //
-// The words behind a fence: the first is the language; the rest says what a test does with it. `yaml flows/a.yaml` and
+// The words after a fence: the first is the language; the rest says what a test does with it. `yaml flows/a.yaml` and
 // `ts flows/a.ts` are files that the reader writes; `console` is the reader's terminal, `console node` one in which
 // something keeps running; `yaml wrong` has errors whose findings follow as `text`.
 
@@ -23,7 +23,7 @@ export function listFiles(folder: string, ending: string): readonly string[] {
 
 export interface Block {
   readonly language: string
-  /** What follows the language; empty when nothing does. */
+  /** What follows the language; empty if nothing does. */
   readonly rest: string
   readonly text: string
   readonly line: number
@@ -32,7 +32,7 @@ export interface Block {
 export interface Doc {
   readonly path: string
   readonly blocks: readonly Block[]
-  /** The lines outside of blocks; those inside are empty, so that numbers stay. */
+  /** The lines outside blocks; those inside are empty, so that line numbers stay. */
   readonly prose: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// Somebody's endpoint on the loopback for tests of deliveries: it answers what it was told, by path, and keeps what it got.
+// An endpoint on the loopback for tests of deliveries: it responds as configured, by path, and records its requests.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -13,7 +13,7 @@ export interface Got {
 export interface Endpoint extends AsyncDisposable {
   readonly url: string
   readonly got: readonly Got[]
-  /** From now on, of this path; 204 unless told. */
+  /** From now on, for this path; default 204. */
   answer(path: string, status: number, body?: string): void
 }
 

@@ -1,4 +1,4 @@
-// The examples as tests run them: a copy of the folder whose addresses and times are those of the test, and the stand-ins that come
+// The examples as tests run them: a copy of the folder with the test's addresses and times, and the stand-ins that come
 // with them.
 
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { project } from './node-process.ts'
 import type { Workspace } from './workspace.ts'
 
-/** What the ERP was asked for: `step` is the number of the step that the object belongs to. */
+/** A request to the ERP: `step` is the number of the step that the object belongs to. */
 export interface ErpCall {
   readonly method: 'POST' | 'DELETE'
   readonly kind: string
@@ -26,7 +26,7 @@ export interface ErpObject {
 
 export interface Erp {
   readonly url: string
-  /** Everything that was ever made, in order. */
+  /** Everything that was ever created, in order. */
   readonly objects: readonly ErpObject[]
   removed(): readonly ErpObject[]
   close(): Promise<void>
@@ -42,7 +42,7 @@ export interface Office {
   close(): Promise<void>
 }
 
-/** A status is answered instead of doing it. */
+/** A status is returned instead of doing it. */
 type Interfere = (
   moment: 'before' | 'after',
   call: ErpCall,
@@ -75,7 +75,7 @@ function standIn<Module>(name: string): Promise<Module> {
   return import(pathToFileURL(join(project, 'examples', name)).href)
 }
 
-/** Each text in `changes` must be there. */
+/** Each text in `changes` must exist. */
 export async function copyExample(
   { folder }: Pick<Workspace, 'folder'>,
   name: string,

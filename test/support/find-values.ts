@@ -1,4 +1,4 @@
-// Looks for values that must be nowhere: in every file of a folder, in every spelling that somebody might have used.
+// Looks for values that must be nowhere: in every file of a folder, in every possible encoding.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export function readFiles(folder: string): readonly { readonly path: string; rea
   })
 }
 
-/** As it is, and as somebody might have written it. */
+/** As it is, and in its common encodings. */
 export function spellings(value: string): readonly Buffer[] {
   const bytes = Buffer.from(value)
   return [

@@ -1,5 +1,5 @@
-// What servers that tests start leave behind when the process that started them dies: a watchdog ends them at once, and the next
-// start cleans up what even that left. Their folders lie in the temporary one and name the process that made them.
+// Cleans up servers that tests start if the process that started them dies: a watchdog ends them at once, and the next
+// start removes what even that left. Their folders are temporary and name the process that created them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Runs the script, with the folder as its first argument, when the pipe from here ends. It lives in a session of its own, so that
- * Ctrl-C does not reach it.
+ * Runs the script, with the folder as its first argument, when the pipe from here ends. It runs in its own session, so
+ * that Ctrl-C does not reach it.
  */
 export function startWatchdog(name: string, folder: string, script: string): ChildProcess {
   const options = { detached: true, stdio: ['pipe', 'ignore', 'ignore'] as ['pipe', 'ignore', 'ignore'] }
@@ -17,7 +17,7 @@ export function startWatchdog(name: string, folder: string, script: string): Chi
   return watchdog
 }
 
-/** Folders `{prefix}{pid}-…` of makers that are dead; `endServer` ends the server, if it still runs there. */
+/** Folders `{prefix}{pid}-…` of dead processes; `endServer` ends the server, if it still runs there. */
 export function cleanUp(prefix: string, endServer: (folder: string) => void): void {
   for (const name of readdirSync(tmpdir())) {
     const maker = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]

@@ -1,5 +1,5 @@
-// Senders that do not give up: signed GitHub events over connections kept alive, at full speed, each sent again under
-// the same delivery id until it is acknowledged. Between them a node that is stopped and started again.
+// Senders that do not give up: signed GitHub events over kept-alive connections, at full speed, each sent again under
+// the same delivery id until it is acknowledged. A node is stopped and started again meanwhile.
 
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { signRequest } from '../../src/core/ingest/source/index.ts'
 import { type NodeProcess, SECRET } from './node-process.ts'
 
 export interface Stop {
-  /** So many events acknowledged in all. */
+  /** This many events acknowledged in all. */
   readonly afterAcknowledged: number
   /** What else it waits for then. */
   readonly when?: () => Promise<void>
@@ -20,7 +20,7 @@ export interface LoadOptions {
   readonly stops: readonly Stop[]
   /** Called for the first start and after each stop. */
   start(): Promise<NodeProcess>
-  /** Waited for before each event, so that senders do not run ahead of what follows from them. */
+  /** Awaited before each event, so that senders do not run ahead of what follows from them. */
   mayGoOn?(started: number): Promise<void>
   /** A node has ended by its stop. */
   onStopped?(node: NodeProcess, stop: Stop): Promise<void>
@@ -29,11 +29,11 @@ export interface LoadOptions {
 export interface Load {
   /** The node that runs at the end. */
   readonly node: NodeProcess
-  /** Delivery id to event id, for everything that was answered with 202. */
+  /** Delivery id to event id, for everything that got a 202. */
   readonly acknowledged: ReadonlyMap<string, string>
-  /** Answered at a second or later try with `duplicate: true`: the first try was kept, its answer lost. */
+  /** Acknowledged at a later attempt with `duplicate: true`: the first one was stored, its response lost. */
   readonly duplicates: number
-  /** Tries that ended without an acknowledgement. */
+  /** Attempts without an acknowledgement. */
   readonly failedTries: number
   readonly eventsPerSecond: number
 }
@@ -135,7 +135,7 @@ export async function runLoad(options: LoadOptions): Promise<Load> {
   return { node, acknowledged, duplicates, failedTries, eventsPerSecond: options.events / seconds }
 }
 
-/** Sends what was acknowledged once more, as GitHub does on request; answers the deliveries that were not recognised. */
+/** Sends acknowledged events once more, as GitHub does on request; returns the deliveries that were not recognised. */
 export async function sendAgain(
   node: NodeProcess,
   acknowledged: ReadonlyMap<string, string>,

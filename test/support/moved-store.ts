@@ -1,4 +1,4 @@
-// A SQLite file in the hands of a test, to be filled and then moved.
+// A SQLite file for tests, to be filled and then moved.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -15,12 +15,12 @@ import type { StoreHarness } from '../../src/ports/store.conformance.ts'
 export interface SqliteFile {
   readonly file: string
   readonly harness: StoreHarness
-  /** As it lies on disk, once the harness is closed. */
+  /** As on disk, once the harness is closed. */
   bytes(): string
   remove(): Promise<void>
 }
 
-/** `foldAt`: how many keys are remembered before they move to their place in the index. */
+/** `foldAt`: how many keys are remembered before they move to the index. */
 export async function makeSqliteFile(options: { readonly foldAt?: number } = {}): Promise<SqliteFile> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-move-'))
   const file = join(folder, 'millrace.db')

@@ -1,9 +1,9 @@
-// A real NATS server with JetStream for a test file: on a free port of the loopback, in a folder of its own. It can be stopped,
-// killed, started again on its port, and lose what it kept.
+// A real NATS server with JetStream for a test file: on a free port of the loopback, in its own folder. It can be
+// stopped, killed, restarted on its port, and lose its data.
 //
-// Nothing is left behind: `close` stops the server and removes its folder; if this process dies first, a watchdog that holds the
-// other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a server only by the pid that
-// is recorded in a folder whose maker is dead.
+// Nothing is left behind: `close` stops the server and removes its folder; if this process dies first, a watchdog that
+// holds the other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a server
+// only by the pid that is recorded in a folder whose creator is dead.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,13 +19,13 @@ const START_MS_MAX = 30_000
 export interface NatsServer {
   readonly port: number
   readonly url: string
-  /** Where it keeps its streams. */
+  /** Where it stores its streams. */
   readonly folder: string
   /** As an administrator stops it. */
   stop(): Promise<void>
   /** As the machine dies: SIGKILL. */
   kill(): Promise<void>
-  /** Again on the same port, with what it kept; `isEmpty`: with nothing of it; `config` instead of what it was started with. */
+  /** Again on the same port, with its data; `isEmpty`: without it; `config` instead of what it was started with. */
   start(options?: { isEmpty?: boolean; config?: string }): Promise<void>
   close(): Promise<void>
 }
@@ -90,7 +90,7 @@ function configText(folder: string, port: number, more: string): string {
   ].join('\n')
 }
 
-/** Resolves when it takes connections. */
+/** Resolves when it accepts connections. */
 async function startServer(folder: string): Promise<{ server: ChildProcess; port: number }> {
   const binary = requireTool('nats-server')
   const server = spawn(binary, ['-c', join(folder, 'server.conf')], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -115,7 +115,7 @@ async function startServer(folder: string): Promise<{ server: ChildProcess; port
     server.kill('SIGKILL')
     throw error
   }
-  // The child must not keep this process alive; the pipe is read on, or the server would wait for it.
+  // The child must not keep this process alive; the pipe is read on, or the server would block on it.
   server.unref()
   return { server, port: await isReady }
 }
@@ -126,7 +126,7 @@ const WATCHDOG = `
   [ -n "$pid" ] && tr '\\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$1/" && kill -KILL "$pid" 2> /dev/null
   rm -rf "$1" || { sleep 0.5; rm -rf "$1"; }`
 
-/** The pid that the folder names, if that process was started for this folder: pids are given anew. */
+/** The pid that the folder names, if that process was started for this folder: pids are reused. */
 function readServer(folder: string): number | null {
   try {
     const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'))

@@ -1,5 +1,5 @@
-// What tests need beside npm packages, as `npm test` provides it (scripts/test-needs.mjs).
-// A suite that cannot have what it needs fails with the sentence that says what to install; it never skips.
+// What tests need besides npm packages, as `npm test` provides it (scripts/test-needs.mjs). A suite without what it
+// needs fails with the sentence that says what to install; it never skips.
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import needs from '../../scripts/test-needs.json' with { type: 'json' }
@@ -17,7 +17,7 @@ function isExecutable(path: string): boolean {
 
 /** The path of a program, or an Error that says how to get it. */
 export function requireTool(name: keyof typeof needs.tools): string {
-  // Debian puts servers where only root looks for programs.
+  // Debian puts servers where only root's PATH looks for programs.
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'].filter(
     (folder) => folder !== '',
   )

@@ -1,12 +1,13 @@
-// The version after this one, as far as a node of this one can notice: the built package once more, whose language of definitions is
-// one further, and whose PostgreSQL schema has one step more and another text of the claim, on which this version can work.
+// The version after this one, as far as a node of this one can notice: the built package once more, with the next
+// language of definitions, and a PostgreSQL schema with one more step and another text of the claim, on which this
+// version can work.
 
 import { appendFile, cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { project } from './node-process.ts'
 import type { Workspace } from './workspace.ts'
 
-/** Columns more are what most steps bring, and what statements that were prepared before them must bear. */
+/** Most steps add columns, which statements prepared before them must tolerate. */
 const COLUMNS = ['work', 'event', 'attempt', 'incarnation', 'record', 'dead_letter', 'instance']
 
 const SQL = COLUMNS.map((table) => `ALTER TABLE {s}.${table} ADD COLUMN of_the_next text;`).join(' ')
@@ -15,7 +16,7 @@ const last = MIGRATIONS.length
 MIGRATIONS.push({ number: last + 1, name: 'of the next version', sql: '${SQL}', worksFrom: last })
 `
 
-/** In the text of its claim, for who looks which version's text is installed. */
+/** In the text of its claim, to see which version's text is installed. */
 export const NEXT_CLAIM = 'of the next version'
 const CLAIM = `
 const claim = FUNCTIONS.findIndex(({ name }) => name === 'claim')
@@ -23,7 +24,7 @@ const { name, revision, sql } = FUNCTIONS[claim]
 FUNCTIONS[claim] = { name, revision: revision + 1, sql: sql.replace('DECLARE', '-- ${NEXT_CLAIM}\\nDECLARE') }
 `
 
-/** `dist` must be built. Answers what Node runs. */
+/** `dist` must be built. Returns what Node runs. */
 export async function makeNextVersion({ folder }: Pick<Workspace, 'folder'>): Promise<string> {
   const copy = join(folder, 'next-version')
   await mkdir(copy)
@@ -37,7 +38,7 @@ export async function makeNextVersion({ folder }: Pick<Workspace, 'folder'>): Pr
     (_found, number: string) => `LANGUAGE = ${Number(number) + 1}`,
   )
   if (next === text) throw new Error(`${language} has no longer a number to raise`)
-  // Most documents say nothing that only the newest language has: of those that the next version is given, one does.
+  // Most documents use nothing that only the newest language has: of those for the next version, one does.
   const used = next.replace(
     /export function languageOf\((\w+)\) \{/,
     (found, document: string) => `${found}\n    if (${document}.name === 'later') return LANGUAGE;`,

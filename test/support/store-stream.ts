@@ -1,4 +1,5 @@
-// One long stream of operations, made by a seed: what it answers and leaves must be the same on every store.
+// One long stream of operations, generated from a seed: its results and its final state must be the same on every
+// store.
 
 import type { StoreHarness } from '../../src/ports/store.conformance.ts'
 import type { StoreDump } from '../../src/ports/store.ts'

@@ -1,4 +1,5 @@
-// The three grounds on which users run a node: the file, PostgreSQL, and PostgreSQL with NATS beside it. What holds on one holds on all.
+// The three stores on which users run a node: the file, PostgreSQL, and PostgreSQL with NATS. What holds on one holds
+// on all.
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -10,21 +11,21 @@ export const GROUNDS = ['SQLite', 'PostgreSQL', 'PostgreSQL and NATS'] as const
 export type Ground = (typeof GROUNDS)[number]
 
 export interface TestStore extends AsyncDisposable {
-  /** For a node that is to work on it. */
+  /** For a node on it. */
   readonly env: Readonly<Record<string, string>>
-  /** Settles when NATS has each event of the store, once, and nothing waits to be told; at once where there is no NATS. */
+  /** Settles when NATS has each event of the store, once, and nothing waits to be published; at once without NATS. */
   told(): Promise<void>
 }
 
 interface Stores {
-  /** A new one, and a NATS server of its own. */
+  /** A new one, and its own NATS server. */
   make(ground: Ground): Promise<TestStore>
   close(): Promise<void>
 }
 
 const TOLD_MS_MAX = 15_000
 
-/** PostgreSQL is started when the first store on it is made. */
+/** PostgreSQL is started when the first store on it is created. */
 export function makeStores(options: PostgresOptions = {}): Stores {
   let postgres: Promise<PostgresServer> | null = null
   return {

@@ -1,7 +1,8 @@
-// Somebody else's system, on the loopback, with a log of its own: what it was asked and what it did, per key. Its log is
-// what the tests believe, not the node's.
+// Another company's system, on the loopback, with its own log: what it was asked and what it did, per key. The tests
+// trust its log, not the node's.
 //
-// POST /keyed honours the idempotency key; POST /probed and /plain do it again each time; GET /probed?ref= tells.
+// POST /keyed honours the idempotency key; POST /probed and /plain do it again each time; GET /probed?ref= says whether
+// it happened.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -16,9 +17,9 @@ export interface Vendor extends AsyncDisposable {
   readonly url: string
   /** By path without the slash, then by key. */
   records(path: string): ReadonlyMap<string, VendorRecord>
-  /** From now on answers are kept back, effects are not. */
+  /** From now on responses are held back, effects are not. */
   hold(): void
-  /** Gives the answers that were kept back, as far as somebody still waits for them. */
+  /** Sends the responses that were held back, if their callers still wait. */
   release(): void
   held(): number
 }
@@ -42,7 +43,7 @@ export async function startVendor(): Promise<Vendor> {
     const give = () => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
     }
-    // A moment between effect and answer, as everywhere: it is what a crash falls into.
+    // A moment between effect and response, as everywhere: where a crash hits.
     if (isHolding) heldBack.push(give)
     else setTimeout(give, Math.random() * ANSWER_MS_MAX)
   }
@@ -63,7 +64,7 @@ export async function startVendor(): Promise<Vendor> {
         if (path !== 'keyed' || record.effects === 0) record.effects += 1
         answer(response, { id: key })
       },
-      // The caller died while it wrote: nothing was asked.
+      // The caller died while it wrote: there was no request.
       () => response.destroy(),
     )
   })

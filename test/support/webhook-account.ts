@@ -1,4 +1,5 @@
-// Webhooks out under kill -9: senders, a node that is killed by how much has arrived, endpoints that verify and count, and the reckoning.
+// Outbound webhooks under kill -9: senders, a node that is killed by how much has arrived, endpoints that verify and
+// count, and the account.
 
 import { randomInt } from 'node:crypto'
 import { type Load, makeSignal, runLoad } from './load.ts'
@@ -27,7 +28,7 @@ export interface WebhookLoad extends Load {
   readonly seconds: number
 }
 
-/** How many deliveries may be on their way at a time: a queue to be taken up again, and not all of them. */
+/** How many deliveries may be on their way at a time: a queue to be recovered, and not all of them. */
 const AHEAD = 400
 
 /**
@@ -37,7 +38,9 @@ const AHEAD = 400
  */
 const KILLS_PER_ROUND = 2
 
-/** Makes a subscription; whoever sends says its name and port, which differs from one start to the next. */
+/**
+ * Creates a subscription; the sender names itself and its port in a header, which differs from one start to the next.
+ */
 export async function subscribe(node: NodeProcess, sink: WebhookSink, name: string, more: object = {}) {
   const { secret } = await node.post<{ readonly secret: string }>('/v1/webhooks/subscriptions', {
     name,
@@ -113,12 +116,14 @@ export interface WebhookAccount {
   readonly arrived: number
   /** Of acknowledged events, and never arrived. */
   readonly lost: number
-  /** Arrived, and nobody was told that their event is kept. */
+  /** Arrived although their event was never acknowledged. */
   readonly strange: number
   /** Requests beyond the first of each. */
   readonly repeated: number
   readonly timesMax: number
-  /** Those that one node sent more than once: only what dies between an answer and its commit may be sent again. */
+  /**
+   * Those that one node sent more than once: only a delivery cut between a response and its commit may be sent again.
+   */
   readonly repeatedByOneNode: number
 }
 

@@ -1,5 +1,5 @@
-// Somebody's endpoints, on the loopback, with a log of their own: every delivery is verified by the library of Standard Webhooks, with
-// the secret that its subscription gave away, and counted by its id. The path names the subscription.
+// Endpoints on the loopback, with their own log: every delivery is verified by the Standard Webhooks library, with the
+// secret of its subscription, and counted by its id. The path names the subscription.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -13,25 +13,25 @@ export interface Arrival {
   /** As it came first. */
   readonly body: string
   times: number
-  /** By the node that sent it, which says so in `x-node`. */
+  /** By the sending node, which names itself in `x-node`. */
   readonly byNode: Map<string, number>
 }
 
 export interface WebhookSink extends AsyncDisposable {
   urlOf(subscription: string): string
-  /** Without it whatever arrives there is a fault. */
+  /** Without it any arrival there is a fault. */
   know(subscription: string, secret: string): void
   /** Different deliveries, by subscription and id. */
   readonly arrivals: ReadonlyMap<string, Arrival>
   /** Requests in all. */
   calls(): number
-  /** What was not signed as it has to be, or came with another body under the same id. */
+  /** Deliveries that were not signed correctly, or came with another body under the same id. */
   readonly faults: readonly string[]
-  /** Settles when so many different deliveries have arrived. */
+  /** Settles when this many different deliveries have arrived. */
   arrived(count: number): Promise<void>
 }
 
-/** A moment between taking and answering, as everywhere: it is what a crash falls into. */
+/** A moment between receiving and responding, as everywhere: where a crash hits. */
 const ANSWER_MS_MAX = 8
 const FAULTS_MAX = 20
 
@@ -79,7 +79,7 @@ export async function startWebhookSink(): Promise<WebhookSink> {
 
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
-    // Who dies while writing has sent nothing.
+    // A sender that dies while writing has sent nothing.
     request.on('error', () => {})
     response.on('error', () => {})
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 
 export interface Workspace extends AsyncDisposable {
   readonly folder: string
-  /** For MILLRACE_DATA; not made yet. */
+  /** For MILLRACE_DATA; not created yet. */
   readonly data: string
   readonly database: string
   /** A new folder with the file in it, for MILLRACE_FLOWS. */
@@ -32,7 +32,7 @@ const WATCHDOG = `
 export function makeWorkspace(): Workspace {
   const folder = mkdtempSync(join(tmpdir(), `millrace-e2e-${process.pid}-`))
   const data = join(folder, 'data')
-  // In a session of its own, so that Ctrl-C does not reach it.
+  // In its own session, so that Ctrl-C does not reach it.
   const watchdog = spawn('sh', ['-c', WATCHDOG, 'millrace-e2e-watchdog', folder], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -1,4 +1,4 @@
-// Connections, credentials, providers and runs in words for people.
+// Texts for connections, credentials, providers and runs.
 
 import type { Connection, Credential, Provider, Run } from '../types.ts'
 
@@ -29,7 +29,7 @@ interface Standing {
   readonly next: string
 }
 
-/** What is the matter with a connection; null: nothing. */
+/** The problem of a connection; null: none. */
 export function connectionStanding(connection: Connection): Standing | null {
   const { status, circuit, lastTest } = connection
   if (status === 'retired')
@@ -74,7 +74,7 @@ export function connectionStanding(connection: Connection): Standing | null {
   return null
 }
 
-/** What is the matter with a credential; null: nothing. */
+/** The problem of a credential; null: none. */
 export function credentialStanding(credential: Credential): Standing | null {
   switch (credential.status) {
     case 'missing':
@@ -134,13 +134,13 @@ const IDEMPOTENCIES: Readonly<Record<Idempotency, readonly [short: string, text:
 }
 export const idempotencyInWords = (name: Idempotency) => IDEMPOTENCIES[name]
 
-/** A provider fits what was typed. */
+/** Whether a provider matches the typed text. */
 export function fitsProvider({ name, title, category, description }: Provider, typed: string): boolean {
   const wanted = typed.trim().toLowerCase()
   return `${name} ${title} ${category} ${description ?? ''}`.toLowerCase().includes(wanted)
 }
 
-/** Where a credential's value lies: `ref SHOP_TOKEN`. */
+/** Where a credential's value is stored: `ref SHOP_TOKEN`. */
 export function placeOfSecret(secret: Credential['secret']): {
   readonly kind: 'ref' | 'env' | 'file'
   readonly name: string

@@ -1,4 +1,4 @@
-// What is typed for a new credential, and the document that it makes.
+// The typed fields of a new credential, and the document that they make.
 
 import type { Credential } from '../types.ts'
 
@@ -31,7 +31,7 @@ interface FieldWords {
 const USER: FieldWords = { field: 'username', label: 'User', path: 'username' }
 const SCOPES: FieldWords = { field: 'scopes', label: 'Scopes', path: 'scopes', isOptional: true }
 
-/** Beside its name and its secret. */
+/** Besides its name and its secret. */
 export const MODEL_FIELDS: Readonly<Record<AuthModel, readonly FieldWords[]>> = {
   none: [],
   apiKey: [],

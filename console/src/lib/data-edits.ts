@@ -9,7 +9,7 @@ export function editsOf(before: JsonNode, after: JsonNode, path = 'data'): reado
   if (formatJson(before) === formatJson(after)) return []
   if (before.type !== 'object' || after.type !== 'object') return [[path, after]]
   const names = [...new Set([...before.members, ...after.members].map(([name]) => name))]
-  // A path cannot name it: the whole is given.
+  // A path cannot name it: the whole value is given.
   if (path !== 'data' && names.some((name) => !PLAIN.test(name))) return [[path, after]]
   const [old, next] = [new Map(before.members), new Map(after.members)]
   return names.flatMap((name): readonly Edit[] => {

@@ -20,19 +20,19 @@ const workOf = (event: string, state: string, attempts = 1) =>
     attempts,
   }) as unknown as Change
 
-test('what is new comes before what is shown, once', () => {
+test('new rows come before those shown, once', () => {
   const merged = mergeHead(rows('c', 'b', 'a'), rows('e', 'd', 'c', 'b'))
   expect(idsOf(merged.rows)).toBe('e d c b a')
   expect(merged).toMatchObject({ fresh: 2, isWhole: true })
 })
 
-test('a row that is shown is told anew by the page that was read', () => {
+test('a shown row is updated by the page that was read', () => {
   const merged = mergeHead(rows('b', 'a'), [rowOf('b', 'done')])
   expect(merged.rows[0]?.consumers[0]?.state).toBe('done')
   expect(merged.fresh).toBe(0)
 })
 
-test('when the new page does not meet what is shown, nothing between them is claimed', () => {
+test('if the new page does not overlap with what is shown, nothing between them is assumed', () => {
   const merged = mergeHead(rows('b', 'a'), rows('z', 'y'))
   expect(idsOf(merged.rows)).toBe('z y')
   expect(merged.isWhole).toBe(false)
@@ -49,7 +49,7 @@ test('a change touches its own row only, and the last one counts', () => {
   expect(after[1]?.consumers[0]).toMatchObject({ state: 'done', attempts: 2 })
 })
 
-test('changes of rows that are not shown leave the very same list, so that nothing is drawn again', () => {
+test('changes of rows that are not shown leave the very same list, so that nothing is redrawn', () => {
   const before = rows('b', 'a')
   expect(applyChanges(before, [workOf('zz', 'done')])).toBe(before)
   expect(applyChanges(before, [{ type: 'deadLetter', id: 'dlq', state: 'open' } as unknown as Change])).toBe(
@@ -57,7 +57,7 @@ test('changes of rows that are not shown leave the very same list, so that nothi
   )
 })
 
-test('work that is told a second time changes nothing', () => {
+test('a repeated change of a job changes nothing', () => {
   const before = applyChanges(rows('a'), [workOf('a', 'done')])
   expect(applyChanges(before, [workOf('a', 'done')])).toBe(before)
 })

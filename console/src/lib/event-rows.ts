@@ -1,12 +1,12 @@
-// How a list of events takes in what is new. Pure: rows in, rows out.
+// How a list of events merges what is new. Pure: rows in, rows out.
 
 import type { Change } from '../live.ts'
 import type { EventRow } from '../types.ts'
 
-/** More rows than this nobody reads; the oldest go, and come again by «load more». */
+/** No one reads more rows than this; the oldest are dropped, and return by "load more". */
 export const ROWS_MAX = 600
 
-/** The newest page before what is shown. When they do not meet, what is shown is too old to keep. */
+/** The newest page before what is shown. If they do not overlap, what is shown is too old to keep. */
 export function mergeHead(
   shown: readonly EventRow[],
   head: readonly EventRow[],
@@ -20,7 +20,7 @@ export function mergeHead(
   return { rows: [...fresh, ...kept], fresh: fresh.length, isWhole: true }
 }
 
-/** The states of consumers as the stream tells them; the same array when nothing on it changed. */
+/** The states of consumers as the stream sends them; the same array if nothing in it changed. */
 export function applyChanges(rows: readonly EventRow[], changes: readonly Change[]): readonly EventRow[] {
   const byEvent = new Map<string, Map<string, Extract<Change, { type: 'work' }>>>()
   for (const change of changes) {

@@ -1,4 +1,4 @@
-// Changes of data as an answer has them, with their values digit for digit: numbers that a program has read may be others.
+// Changes of data as a response has them, with their values digit for digit: parsed numbers may differ.
 
 import { type JsonNode, memberOf } from './json-text.ts'
 

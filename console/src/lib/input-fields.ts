@@ -1,5 +1,5 @@
-// A form out of a JSON Schema, where it asks for an object of simple values; anything else is typed as JSON. The server
-// checks by the schema itself.
+// A form from a JSON Schema, if it describes an object of simple values; anything else is typed as JSON. The server
+// validates against the schema itself.
 
 import { type JsonNode, parseJsonText } from './json-text.ts'
 
@@ -10,7 +10,7 @@ export interface InputField {
   readonly isNeeded: boolean
   readonly type: 'text' | 'number' | 'choice' | 'yes-no'
   readonly options: readonly string[]
-  /** What is typed at first. */
+  /** The initial text. */
   readonly first: string
 }
 
@@ -55,7 +55,7 @@ function typeOf({ type, enum: options }: Schema): InputField['type'] | null {
   return type === 'boolean' ? 'yes-no' : null
 }
 
-/** What was typed as one value; what was left empty is left out. Throws JsonTextError for what is no number. */
+/** The typed fields as one value; empty ones are left out. Throws JsonTextError for what is not a number. */
 export function inputOf(fields: readonly InputField[], typed: ReadonlyMap<string, string>): JsonNode {
   return {
     type: 'object',

@@ -1,9 +1,10 @@
-// The way of an instance through its net, out of its history: which transitions fired as which, and which arcs tokens took.
+// The path of an instance through its net, from its history: the order in which transitions fired, and which arcs
+// tokens took.
 
 import type { Firing, HistoryEntry, InstanceDetail } from '../types.ts'
 
 export interface InstancePath {
-  /** By transition: 1 for what fired first, and so on. */
+  /** By transition: 1 for the first firing, and so on. */
   readonly fired: ReadonlyMap<string, readonly number[]>
   readonly states: ReadonlyMap<string, Firing['state']>
   takes(arc: { readonly place: string; readonly transition: string | null; readonly type: string }): boolean

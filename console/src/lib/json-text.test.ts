@@ -17,7 +17,7 @@ test('digits stay as they came', () => {
   expect(formatJson(parseJsonText(text)).replaceAll(/\s/g, '')).toBe(text)
 })
 
-test('whatever JSON can say comes back the same', () => {
+test('any JSON value comes back the same', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify(value)
@@ -48,7 +48,7 @@ test('what JSON.parse refuses is refused here too', () => {
   )
 })
 
-test('the place of a mistake is told by line and column', () => {
+test('the position of a mistake is given by line and column', () => {
   const text = '{\n  "total": \n}'
   const error = errorOf(text)
   expect(error.message).toBe('expected a value, but there is «}»')
@@ -56,7 +56,7 @@ test('the place of a mistake is told by line and column', () => {
   expect(errorOf('{"a":1').message).toBe('expected a comma or }, but the text ends')
 })
 
-test('members are found by name; of anything but an object there is none', () => {
+test('members are found by name; anything but an object has none', () => {
   const node = parseJsonText('{"event":{"data":[1]}}')
   expect(memberOf(memberOf(node, 'event'), 'data')).toEqual({
     type: 'array',

@@ -1,4 +1,4 @@
-// JSON read without loss: numbers stay the digits that came in, so that 9007199254740993 is shown as such.
+// JSON read without loss: numbers keep their digits, so that 9007199254740993 is shown as such.
 
 export type JsonNode =
   | { readonly type: 'object'; readonly members: readonly (readonly [name: string, value: JsonNode])[] }
@@ -84,7 +84,7 @@ export function memberOf(node: JsonNode | undefined, name: string): JsonNode | u
   return node.members.find(([key]) => key === name)?.[1]
 }
 
-/** As people read it: two blanks a level, digits as they came. */
+/** For reading: two spaces a level, digits unchanged. */
 export function formatJson(node: JsonNode, indent = ''): string {
   const deeper = `${indent}  `
   switch (node.type) {
@@ -111,7 +111,7 @@ export function lineAndColumn(text: string, at: number): { readonly line: number
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
 }
 
-/** What was typed, or where it stops being JSON. */
+/** The typed text, or where it stops being JSON. */
 export function checkJson(text: string): { readonly node: JsonNode } | { readonly message: string } {
   try {
     return { node: parseJsonText(text) }

@@ -25,12 +25,15 @@ const FOLDERS: Readonly<Record<string, string>> = {
   credential: 'credentials',
 }
 
-/** Who a failure, a dead letter or an item is of: a route, a workflow, a subscription, or the source that matches its events. */
+/**
+ * The owner of a failure, a dead letter or a job: a route, a workflow, a subscription, or the source that matches its
+ * events.
+ */
 export function consumerHref({ kind, name }: Consumer): string {
   return `/${FOLDERS[kind] ?? 'routes'}/${name}`
 }
 
-/** As lists are narrowed by it: a route by its name alone. */
+/** As lists filter by it: a route by its name alone. */
 export function consumerFilter({ kind, name }: Consumer): string {
   return kind === 'route' ? name : `${kind}:${name}`
 }
@@ -43,7 +46,7 @@ const CONSUMERS: Readonly<Record<string, string>> = {
   rotation: 'credential',
 }
 
-/** Of an item, which does not tell the kind of its consumer but its own. */
+/** Of a job, which does not name the kind of its consumer but its own. */
 export function workConsumerKind({ kind }: { readonly kind: string }): string {
   return CONSUMERS[kind] ?? 'workflow'
 }
@@ -52,14 +55,14 @@ export function workConsumerHref({ kind, consumer }: { readonly kind: string; re
   return consumerHref({ kind: workConsumerKind({ kind }), name: consumer })
 }
 
-/** What an item is called on the page that tells most of it. */
+/** The page that shows the most about a job. */
 export function workHref({ kind, id }: { readonly kind: string; readonly id: string }): string {
   return kind === 'delivery' ? `/deliveries/${id}` : `/work/${id}`
 }
 
 export const ledgerHref = (key: string): string => `/ledger?key=${encodeURIComponent(key)}`
 
-/** A path with those parts of its search that are there. */
+/** A path with the defined parts of its search. */
 export function withSearch(path: string, parts: Readonly<Record<string, string | undefined>>): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(parts))

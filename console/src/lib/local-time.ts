@@ -1,4 +1,4 @@
-// Instants as the browser's own field gives and takes them: the time of whoever looks, without a zone.
+// Instants as the browser's own field gives and takes them: the user's local time, without a zone.
 
 export const HOUR_MS = 3_600_000
 

@@ -1,4 +1,4 @@
-// Where the parts of a net are drawn: layers by dagre, in the direction that leaves them larger in the room there is.
+// Where the parts of a net are drawn: layers by dagre, in the direction that makes them larger in the available space.
 
 import { Graph, layout } from '@dagrejs/dagre'
 import type { Net } from '../types.ts'
@@ -23,7 +23,7 @@ export interface PlacedArc {
   readonly source: string
   readonly target: string
   readonly type: Net['arcs'][number]['type']
-  /** Of the place at its one end. */
+  /** Of the place at one end. */
   readonly place: string
   readonly transition: string | null
   readonly points: readonly Point[]
@@ -45,11 +45,11 @@ const transitionId = (name: string): string => `transition/${name}`
 const LETTER = 7.4
 const PLACE = { widthMin: 92, widthMax: 232, height: 46 }
 const TRANSITION = { widthMin: 76, widthMax: 212, height: 40 }
-/** Room for what may stand beside a place's name. */
+/** Room for what may be beside a place's name. */
 const PART = { padding: 26, start: 14, icon: 19, clock: 18, tokens: 34 }
 const LABEL_MAX = 30
 const FIT_MAX = 1
-/** People read from left to right: downwards must be worth it. */
+/** Users read from left to right: downwards must be worth it. */
 const DOWN_MIN = 1.35
 
 export function layOut(net: Net, room: { readonly width: number; readonly height: number }): NetLayout {
@@ -85,7 +85,7 @@ function layOutAs(net: Net, direction: 'LR' | 'TB'): NetLayout {
   const arcs = net.arcs.map((arc, index) => ({ ...arc, ...endsOf(arc), id: `arc/${index}` }))
   for (const arc of arcs) {
     const label = labelOf(arc)
-    // What is the rule holds the drawing together; what happens on failure goes around it.
+    // The normal flow holds the drawing together; failure paths go around it.
     const weight = arc.type === 'in' || arc.type === 'out' ? 4 : arc.type === 'choose' ? 2 : 0
     const size =
       label === null ? {} : { width: label.text.length * 6 + 12, height: 18, labelpos: 'c' as const }
@@ -150,8 +150,8 @@ interface Box extends Point {
 }
 
 /**
- * From the middle of a side to the middle of a side where it leads on; what leads back keeps the way that was found for it. A short one
- * without a label needs no point between.
+ * From the middle of a side to the middle of a side if it leads forward; one that leads back keeps the path that was
+ * found for it. A short one without a label needs no point between.
  */
 function wayOf(
   found: readonly Point[],
@@ -176,7 +176,7 @@ function wayOf(
   return [begin, ...(between.length <= 1 && !hasLabel ? [] : between), end]
 }
 
-/** A soft line through the points: it leaves and arrives along the layers. */
+/** A smooth line through the points: it leaves and arrives along the layers. */
 export function pathOf(points: readonly Point[], direction: 'LR' | 'TB'): string {
   const [first] = points
   if (first === undefined) return ''

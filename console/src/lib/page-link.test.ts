@@ -10,7 +10,7 @@ test.each([
   '//evil.example',
   'docs/runbook.md',
   'http://',
-])('%j is no link', (address) => {
+])('%j is not a link', (address) => {
   expect(pageLink(address)).toBeNull()
 })
 

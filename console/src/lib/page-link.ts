@@ -1,6 +1,6 @@
 // Links whose address comes from data: only what a browser opens as a page, never what it would run.
 
-/** The address, or null where it is no page: then it is shown as a text. */
+/** The address, or null if it is not a page: then it is shown as text. */
 export function pageLink(address: string): string | null {
   try {
     const { protocol } = new URL(address, 'https://relative.invalid')

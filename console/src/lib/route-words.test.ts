@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { buffersInWords } from './route-words.ts'
 
-test('[IX3] auth is told by its way and by where its secret is', () => {
+test('[IX3] auth is described by its method and where its secret is', () => {
   const said = (auth: object) => buffersInWords({ do: { auth } }).map(({ what, text }) => `${what}: ${text}`)
   expect(said({ bearer: { ref: 'books' } })).toEqual(['Auth: bearer (secret books)'])
   expect(said({ basic: { user: 'me', password: { env: 'PASSWORD' } } })).toEqual([

@@ -1,9 +1,9 @@
-// What a route's settings about order, amount and pace mean, in words for people. What is left out in the document means the
-// default and is not told.
+// Describes a route's settings for order, batching and flow control. A field omitted in the document means the default
+// and is not described.
 
 import { formatDuration } from './durations.ts'
 
-/** The parts of a route's document that its page tells of. */
+/** The parts of a route's document that its page shows. */
 export interface RouteShape {
   readonly each?: { readonly of: string; readonly as: string; readonly max: number }
   readonly fanOut?: 'first' | 'one'
@@ -128,7 +128,7 @@ export function buffersInWords(route: RouteShape): readonly Said[] {
   return said
 }
 
-/** Why an item was skipped, as its note has it. */
+/** Why a job was skipped, as its note says. */
 const SKIPPED: Readonly<Record<string, string>> = {
   STALE: 'Its lane is past its version: something newer was done before.',
   SUPERSEDED: 'Another event that came close to it stands for it.',

@@ -1,4 +1,4 @@
-// What a source's settings and refusals mean, in words for people.
+// Describes a source's settings and refusals.
 
 export interface Verify {
   readonly scheme: string
@@ -9,7 +9,7 @@ export interface Verify {
   readonly toleranceMs?: number
 }
 
-/** The parts of a source's document that its page tells of; what is left out means the default. */
+/** The parts of a source's document that its page shows; omitted ones mean the default. */
 export interface SourceShape {
   readonly verify: Verify
   readonly mapping?: string
@@ -73,7 +73,7 @@ export function verifyInWords(verify: Verify): string {
   }
 }
 
-/** Where its secrets are kept: never what they are. */
+/** Where its secrets are stored: never their values. */
 export function secretsInWords({ secret = [] }: Verify): string | null {
   if (secret.length === 0) return null
   const names = secret.map((one) => {
@@ -83,7 +83,7 @@ export function secretsInWords({ secret = [] }: Verify): string | null {
   return `${names.join(', then ')}${names.length > 1 ? ': each is good while one replaces the other' : ''}`
 }
 
-/** A subject's template with an ellipsis for what is computed: what stands in it is told on the source's page. */
+/** A subject's template with an ellipsis for computed parts: the source's page shows them. */
 export function subjectInShort(template: string): string {
   return template.replaceAll(/(?:\{\{(?:'[^']*'|"[^"]*"|(?!\}\}).)*\}\})+/g, '…')
 }
@@ -93,7 +93,7 @@ interface ReasonWords {
   readonly next: string
 }
 
-/** Why a request was turned away, by its code. */
+/** Why a request was rejected, by its code. */
 const REASONS: Readonly<Record<string, ReasonWords>> = {
   unknown_source: {
     title: 'No such source',
@@ -180,7 +180,7 @@ export const SOURCE_SWITCHES = {
   },
 } as const
 
-/** A route for a subject, to begin with. */
+/** A route for a subject, to start with. */
 export function routeFor(subject: string): string {
   const name = subject
     .replaceAll(/[^a-z0-9]+/gi, '_')

@@ -5,7 +5,7 @@ import { makeCharts } from './stats.ts'
 const LENGTH = 180
 const from = '2026-03-02T08:00:00.000Z'
 
-/** A quarter of an hour in steps of five seconds, empty but for what is given. */
+/** A quarter of an hour in steps of five seconds, empty except for what is given. */
 function statsOf(part: Partial<Record<keyof Stats, Readonly<Record<number, number>>>>): Stats {
   const values = (name: keyof Stats, otherwise: number | null) =>
     Array.from({ length: LENGTH }, (_, index) => part[name]?.[index] ?? otherwise)
@@ -24,14 +24,14 @@ function statsOf(part: Partial<Record<keyof Stats, Readonly<Record<number, numbe
   } as unknown as Stats
 }
 
-test('a node that has just begun shows its first minutes, a little before them, and two at the least', () => {
+test('a node that has just started shows its first minutes, a little before them, and at least two', () => {
   const early = makeCharts(statsOf({ accepted: { 40: 5 } }))
   expect(early.times[0]).toBe(Date.parse(from) / 1_000 + (40 - 4) * 5)
   const late = makeCharts(statsOf({ accepted: { 178: 5 } }))
   expect(late.times[0]).toBe(Date.parse(from) / 1_000 + (LENGTH - 1 - 24) * 5)
 })
 
-test('the step that still runs is left out: it is no fall', () => {
+test('the running step is left out: it is not a drop', () => {
   const charts = makeCharts(statsOf({ accepted: { 177: 10, 178: 10, 179: 1 } }))
   expect(charts.throughput[0]?.values.slice(-2)).toEqual([120, 120])
 })
@@ -40,7 +40,7 @@ test('without anything to show the whole span is shown', () => {
   expect(makeCharts(statsOf({})).times[0]).toBe(Date.parse(from) / 1_000)
 })
 
-test('counts become rates per minute, also where steps are put together', () => {
+test('counts become rates per minute, also if steps are combined', () => {
   const few = makeCharts(statsOf({ accepted: { 150: 10 } }))
   expect(Math.max(...few.throughput[0]!.values.map(Number))).toBe(120)
   const many = makeCharts(statsOf({ accepted: { 0: 10, 1: 10 } }))
@@ -48,7 +48,7 @@ test('counts become rates per minute, also where steps are put together', () => 
   expect(many.throughput[0]?.values[0]).toBe(120)
 })
 
-test('of several steps the middle latency, and the worst of what is bad, are kept; nothing measured stays a gap', () => {
+test('of several steps the median latency, and the worst of bad values, are kept; missing measurements stay a gap', () => {
   const charts = makeCharts(
     statsOf({
       accepted: { 0: 1 },

@@ -1,10 +1,10 @@
-// What the charts draw, from what the node measured: few enough points to see a shape, per minute where it is a rate.
+// What the charts draw, from the node's measurements: few enough points to see a shape, per minute if it is a rate.
 
 import type { Stats } from '../types.ts'
 import type { Series } from '../ui/chart.tsx'
 
 const POINTS_MAX = 90
-/** A node that has just begun shows its first minutes, not the empty ones before. */
+/** A node that has just started shows its first minutes, not the empty ones before. */
 const SPAN_MS_MIN = 120_000
 
 type Values = readonly (number | null)[]
@@ -26,7 +26,7 @@ export function makeCharts(stats: Stats): {
   readonly latency: readonly Series[]
   readonly queueAge: readonly Series[]
 } {
-  // The last step still runs: half of it would look like a fall.
+  // The last step still runs: half of it would look like a drop.
   const length = Math.max(1, stats.accepted.length - 1)
   const firstUsed = [...stats.accepted.keys()].find(
     (index) =>

@@ -1,5 +1,5 @@
-// What is typed about a subscription, and what of it goes to the node: everything of a new one, of one that is edited only what
-// was changed. Texts stay texts until then, so that nobody loses what was half written.
+// The typed fields of a subscription, and what is sent to the node: all of a new one, only the changes of an edited
+// one. Texts stay texts until then, so that nothing half-typed is lost.
 
 import type { Args, SubscriptionDetail } from '../types.ts'
 import { checkJson, formatJson, parseJsonText } from './json-text.ts'
@@ -77,7 +77,7 @@ export interface Written {
 
 type Errors = Readonly<Partial<Record<keyof Draft, string>>>
 
-/** `before`: what was there; null: it is new. */
+/** `before`: the state before; null: it is new. */
 export function readDraft(draft: Draft, before: Draft | null): Written | { readonly errors: Errors } {
   const errors: Partial<Record<keyof Draft, string>> = {}
   const body: Record<string, unknown> = {}
@@ -132,7 +132,7 @@ export function readDraft(draft: Draft, before: Draft | null): Written | { reado
   return { body, transform: transform === '' ? null : transform }
 }
 
-/** A filter is a tree; what is no JSON is an expression that begins with a brace. */
+/** A filter is a tree; what is not JSON is an expression that starts with a brace. */
 function readWhere(text: string, errors: Partial<Record<keyof Draft, string>>): unknown {
   try {
     return JSON.parse(text)

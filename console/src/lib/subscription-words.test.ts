@@ -20,7 +20,7 @@ test('[CN16] the host of an address stands out, and a protocol that is not https
   expect(addressOf('{{ vars.crm }}/hooks')).toEqual({ host: '{{ vars.crm }}/hooks', rest: '' })
 })
 
-test('[CN19] whatever is the matter has a next step; what is active needs none', () => {
+test('[CN19] every problem has a next step; an active one needs none', () => {
   for (const because of ['gone', 'failing', 'person', null] as const) {
     expect(standingInWords({ status: 'disabled', because })?.next).toMatch(/\.$/)
   }
@@ -29,7 +29,7 @@ test('[CN19] whatever is the matter has a next step; what is active needs none',
   expect(standingInWords({ status: 'active', because: null })).toBeNull()
 })
 
-test('[CN20] the last answer is told in short, by what became of it', () => {
+test('[CN20] the last response is shown in short, by its outcome', () => {
   const [state] = DELIVERY_STATES[0] ?? []
   const delivery = { state } as Delivery
   expect(answerInShort(delivery)).toBe('')
@@ -42,7 +42,7 @@ test('[CN20] the last answer is told in short, by what became of it', () => {
   expect(answerInShort({ ...delivery, state: 'skipped', error: 'DISABLED' })).toBe('disabled when it came')
 })
 
-test('[CN21] what a recovery leaves alone is told, and nothing where there is nothing', () => {
+test('[CN21] what a recovery leaves alone is shown, and nothing if there is nothing', () => {
   const none = { failed: 2, missing: 1, delivered: 0, 'under-way': 0, 'given-up': 0, unmatched: 0 }
   expect(leftInWords(none)).toBeNull()
   expect(leftInWords({ ...none, delivered: 1_200, 'under-way': 3 })).toBe(
@@ -50,7 +50,7 @@ test('[CN21] what a recovery leaves alone is told, and nothing where there is no
   )
 })
 
-test('[CN22] what is of a subscription leads to it, and an item to its delivery', () => {
+test('[CN22] parts of a subscription link to it, and a job to its delivery', () => {
   expect(consumerHref({ kind: 'subscription', name: 'crm' })).toBe('/subscriptions/crm')
   expect(definitionHref('Subscription', 'crm')).toBe('/subscriptions/crm')
   expect(workConsumerHref({ kind: 'delivery', consumer: 'crm' })).toBe('/subscriptions/crm')
@@ -61,14 +61,14 @@ test('[CN22] what is of a subscription leads to it, and an item to its delivery'
   expect(workConsumerHref({ kind: 'fire', consumer: 'claims' })).toBe('/workflows/claims')
 })
 
-test('[CN18] pairs are read line by line, and a line that is none is told', () => {
+test('[CN18] pairs are read line by line, and an invalid line is reported', () => {
   expect(readPairs('a: b:c\n\n x-team :crm ')).toEqual({ pairs: { a: 'b:c', 'x-team': 'crm' } })
   expect(readPairs('a: b\nno pair')).toEqual({ message: 'Line 2: write a name, a colon and a value.' })
 })
 
 const typed = { ...EMPTY_DRAFT, url: 'https://a.example', on: ['shop.>'] }
 
-test('[CN18] a new one says what was typed, and the rest is left to the defaults', () => {
+test('[CN18] a new one sends what was typed, and the rest is left to the defaults', () => {
   expect(readDraft(typed, null)).toEqual({
     body: { url: 'https://a.example', on: ['shop.>'] },
     transform: null,
@@ -92,7 +92,7 @@ test('[CN18] a new one says what was typed, and the rest is left to the defaults
   })
 })
 
-test('[CN18] what cannot be read is told at its field before anything is sent', () => {
+test('[CN18] an invalid value is reported at its field before anything is sent', () => {
   const wrong = { ...EMPTY_DRAFT, transform: '{', perMinute: '0', headers: 'x', where: '{a' }
   const read = readDraft(wrong, null)
   expect(Object.keys('errors' in read ? read.errors : {}).sort()).toEqual([

@@ -1,4 +1,4 @@
-// What subscriptions and deliveries are and need, in words for people.
+// Texts for subscriptions and deliveries: what they are and need.
 
 import type { Delivery, RecoveryPreview, Subscription } from '../types.ts'
 
@@ -18,14 +18,14 @@ const DISABLED: Readonly<Record<Because, string>> = {
   person: 'by hand',
 }
 
-/** Behind the status, in a few words; null: the status says it all. */
+/** After the status, in a few words; null: the status says it all. */
 export const becauseInWords = (because: Subscription['because']): string | null =>
   because === null ? null : DISABLED[because]
 
 interface Standing {
   readonly tone: 'red' | 'amber'
   readonly what: string
-  /** For whoever wants it to go on. */
+  /** What to do to resume it. */
   readonly next: string
 }
 
@@ -47,7 +47,7 @@ const STOPPED: Readonly<Record<Because, Standing>> = {
   },
 }
 
-/** What is the matter with it; null: nothing. */
+/** Its problem; null: none. */
 export function standingInWords({
   status,
   because,
@@ -118,14 +118,14 @@ const NOTES: Readonly<Record<string, readonly [short: string, whole: string]>> =
 export const deliveryNote = (error: string | undefined): string | undefined =>
   error === undefined ? undefined : (NOTES[error]?.[1] ?? error)
 
-/** The last answer in a few words. */
+/** The last response in a few words. */
 export function answerInShort({ state, httpStatus, error }: Delivery): string {
   if (state === 'delivered' || error === undefined)
     return httpStatus === undefined ? '' : `HTTP ${httpStatus}`
   return NOTES[error]?.[0] ?? error
 }
 
-/** What a press on the button does, by its state. */
+/** What a click on the button does, by its state. */
 export const RESEND: Readonly<
   Record<
     Delivery['state'],
@@ -183,7 +183,7 @@ const SIGNED: Readonly<Record<Signing, string>> = {
 }
 export const signingInWords = (signing: Signing): string => SIGNED[signing]
 
-/** How a receiver knows that it was us, in the language of most. */
+/** How a receiver verifies our signature, in the most common language. */
 export function verifySnippet(signing: Signing): string {
   const name = signing === 'ed25519' ? 'WEBHOOK_PUBLIC_KEY' : 'WEBHOOK_SECRET'
   return `import { verify } from 'millrace/client'
@@ -212,7 +212,7 @@ export function leftInWords(totals: RecoveryPreview['totals']): string | null {
   return parts.length === 0 ? null : `Left as they are: ${parts.join(', ')}.`
 }
 
-/** `a: b` a line. What is no such line is told. */
+/** `a: b` a line. An invalid line is reported. */
 export function readPairs(
   text: string,
 ): { readonly pairs: Readonly<Record<string, string>> } | { readonly message: string } {

@@ -36,7 +36,7 @@ export function setTheme(theme: Theme): void {
 
 export const useTheme = (): Theme => useSyncExternalStore(subscribe, getTheme)
 
-/** What is seen in the end; charts draw with it. */
+/** The theme in effect; charts draw with it. */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, () => {
     const theme = getTheme()

@@ -13,7 +13,7 @@ test.each([
   [3_600_000, '1 h'],
   [11 * 3_600_000 + 120_000, '11 h'],
   [90_000_000, '1 d 1 h'],
-])('a duration of %d ms is said as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+])('a duration of %d ms is shown as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
 test.each([
   [0, '0'],
@@ -27,7 +27,7 @@ test.each([
   [5_000, '5 s ago'],
   [119_000, '1 min ago'],
   [-86_400_000, 'in 1 d'],
-])('what is %d ms past is said as %s', (ms, text) =>
+])('an instant %d ms ago is shown as %s', (ms, text) =>
   expect(formatRelative(1_000_000, 1_000_000 + ms)).toBe(text),
 )
 
@@ -39,13 +39,13 @@ test.each([
   [12_500_000, '13 M'],
 ])('%d is written as %s', (value, text) => expect(formatNumber(value)).toBe(text))
 
-test('what differs between the letters of a group is left out', () => {
+test('what differs between the dead letters of a group is left out', () => {
   expect(formatCause('answered 422, saying: title has more than # characters')).toBe(
     'answered 422, saying: title has more than … characters',
   )
 })
 
-test('an emitted event leads to the route that emitted it', () => {
+test('an emitted event links to the route that emitted it', () => {
   expect(sourceHref('github')).toBe('/sources/github')
   expect(sourceHref('route:flag_bug')).toBe('/routes/flag_bug')
   expect(definitionHref('Source', 'shop')).toBe('/sources/shop')

@@ -13,7 +13,7 @@ function step(): void {
   for (const listener of listeners) listener()
 }
 
-/** It goes while somebody looks. */
+/** It runs while the page is visible. */
 export const clock = {
   subscribe: (listener: () => void) => {
     listeners.add(listener)
@@ -56,7 +56,7 @@ export function formatTimeOfDay(iso: string): string {
   return `${timeOfDay.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** Causes have # where letters of one group differ; people read that as left out. */
+/** Causes have # where dead letters of one group differ; it is shown as left out. */
 export function formatCause(cause: string): string {
   return cause.replaceAll(/#+/g, '…')
 }

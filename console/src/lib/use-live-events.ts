@@ -1,5 +1,5 @@
-// The live list of events: the newest page is read again at a bounded pace, states follow the stream, and nothing
-// moves under the reader's eyes while they have scrolled down.
+// The live list of events: the newest page is reloaded at a bounded rate, states follow the stream, and nothing moves
+// while the user has scrolled down.
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
@@ -22,7 +22,7 @@ interface State {
   readonly nextCursor: string | null
   readonly status: 'loading' | 'ready' | 'failed'
   readonly error: unknown
-  /** Ids of rows that came in by themselves, for their entrance. */
+  /** Ids of rows that arrived by themselves, for their animation. */
   readonly fresh: ReadonlySet<string>
 }
 
@@ -96,7 +96,7 @@ export function useLiveEvents(filter: EventFilter) {
         })
       },
       () => {
-        // The next change asks again; what is shown stays.
+        // The next change reloads; what is shown stays.
       },
     )
   }, [readPage])
@@ -136,7 +136,7 @@ export function useLiveEvents(filter: EventFilter) {
       .finally(() => setIsLoadingMore(false))
   }
 
-  /** Held while the reader is further down; let go, the list begins anew at the top. */
+  /** Held while the user is further down; released, the list starts again at the top. */
   const hold = useCallback(
     (holds: boolean) => {
       if (isHolding.current === holds) return

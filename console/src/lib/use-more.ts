@@ -1,4 +1,4 @@
-// Pages behind the first one, which is read anew as things change.
+// Pages after the first one, which is reloaded as things change.
 
 import { useState } from 'react'
 import type { Page } from '../types.ts'
@@ -11,7 +11,7 @@ interface More<Row> {
   readonly loadMore: () => void
 }
 
-/** Whoever narrows the list otherwise mounts it anew. */
+/** Another filter mounts the list again. */
 export function useMore<Row>(
   first: Page<Row> | undefined,
   idOf: (row: Row) => string,

@@ -1,4 +1,4 @@
-// Workflows in words for people: places, transitions, triggers, why somebody should look, and what happened.
+// Texts for workflows: places, transitions, triggers, why they need attention, and what happened.
 
 import type { Attention, Firing, HistoryEntry, Net, Orphan, Trigger, Verdict } from '../types.ts'
 import { formatDuration } from './durations.ts'
@@ -31,7 +31,7 @@ export function placeInWords(place: PlaceShape, tokens: number, isStart: boolean
     .join(', ')
 }
 
-/** Its mode as the machine takes it: what a trigger or a time-out names is not automatic. */
+/** Its effective mode: a transition that a trigger or a timeout names is not automatic. */
 export function modeInWords({ on, isAutomatic }: Pick<TransitionShape, 'on' | 'isAutomatic'>): string {
   if (isAutomatic) return 'by itself'
   if (on === 'manual') return 'by hand'

@@ -1,4 +1,4 @@
-// One subject of the catalog: what its payload looks like, who wants it, and a route to begin with.
+// One subject of the catalog: its payload, the routes that match it, and a route to start with.
 
 import { FilePlus2, Send } from 'lucide-react'
 import { useState } from 'react'

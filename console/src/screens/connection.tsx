@@ -1,4 +1,4 @@
-// One connection: how the other side does and did, whether calls go through, its limits, its runs, and its definition.
+// One connection: the other side's health, its circuit, its limits, its runs, and its definition.
 
 import { FlaskConical, PlugZap, ToggleLeft } from 'lucide-react'
 import { useState } from 'react'
@@ -117,7 +117,7 @@ function Actions({ connection }: { readonly connection: ConnectionDetail }) {
   )
 }
 
-/** What is the matter, what a person said of it, and what to do. */
+/** The problem, the operator's switch, and what to do. */
 function Standing({ connection }: { readonly connection: ConnectionDetail }) {
   const words = connectionStanding(connection)
   const { circuit, retired, lastTest, status } = connection

@@ -1,4 +1,4 @@
-// Connections: the accounts at other systems, and how each of them does.
+// Connections: the accounts at other systems, and the health of each.
 
 import { PlugZap, Plus, SquareTerminal } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'

@@ -1,4 +1,4 @@
-// Credentials: what opens accounts, which version of it is in use, and what its rotations came to. Never a value.
+// Credentials: which version is in use, and the results of their rotations. Never a value.
 
 import { KeyRound, Lock } from 'lucide-react'
 import { Link } from 'wouter'

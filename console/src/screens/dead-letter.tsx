@@ -1,4 +1,4 @@
-// One dead letter: what went wrong, the event it holds, and what can be done about it.
+// One dead letter: what went wrong, its event, and what can be done about it.
 
 import { Check, FilePen, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -158,7 +158,7 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
   )
 }
 
-/** Where the replay goes on. */
+/** Where the replay continues. */
 function InstanceFact({ workId }: { readonly workId: string }) {
   const { data: work } = useWork(workId)
   if (work?.instance === undefined) return null
@@ -191,7 +191,7 @@ function Actions({
     failed: 'It could not be marked',
   })
   const isOpen = letter.state === 'open' || letter.state === 'ready_to_replay'
-  // A dialog stays when somebody else acts meanwhile: its answer tells.
+  // A dialog stays open when another user acts meanwhile: the response says so.
   if (!isOpen && asking === null) return null
   const needsForce = letter.replays >= REPLAYS_MAX
   return (

@@ -1,4 +1,4 @@
-// Dead letters by cause: what was given up, why, and the way back.
+// Dead letters by cause: what failed, why, and how to replay it.
 
 import { ChevronRight, MailX, Play } from 'lucide-react'
 import { useState } from 'react'
@@ -20,7 +20,7 @@ const STATES: readonly { readonly id: LetterState; readonly label: string }[] = 
   { id: 'discarded', label: 'Discarded' },
 ]
 
-/** What a class means for whoever has to act. */
+/** What a class means for the operator. */
 const ADVICE: Readonly<Record<string, string>> = {
   transient: 'The other side was not well for longer than the retries lasted. Replay when it is back.',
   rate_limited: 'The other side kept saying “not so fast”. Replay later.',
@@ -49,7 +49,7 @@ export default function DeadLetters() {
       replace: true,
     })
   }
-  // Kept here and not in the group, which is gone as soon as its letters are on their way.
+  // Held here and not in the group, which disappears as soon as its dead letters are replayed.
   const [replaying, setReplaying] = useState<{ readonly filter: ReplayFilter; readonly what: string } | null>(
     null,
   )

@@ -1,4 +1,4 @@
-// Applying YAML: write, check with findings at their lines, see what would change, apply.
+// Applying YAML: write, check with findings at their lines, preview the changes, apply.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Check, ListChecks } from 'lucide-react'
@@ -36,7 +36,7 @@ do:
   data: { order: "{{ payload.order.number }}" }
 `
 
-/** What the server says of the text when it refuses it. */
+/** The server's findings when it refuses the text. */
 function findingsOf(error: unknown): readonly Finding[] {
   if (error === null) return []
   const findings = (problemOf(error).details as { readonly findings?: unknown } | undefined)?.findings

@@ -1,4 +1,4 @@
-// Deliveries of all subscriptions: which event went where, and what came of it.
+// Deliveries of all subscriptions: which event went where, and the result.
 
 import { Send, Webhook } from 'lucide-react'
 import { useId } from 'react'
@@ -67,7 +67,7 @@ export default function Deliveries() {
 
 const SUGGESTED_MAX = 20
 
-/** There may be thousands: what is typed finds some of them. */
+/** There may be thousands: the typed text finds some of them. */
 function SubscriptionFilter({
   value,
   onChange,

@@ -1,4 +1,4 @@
-// One delivery: every try with what was answered, what would be sent now, and the ways to send it again or to end it.
+// One delivery: every attempt with its response, what would be sent now, and how to send it again or cancel it.
 
 import { Ban, CircleSlash, Hourglass, LoaderCircle, MailX, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
@@ -71,7 +71,7 @@ export default function DeliveryScreen({ id }: { readonly id: string }) {
   )
 }
 
-/** What comes, or how it ended where no try says so. */
+/** What comes next, or how it ended if no attempt says so. */
 function Next({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { state, dueAt, history, processedAt, error, deadLetterId } = delivery
   switch (state) {

@@ -1,4 +1,4 @@
-// Escalations: failures of one cause, shown until somebody takes them over.
+// Escalations: failures of one cause, shown until an operator acknowledges them.
 
 import { BookOpen, CircleQuestionMark, CircleX, Hand, MailX, Siren, Waypoints } from 'lucide-react'
 import { useState } from 'react'
@@ -75,7 +75,7 @@ function NoEscalations({ state }: { readonly state: string }) {
   )
 }
 
-/** To what it is about: the failures of its cause and where they ended, or the route itself where that stands still. */
+/** Links to its subject: the failures of its cause and where they ended, or the route itself if that is paused. */
 function Ways({ escalation: { cause, consumer, class: name, reason } }: { readonly escalation: Escalation }) {
   if (reason === 'circuit_open' || reason === 'lane_blocked') {
     return (

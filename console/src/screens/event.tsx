@@ -1,4 +1,4 @@
-// One event: its way from acceptance to what followed, and everything that is known of it.
+// One event: its timeline from acceptance to what followed, and all its details.
 
 import { EyeOff, FlaskConical, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
@@ -121,7 +121,7 @@ export function EventScreen({ id }: { readonly id: string }) {
   )
 }
 
-/** Which places of the payload are sensitive, and what that means for whoever looks. */
+/** Which paths of the payload are sensitive, and what that means for the user. */
 function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isViewer: boolean }) {
   const { sensitive, unreadable } = event
   if (unreadable !== undefined) {
@@ -273,7 +273,7 @@ function Explain({ id }: { readonly id: string }) {
 
 interface ExplainedProps {
   readonly consumer: Explanation['consumers'][number]
-  /** Nobody was asked yet. */
+  /** It was not matched yet. */
   readonly isKept: boolean
 }
 

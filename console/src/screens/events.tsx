@@ -1,4 +1,4 @@
-// The live list of events, with search and filters that live in the address.
+// The live list of events, with search and filters that are part of the address.
 
 import { ArrowUp, Inbox, RotateCcw, Search } from 'lucide-react'
 import { memo, useEffect, useState } from 'react'

@@ -1,4 +1,4 @@
-// Failures: what went wrong and is tried again by itself, what was resolved, and what people were called for.
+// Failures: what is retried automatically, what was resolved, and what was escalated.
 
 import { CircleX } from 'lucide-react'
 import { useState } from 'react'

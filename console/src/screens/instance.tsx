@@ -1,4 +1,4 @@
-// One instance: where it is in its net and how it came there, its data now or after any step, and what can be done with it.
+// One instance: its position in the net and its path there, its data now or after any step, and its actions.
 
 import { Bot, History } from 'lucide-react'
 import { useCallback, useState } from 'react'
@@ -161,7 +161,7 @@ export default function InstanceScreen({ id }: { readonly id: string }) {
   )
 }
 
-/** Why somebody should look, what failed, and what it waits for. */
+/** Why it needs attention, what failed, and what it waits for. */
 function Standing({ instance }: { readonly instance: InstanceDetail }) {
   const { attention, failure, rollBack, waitsFor } = instance
   return (
@@ -207,7 +207,7 @@ function Standing({ instance }: { readonly instance: InstanceDetail }) {
 
 type AgentChange = Extract<Change, { readonly type: 'agent' }>
 
-/** What agents say for this instance right now. */
+/** What agents stream for this instance right now. */
 function useAgents(id: string): readonly AgentChange[] {
   const [said, setSaid] = useState<readonly AgentChange[]>([])
   const onMessage = useCallback(
@@ -216,7 +216,7 @@ function useAgents(id: string): readonly AgentChange[] {
       for (const change of message.changes) {
         if (change.type === 'agent' && change.instance === id)
           setSaid((before) => [...before.filter(({ work }) => work !== change.work), change])
-        // Its item has ended, or is to be tried again.
+        // Its job has ended, or will be retried.
         if (change.type === 'work' && change.state !== 'leased')
           setSaid((before) =>
             before.some(({ work }) => work === change.id)

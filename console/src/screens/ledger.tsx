@@ -1,4 +1,4 @@
-// The ledger: effects by idempotency key. A key shows all its generations; each is an effect that somebody wanted.
+// The ledger: effects by idempotency key. A key shows all its generations; each is an intended effect.
 
 import { BookCheck, Search } from 'lucide-react'
 import { useState } from 'react'
@@ -20,7 +20,7 @@ const STATES: readonly (readonly [State | 'all', string])[] = [
   ['released', 'Released'],
 ]
 
-/** What a state means for the next item with the key. */
+/** What a state means for the next job with the key. */
 const MEANING: Readonly<Record<State, string>> = {
   done: 'The effect is there. Whatever comes with this key is skipped.',
   reserved: 'A call is on its way, or about to be. Others with this key wait for it.',

@@ -1,5 +1,5 @@
-// Orphans: events that a workflow wants for one of its instances, and that found none, or more than one. They stay here
-// until somebody says where they belong.
+// Orphans: events for a workflow's instance that matched none, or more than one. They stay here until an operator
+// assigns them.
 
 import { Link2, RefreshCw, Trash2, Unplug } from 'lucide-react'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-// How the node is doing: numbers, three charts over time, and what needs a person.
+// The state of the node: numbers, three charts over time, and what needs a decision.
 
 import {
   CircleCheck,
@@ -329,7 +329,7 @@ function Attention({ overview }: { readonly overview: Overview | undefined }) {
 
 const TROUBLED_MAX = 5
 
-/** Those that nothing arrives at; what somebody disabled on purpose needs nobody. */
+/** Endpoints that nothing arrives at; one that was disabled on purpose needs no action. */
 function useTroubled(overview: Overview | undefined) {
   const { failing = 0, disabled = 0 } = overview?.subscriptions ?? {}
   const one = useSubscriptions({ status: 'failing', limit: TROUBLED_MAX }, failing > 0)

@@ -1,5 +1,5 @@
-// Unknown outcomes: calls that were sent and never answered. The engine does not guess; a person decides. The list is the
-// ledger's: what was cancelled in doubt is in it too. What is parked for another reason comes after it.
+// Unknown outcomes: calls that were sent and never answered. The engine does not guess; a user decides. The list is the
+// ledger's: calls of cancelled jobs are in it too. Jobs that are parked for another reason come after it.
 
 import { Ban, CircleCheck, CircleQuestionMark, Radar, RotateCcw, Undo2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
@@ -14,7 +14,7 @@ import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 type Act = NonNullable<LedgerEntry['actions']>[number]
 
-/** One thing in doubt: an effect, or an item that is parked without one. */
+/** One unknown outcome: an effect, or a job that is parked without one. */
 interface Doubt {
   readonly id: string
   readonly workId: string
@@ -86,7 +86,7 @@ export default function Parked() {
   )
 }
 
-/** Its job goes on and finds out what became of the call. */
+/** Its job continues and settles the outcome of the call. */
 function settlesItself({ entry, work }: Doubt): boolean {
   const state = entry?.work?.state
   return work === undefined && (state === 'ready' || state === 'leased' || state === 'waiting')
@@ -204,7 +204,7 @@ function Actions({ doubt: { workId: id, key, actions, work } }: { readonly doubt
   })
   const close = () => setAsking(null)
   const can = (act: Act) => actions.includes(act)
-  // The word is about what is shown here: if the item is about another effect by then, it is not taken.
+  // The decision is about the effect shown here: if the job is about another one by then, it is refused.
   const about = key === undefined ? {} : { key }
   if (actions.length === 0 && asking === null) return null
   return (

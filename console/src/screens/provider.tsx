@@ -1,4 +1,4 @@
-// One provider: its operations with what they take and give, its limits, and how one is known there.
+// One provider: its operations with their input and result, its limits, and how to authenticate there.
 
 import { Plus } from 'lucide-react'
 import { authInWords, idempotencyInWords } from '../lib/connection-words.ts'

@@ -1,4 +1,4 @@
-// What sources turned away: why, from where, and what to do about it. Never the payload.
+// Rejections of sources: why, from where, and what to do about it. Never the payload.
 
 import { ShieldCheck } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'

@@ -1,4 +1,4 @@
-// One route: its text, its past, its recent work, and the switch that stops it.
+// One route: its text, its history, its recent jobs, and the switch that stops it.
 
 import { Link } from 'wouter'
 import { useDefinition, useMe, usePace, useWorkList } from '../queries.ts'

@@ -1,4 +1,4 @@
-// Routes: what is in force, how it does, and whose it is.
+// Routes: what is deployed, its health, and its owner.
 
 import { FilePlus2, History, Waypoints } from 'lucide-react'
 import { Link } from 'wouter'

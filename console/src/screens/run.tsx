@@ -1,4 +1,4 @@
-// One run: every attempt with what was sent and answered, and what it belongs to.
+// One run: every attempt with request and response, and what it belongs to.
 
 import { CircleCheck, CircleX, LoaderCircle } from 'lucide-react'
 import { Link } from 'wouter'

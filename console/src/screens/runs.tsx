@@ -1,4 +1,4 @@
-// Runs of all connections: which operation went where, and what came of it.
+// Runs of all connections: which operation went where, and the result.
 
 import { PlugZap, SquareTerminal } from 'lucide-react'
 import { useLocation, useSearch } from 'wouter'

@@ -1,4 +1,4 @@
-// Keys: made with a name and a role, shown once, revoked at once.
+// Keys: created with a name and a role, shown once, revoked at once.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { KeyRound, Plus } from 'lucide-react'

@@ -85,7 +85,7 @@ export function Secrets() {
   )
 }
 
-/** The value that waits comes into use; until then both senders and receivers may be told of it. */
+/** The pending value comes into use; until then both senders and receivers may be given it. */
 function Promote({ name }: { readonly name: string }) {
   const client = useQueryClient()
   const promote = useMutation({

@@ -1,4 +1,4 @@
-// Tenants: the walls between customers. Only the node's own admin sees them all.
+// Tenants. Only the node's own admin sees them all.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Building2, Plus } from 'lucide-react'

@@ -8,7 +8,7 @@ import { api, fieldError, problemOf } from '../api.ts'
 import { Button, Field } from '../ui/controls.tsx'
 import { Note, useTitle } from '../ui/surfaces.tsx'
 
-/** The token of a link, taken out of the address so that it stays neither in the history nor on the screen. */
+/** The token of a link, removed from the address so that it stays neither in the history nor on the screen. */
 function takeLink(): string | null {
   const link = new URLSearchParams(window.location.hash.slice(1)).get('link')
   if (link !== null) window.history.replaceState(null, '', window.location.pathname + window.location.search)

@@ -1,5 +1,5 @@
-// One source: the address to paste at the vendor, what it asks of senders, what came in, what it turned away, and the
-// switch that keeps or refuses.
+// One source: the address to paste at the vendor, its requirements for senders, its events, its rejections, and the
+// switch that stores or refuses.
 
 import { Send } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'
@@ -115,7 +115,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
   )
 }
 
-/** What its state means for senders, while it is not the usual one. */
+/** What its state means for senders, if it is not active. */
 function Stopped({ source }: { readonly source: DefinitionDetails }) {
   const { data: kept } = useKept(source.name, source.status === 'paused')
   if (source.status === 'active' || source.status === null) return null
@@ -212,7 +212,7 @@ function Door({
   )
 }
 
-/** What tells a delivery that was seen before; `event.id` is what the definition names so. */
+/** How it recognises a repeated delivery; `event.id` is the id that the definition names. */
 function knownBy({ dedup, event, nats }: SourceShape): string {
   const by = dedup.by === null || dedup.by === 'event.id' ? event.id : dedup.by
   return by ?? (nats === undefined ? 'its content' : 'the message’s id, or its place in the stream')

@@ -1,4 +1,4 @@
-// Sources: the ways in, how busy they are, and what they turned away.
+// Sources: the entry points for events, how busy they are, and their rejections.
 
 import { Cable, ShieldX } from 'lucide-react'
 import { Link } from 'wouter'

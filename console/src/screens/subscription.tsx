@@ -1,4 +1,5 @@
-// One subscription: how its endpoint does, what is the matter and what to do, its deliveries, its secret and what it says.
+// One subscription: the health of its endpoint, its problem and what to do, its deliveries, its secret and its
+// settings.
 
 import { FlaskConical, History, SquarePen, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -107,7 +108,7 @@ function Actions({ subscription }: { readonly subscription: SubscriptionDetail }
       <Button icon={<FlaskConical size={14} aria-hidden />} onClick={() => setAsking('test')}>
         Send a test
       </Button>
-      {/* What is disabled would skip it all again. */}
+      {/* A disabled subscription would skip it all again. */}
       {status !== 'disabled' && (
         <Button icon={<History size={14} aria-hidden />} onClick={() => setAsking('recover')}>
           Recover
@@ -133,7 +134,7 @@ const BEGAN = {
   disabled: 'Disabled',
 } as const
 
-/** What is the matter, since when, and what to do about it. */
+/** The problem, since when, and what to do about it. */
 function Standing({ subscription }: { readonly subscription: SubscriptionDetail }) {
   const words = standingInWords(subscription)
   if (words === null) return null
@@ -154,7 +155,7 @@ function Standing({ subscription }: { readonly subscription: SubscriptionDetail 
             It disables itself <Time at={disableAt} /> if nothing arrives until then.{' '}
           </>
         )}
-        {/* What a person said is prose; the rest is what an endpoint answered. */}
+        {/* A user's note is prose; the rest is an endpoint's response. */}
         {reason !== null &&
           (by === null ? <span className="standing__reason mono">{reason}</span> : <>«{reason}»</>)}
         <span className="standing__next">{words.next}</span>
@@ -255,7 +256,7 @@ function Deliveries({ name, state, onState }: DeliveriesProps) {
   )
 }
 
-/** What it says, and who may change that where. */
+/** Its settings, and who may change them where. */
 function Said({
   subscription,
   isAdmin,

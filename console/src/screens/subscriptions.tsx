@@ -1,4 +1,4 @@
-// Subscriptions: whose endpoints get our events, and how each of them does.
+// Subscriptions: the endpoints that receive our events, and the health of each.
 
 import { Plus, Send, Webhook } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'

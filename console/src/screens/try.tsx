@@ -1,4 +1,4 @@
-// Trying a route on a real event, and an expression over it. Nobody is called.
+// Trying a route on a real event, and an expression over it. No other system is called.
 
 import { useMutation } from '@tanstack/react-query'
 import { FlaskConical, Play } from 'lucide-react'

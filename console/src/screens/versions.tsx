@@ -1,4 +1,4 @@
-// Versions of the definitions: who applied what and when, and the way back.
+// Versions of the definitions: who applied what and when, and how to roll back.
 
 import { History, Undo2 } from 'lucide-react'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-// One work item: what it is, its history, and what a person can do about it.
+// One job: its details, its history, and its actions.
 
 import { Ban, RotateCcw } from 'lucide-react'
 import { useState } from 'react'
@@ -163,7 +163,7 @@ function Facts({ work }: { readonly work: WorkStory }) {
               </dd>
             </>
           )}
-          {/* Its time begins with its first try. */}
+          {/* Its time starts with its first attempt. */}
           {work.attempts + work.waits + work.losses > 0 && (
             <>
               <dt>Given up</dt>
@@ -194,7 +194,7 @@ function consumerWord(work: WorkStory): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
 }
 
-/** Its place among others: its lane, its batch, the list that it is an element of. */
+/** Its relation to others: its lane, its batch, the list that it is an element of. */
 function Place({ work }: { readonly work: WorkStory }) {
   const { lane, turn, into, members, element } = work
   return (
@@ -279,7 +279,7 @@ function Actions({ work }: { readonly work: WorkStory }) {
     failed: 'It could not be retried',
   })
   const isOpen = work.state === 'ready'
-  // A dialog stays when somebody else acts meanwhile: its answer tells.
+  // A dialog stays open when another user acts meanwhile: the response says so.
   const canCancel = isOpen || work.state === 'waiting' || work.state === 'parked'
   if (!canCancel && !isCancelling) return null
   return (

@@ -1,4 +1,4 @@
-// Work by state: what is to be done, what runs, and what became of the rest.
+// Jobs by state: what is due, what runs, and the results of the rest.
 
 import { Layers } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'

@@ -1,5 +1,4 @@
-// One workflow: its net with the tokens of all instances, what the analysis says of it, and its instances, triggers,
-// versions and text.
+// One workflow: its net with the tokens of all instances, its analysis, and its instances, triggers, versions and text.
 
 import { Play } from 'lucide-react'
 import { Link, useLocation, useSearch } from 'wouter'
@@ -128,7 +127,7 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
   )
 }
 
-/** What needs somebody, above everything else. */
+/** What needs attention, above everything else. */
 function Standing({ workflow: { name, counts } }: { readonly workflow: WorkflowDetail }) {
   const { data: overview } = useOverview()
   if (counts.attention === 0) return null
@@ -157,7 +156,7 @@ function Proof({ name, text }: { readonly name: string; readonly text: string | 
   const { data } = useProof(name, text, true)
   if (data?.proof === undefined) return null
   const { verdict, says } = data.proof
-  // What the analysis finds has a word; the other rules are about single lines.
+  // Findings of the analysis have a word as their rule; the other rules are about single lines.
   const found = data.findings.filter(({ rule }) => /^[a-z]/.test(rule))
   return (
     <details className={`proof proof--${verdictTone(verdict)}`}>

@@ -1,4 +1,4 @@
-// Workflows: what is in force, how many cases run, and which of them need somebody.
+// Workflows: what is deployed, how many instances run, and which of them need attention.
 
 import { Workflow as WorkflowIcon } from 'lucide-react'
 import { Link } from 'wouter'

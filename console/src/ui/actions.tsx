@@ -7,7 +7,7 @@ import { Button, Field } from './controls.tsx'
 import { Dialog, Note } from './surfaces.tsx'
 import { toastDone, toastProblem } from './toast.tsx'
 
-/** Acts, tells what became of it, and reads everything again that it may have changed; after a lost race too. */
+/** Acts, reports the result, and reloads everything that it may have changed; after a lost race too. */
 export function useAction<Body>(options: {
   readonly run: (body: Body) => Promise<unknown>
   readonly done: string
@@ -35,11 +35,11 @@ interface ReasonDialogProps {
   readonly title: string
   readonly text: ReactNode
   readonly action: string
-  /** Gets an empty reason only where none is needed. */
+  /** Gets an empty reason only if none is needed. */
   readonly run: (reason: string) => Promise<unknown>
   readonly done: string
   readonly isReasonNeeded?: boolean
-  /** What the words are called, here and by the server; left out: a reason. */
+  /** The name of the text, here and at the server; omitted: a reason. */
   readonly field?: 'note'
   readonly isDangerous?: boolean
   readonly onClose: () => void
@@ -122,7 +122,7 @@ interface ConfirmDialogProps {
   readonly onClose: () => void
 }
 
-/** For what cannot be taken back, and needs no words. */
+/** For what cannot be undone, and needs no reason. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const action = useAction({
     run: props.run,
@@ -149,7 +149,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   )
 }
 
-/** What goes wrong and belongs to no field. */
+/** An error that belongs to no field. */
 export function ProblemNote({ error }: { readonly error: unknown }) {
   const problem = problemOf(error)
   return (
@@ -159,6 +159,6 @@ export function ProblemNote({ error }: { readonly error: unknown }) {
   )
 }
 
-/** A reason that was left out is left out. */
+/** An empty reason is omitted. */
 export const optionalReason = (reason: string): { readonly reason?: string } =>
   reason === '' ? {} : { reason }

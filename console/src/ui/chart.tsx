@@ -1,4 +1,4 @@
-// One chart over time: uPlot draws, the legend above it says the values under the pointer, or the latest.
+// One chart over time: uPlot draws, the legend above it shows the values under the pointer, or the latest.
 
 import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
@@ -18,7 +18,7 @@ interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
-  /** Shorter, where `format` is too long for an axis. */
+  /** Shorter, if `format` is too long for an axis. */
   readonly formatAxis?: (value: number) => string
 }
 

@@ -1,4 +1,4 @@
-// YAML and other texts with line numbers, coloured by a few rules: enough for definitions, not a YAML reader.
+// YAML and other texts with line numbers, coloured by a few rules: enough for definitions, not a YAML parser.
 
 import type { ReactNode } from 'react'
 import { CopyButton } from './controls.tsx'
@@ -93,10 +93,10 @@ export function Diff({
 }
 
 interface TextCardProps {
-  /** What it is, for whoever does not see it. */
+  /** What it is, for screen readers. */
   readonly label: string
   readonly text: string
-  /** What stands above it; left out: the label. */
+  /** The text above it; omitted: the label. */
   readonly about?: ReactNode
 }
 

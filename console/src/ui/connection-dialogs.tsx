@@ -1,4 +1,4 @@
-// What is done with a connection and its credential: a test, the switch of its circuit, a rotation, a new value.
+// Actions on a connection and its credential: a test, the switch of its circuit, a rotation, a new value.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { ExternalLink, RefreshCw } from 'lucide-react'
@@ -40,7 +40,7 @@ export function ConnectionTestDialog({
   )
 }
 
-/** One call as soon as it is shown, and more when asked. */
+/** One call as soon as it is shown, and more on request. */
 export function TestNow({
   name,
   onTested,
@@ -125,7 +125,7 @@ export function CircuitDialog({
   onClose,
 }: {
   readonly name: string
-  /** What holds now. */
+  /** The present setting. */
   readonly is: Switch
   readonly onClose: () => void
 }) {
@@ -217,7 +217,7 @@ export function CircuitDialog({
   )
 }
 
-/** A value for the vault: the first one, or the one that a rotation tries and then takes. */
+/** A value for the vault: the first one, or the one that a rotation verifies and then uses. */
 export function SupplyDialog({
   credential,
   onClose,
@@ -302,7 +302,7 @@ export function SupplyDialog({
   )
 }
 
-/** Leads to the vendor, who asks whether we may come in. */
+/** Leads to the vendor, who asks the user for permission. */
 export function AuthorizeButton({
   name,
   isPrimary,

@@ -1,4 +1,4 @@
-// What the pages of connections share: how the other side does, whether calls go through, and runs in rows.
+// Shared by the pages of connections: the other side's health, the circuit, and runs in rows.
 
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -36,7 +36,7 @@ export function HealthChip({ connection }: { readonly connection: Connection }) 
 
 const STRIP_MAX = 60
 
-/** The latest looks side by side, the last one at the right; the higher the slower. */
+/** The latest probes side by side, the last one at the right; the higher the slower. */
 export function ProbeStrip({ probes }: { readonly probes: readonly Probe[] }) {
   const shown = probes.slice(0, STRIP_MAX).reverse()
   const [first] = shown
@@ -78,7 +78,7 @@ export function probeInWords({ ok, durationMs, httpStatus, error, unverified }: 
 
 interface RunListProps {
   readonly filter: Args<'listRuns'>
-  /** Which connection is not told where all are of one. */
+  /** The connection is not shown if all are of one. */
   readonly isOfOne?: boolean
   readonly empty: ReactNode
 }

@@ -1,5 +1,5 @@
-// A new connection, step by step: provider → credential by reference → settings → a live test. What each step made is kept, so that
-// whoever leaves in between finds it on its page.
+// A new connection, step by step: provider → credential by reference → settings → a live test. The result of each step
+// is stored, so that a user who leaves in between finds it on its page.
 
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -25,7 +25,7 @@ interface Chosen {
   readonly provider: string
   /** null: none is needed. */
   readonly credential: string | null
-  /** The vendor asks somebody before there is a token. */
+  /** The vendor asks a user for permission before there is a token. */
   readonly isAsked: boolean
   readonly connection: string
 }

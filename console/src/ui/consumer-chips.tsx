@@ -1,4 +1,4 @@
-// What became of an event, as chips: one for each route, and a word where there is none.
+// The outcome of an event, as chips: one for each route, and a word if there is none.
 
 import type { EventRow } from '../types.ts'
 import { Chip, StateChip } from './controls.tsx'
@@ -13,7 +13,7 @@ export function ConsumerChips({ event: { consumers, matched }, isShort = false }
   const isAlone = !consumers.some(({ kind, state }) => kind !== 'source' || state !== 'done')
   return (
     <span className="chips">
-      {/* Without an item of its own it was wanted by a rule alone, which made other events of it. */}
+      {/* Without its own job it was matched only by a rule, which derived other events from it. */}
       {isAlone && <Chip>{matched === 0 ? 'unmatched' : 'dispatched'}</Chip>}
       {consumers.map(({ workId, kind, name, state, attempts }) =>
         kind === 'source' ? (
@@ -26,7 +26,7 @@ export function ConsumerChips({ event: { consumers, matched }, isShort = false }
   )
 }
 
-/** The item that matches an event later: of one that a paused source keeps, or that was replayed. */
+/** The job that matches an event later: of one that a paused source stores, or that was replayed. */
 function MatchingChip({ state }: { readonly state: string }) {
   if (state === 'ready' || state === 'waiting') return <Chip tone="amber">kept</Chip>
   if (state === 'done') return null

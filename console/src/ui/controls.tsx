@@ -150,7 +150,7 @@ const STATES: Readonly<Record<string, readonly [Tone, string]>> = {
   refused: ['red', 'refused'],
 }
 
-/** A state of anything, in its colour. An item that was tried before and is ready again says so. */
+/** A state of anything, in its colour. A job that was tried before and is ready again says so. */
 export function StateChip({
   state,
   label,
@@ -179,7 +179,7 @@ export function useNow(): number {
 export function Time({ at }: { readonly at: string }) {
   const now = useNow()
   const instant = Date.parse(at)
-  // The clock goes by steps: what has passed since its last one is not to come.
+  // The clock advances in steps: what has passed since its last one is not in the future.
   const from = instant > now && instant <= Date.now() ? instant : now
   return (
     <time dateTime={at} title={formatExact(at)} className="num nowrap">
@@ -192,7 +192,7 @@ async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
   } catch {
-    // Not allowed outside of HTTPS and localhost: the old way.
+    // Not allowed outside HTTPS and localhost: the old way.
     const area = document.createElement('textarea')
     area.value = text
     document.body.append(area)
@@ -213,7 +213,7 @@ function useCopied(): readonly [boolean, (text: string) => void] {
   return [isCopied, copy]
 }
 
-/** An id or key that is copied by a press. */
+/** An id or key that is copied by a click. */
 export function Copy({ text, shown = text }: { readonly text: string; readonly shown?: string }) {
   const [isCopied, copy] = useCopied()
   return (
@@ -258,7 +258,7 @@ interface FieldProps {
   }) => ReactNode
 }
 
-/** A label, its control, and what the server says of it. */
+/** A label, its control, and the server's error for it. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const noteId = `${id}-note`

@@ -1,4 +1,4 @@
-// Saying to which instance an orphan belongs: one of those that are active, or any by its id.
+// Assigns an orphan to an instance: one of the active ones, or any by its id.
 
 import { useState } from 'react'
 import { api } from '../api.ts'

@@ -1,4 +1,4 @@
-// What the pages of sources and routes share: whose it is, its past, and the switch that stops it.
+// Shared by the pages of sources and routes: the owner, the history, and the switch that stops it.
 
 import { CircleSlash, Pause, Play, SquarePen } from 'lucide-react'
 import { useState } from 'react'
@@ -86,7 +86,7 @@ const RUNS = { pause: api.pauseDefinition, resume: api.resumeDefinition, disable
 export function Switches({ definition }: { readonly definition: DefinitionDetails }) {
   const { kind, name, status } = definition
   const [path, go] = useLocation()
-  // The palette opens the question by `?do=pause`.
+  // The palette opens the dialog by `?do=pause`.
   const asked = new URLSearchParams(useSearch()).get('do')
   return (
     <SwitchButtons
@@ -113,12 +113,12 @@ interface SwitchButtonsProps {
   >
   readonly run: (verb: Verb, reason: string) => Promise<unknown>
   readonly isReasonNeeded?: boolean
-  /** What is asked as soon as it is shown. */
+  /** The dialog that opens as soon as it is shown. */
   readonly initial?: Verb | null
   readonly onClosed?: () => void
 }
 
-/** What stops something and lets it go on, each saying what it means before it is done. */
+/** Buttons that stop and resume something, each saying what it means before it is done. */
 export function SwitchButtons({
   name,
   status,

@@ -1,4 +1,4 @@
-// The button that makes the console live: a bounded stream of signed samples, while the demo's definitions hold.
+// The button that fills the console: a bounded stream of signed samples, while the demo's definitions are deployed.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Send, Square } from 'lucide-react'

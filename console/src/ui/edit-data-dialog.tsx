@@ -1,4 +1,4 @@
-// Editing an instance's data: typed as JSON, looked at as a difference, and only then done, with a reason.
+// Editing an instance's data: typed as JSON, previewed as a diff, and only then applied, with a reason.
 
 import { useMutation } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
@@ -17,7 +17,7 @@ interface EditDataDialogProps {
 }
 
 export function EditDataDialog({ id, data, onClose }: EditDataDialogProps) {
-  // What it was when the dialog opened: the difference is to that.
+  // The data when the dialog opened: the diff is against that.
   const [before] = useState(data)
   const [text, setText] = useState(() => formatJson(before))
   const [reason, setReason] = useState('')

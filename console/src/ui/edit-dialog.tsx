@@ -1,4 +1,4 @@
-// Editing a dead letter's payload: checked while typing, then by the server, which says what it finds.
+// Editing a dead letter's payload: checked while typing, then by the server, which reports its findings.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'

@@ -8,7 +8,7 @@ interface BigProps {
   /** null: it is not known yet. */
   readonly value: ReactNode
   readonly unit?: string
-  /** Where there is more of it. */
+  /** Where to see more of it. */
   readonly href?: string
   readonly tone?: 'amber' | 'red' | undefined
 }

@@ -1,4 +1,4 @@
-// What lists are narrowed by: a route, a class, and whatever else the address says.
+// Filters of lists: a route, a class, and whatever else the address contains.
 
 import { X } from 'lucide-react'
 import { useDefinitions } from '../queries.ts'
@@ -22,7 +22,7 @@ export function RouteFilter({
       onChange={(event) => onChange(event.target.value)}
     >
       <option value="">All routes</option>
-      {/* Of one that is not defined any more there may still be something to see. */}
+      {/* A consumer that is not defined any more may still have something to show. */}
       {(value === '' || names.includes(value) ? names : [value, ...names]).map((name) => (
         <option key={name} value={name}>
           {name}
@@ -45,7 +45,7 @@ const CLASSES: readonly Failure['class'][] = [
 export const classOf = (text: string | null): Failure['class'] | undefined =>
   CLASSES.find((name) => name === text)
 
-/** The class as people read it. */
+/** The class as shown to users. */
 export const classInWords = (name: string): string => name.replaceAll('_', ' ')
 
 export function ClassFilter({
@@ -72,7 +72,7 @@ export function ClassFilter({
   )
 }
 
-/** A condition that came with the address, and the way out of it. */
+/** A condition that came with the address, and a button that removes it. */
 export function Condition({ text, onRemove }: { readonly text: string; readonly onRemove: () => void }) {
   return (
     <Button isSmall icon={<X size={13} aria-hidden />} onClick={onRemove} title="Show all">
@@ -83,7 +83,7 @@ export function Condition({ text, onRemove }: { readonly text: string; readonly 
 
 const PAGE_MAX = 200
 
-/** More of a list that is read from its beginning; past a page, filters find the rest. */
+/** More of a list that is read from its start; beyond a page, filters find the rest. */
 export function MoreRows({
   hasMore,
   limit,

@@ -1,4 +1,4 @@
-// Firing a transition by hand: which, with what, and why not where it cannot.
+// Firing a transition: which, with what input, and why not if it cannot.
 
 import { useState } from 'react'
 import { fireTransition, problemOf } from '../api.ts'

@@ -1,4 +1,4 @@
-// What a person gives to a start or a firing: fields where the schema asks for simple values, JSON otherwise.
+// A user's input for a start or a firing: fields if the schema describes simple values, JSON otherwise.
 
 import { useState } from 'react'
 import { type InputField, inputFields, inputOf } from '../lib/input-fields.ts'

@@ -1,4 +1,4 @@
-// What a person can do to an instance: fire, retry, edit its data, move tokens, migrate, cancel. Everything asks first.
+// A user's actions on an instance: fire, retry, edit its data, move tokens, migrate, cancel. Everything asks first.
 
 import { Ban, FilePen, MoveRight, Play, RotateCcw, Shuffle } from 'lucide-react'
 import { useState } from 'react'
@@ -25,7 +25,7 @@ export function InstanceActions({ instance, data, why, inForce }: InstanceAction
   const [asking, setAsking] = useState<Asking>(null)
   const close = () => setAsking(null)
   const { id, state, firings, net } = instance
-  // A dialog stays when somebody else acts meanwhile: its answer tells.
+  // A dialog stays open when another user acts meanwhile: the response says so.
   if (state !== 'active' && asking === null) return null
   const failed = firings.filter((firing) => firing.state === 'failed')
   const byHand = net.transitions.filter((one) => !one.isAutomatic && one.on !== 'timer')

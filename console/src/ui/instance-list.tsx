@@ -1,4 +1,4 @@
-// Instances of a workflow, narrowed by state, place and whether somebody should look.
+// Instances of a workflow, filtered by state, place and whether they need attention.
 
 import { ListFilter, Workflow as WorkflowIcon } from 'lucide-react'
 import { useState } from 'react'
@@ -13,7 +13,7 @@ import { Empty, ErrorState, SkeletonRows } from './surfaces.tsx'
 const STATES = ['active', 'completed', 'failed', 'cancelled'] as const
 const ATTENTIONS = ['step_failed', 'step_parked', 'undo_failed', 'stuck', 'lock_expired'] as const
 
-/** As it is in the address. */
+/** As in the address. */
 export interface InstanceFilter {
   readonly state: string | undefined
   readonly place: string | undefined

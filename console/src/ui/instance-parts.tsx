@@ -1,4 +1,4 @@
-// What is beside the history of an instance: its data, results of its steps, what can fire and why not, its work, facts.
+// Beside the history of an instance: its data, results of its steps, what can fire and why not, its jobs, details.
 
 import { Link } from 'wouter'
 import { exactChanges } from '../lib/exact-changes.ts'

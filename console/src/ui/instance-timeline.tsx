@@ -1,4 +1,4 @@
-// The history of an instance from its begin to now; a step that is chosen shows the instance as it was then.
+// The history of an instance from its start to now; a selected step shows the instance as it was then.
 
 import {
   ArrowRightLeft,

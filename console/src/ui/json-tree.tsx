@@ -1,5 +1,5 @@
-// A payload as a tree that opens and closes. Long lists show their beginning until asked for more; what was hidden from
-// the reader is drawn as hidden.
+// A payload as a tree that opens and closes. Long lists show their start until asked for more; values hidden from the
+// user are drawn as hidden.
 
 import { ChevronRight, EyeOff } from 'lucide-react'
 import { createContext, useContext, useState } from 'react'
@@ -8,13 +8,13 @@ import type { JsonNode } from '../lib/json-text.ts'
 const SHOWN_FIRST = 50
 const OPEN_DEPTH = 2
 
-/** What the API writes where a value is not for the reader's eyes. */
+/** What the API writes if a value is hidden from the user. */
 const HIDDEN = '[hidden]'
 const Hiding = createContext(false)
 
 interface JsonTreeProps {
   readonly node: JsonNode
-  /** Values were taken out before it came here; without, the text is only a text. */
+  /** Values were removed before it came here; without, the text is only a text. */
   readonly isHiding?: boolean
 }
 

@@ -1,4 +1,4 @@
-// Bringing one instance to the version in force: what would change is shown before it can be done.
+// Migrating one instance to the deployed version: the changes are shown before it can be done.
 
 import { useQuery } from '@tanstack/react-query'
 import { api, planMigration, problemOf } from '../api.ts'

@@ -1,4 +1,4 @@
-// Moving a token past every transition, from where one is to where it should be.
+// Moving a token past every transition, from its place to another.
 
 import { useState } from 'react'
 import { api } from '../api.ts'

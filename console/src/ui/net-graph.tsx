@@ -1,5 +1,5 @@
-// The drawing of a net: places as boxes, transitions as bars, arcs between them. It comes with code of its own, which
-// other screens do not load; ui/net.tsx asks for it.
+// The drawing of a net: places as boxes, transitions as bars, arcs between them. It has its own bundle, which other
+// screens do not load; ui/net.tsx loads it.
 
 import {
   BaseEdge,
@@ -35,7 +35,7 @@ import { PlaceFace, TransitionFace } from './net-parts.tsx'
 interface PartData extends Record<string, unknown> {
   readonly part: PlacedNode
 }
-/** Beside the nodes and not in them: a node that is made anew is measured anew, and its arcs are gone meanwhile. */
+/** Beside the nodes and not in them: a recreated node is measured again, and its arcs disappear meanwhile. */
 const Shown = createContext<{ readonly net: Net; readonly marks: NetMarks } | null>(null)
 interface ArcData extends Record<string, unknown> {
   readonly arc: PlacedArc
@@ -46,10 +46,10 @@ type ArcEdge = Edge<ArcData>
 
 const HEIGHT = { min: 220, max: 600 }
 const ZOOM_MIN = 0.3
-/** Below it, names cannot be read: the drawing begins at its start and goes on beyond the edge. */
+/** Below it, names cannot be read: the drawing starts at its beginning and extends beyond the edge. */
 const ZOOM_READABLE = 0.62
 
-/** Draws within the width it gets; grows as high as the net needs, up to a bound. */
+/** Draws within the given width; grows as high as the net needs, up to a limit. */
 export default function NetGraph({ net, marks }: { readonly net: Net; readonly marks: NetMarks }) {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
@@ -92,7 +92,7 @@ export default function NetGraph({ net, marks }: { readonly net: Net; readonly m
   )
 }
 
-/** In the middle where it fits; what does not is seen from its start on. */
+/** Centred if it fits; otherwise shown from its start. */
 function viewOf(
   net: Net,
   placed: NetLayout,
@@ -124,11 +124,11 @@ interface FlowProps {
 }
 
 function Flow({ net, marks, placed, viewport }: FlowProps) {
-  // Held here, and not by the drawing: it forgets where it is when its box changes.
+  // Held here, and not by the drawing: it forgets its position when its box changes.
   const [view, setView] = useState<Viewport>(viewport)
   const { x, y, zoom } = viewport
   useEffect(() => setView({ x, y, zoom }), [x, y, zoom])
-  // Its first frame is not where it is asked to be: it is not shown.
+  // Its first frame is not at the requested position: it is not shown.
   const [isReady, setIsReady] = useState(false)
   const nodes = useMemo(() => placed.nodes.map(nodeOf), [placed])
   const edges = placed.arcs.map((arc): ArcEdge => {
@@ -183,7 +183,7 @@ function nodeOf(part: PlacedNode): PartNode {
     position: { x, y },
     width,
     height,
-    // Known without looking.
+    // Known without measuring.
     measured: { width, height },
     handles: [
       { ...handle, type: 'target', position: Position.Left, x: 0 },
@@ -223,7 +223,7 @@ function PartView({ data }: NodeProps<PartNode>) {
     <div
       className="net__node"
       onFocus={(event) => {
-        // By keyboard one may come to what lies beyond the edge.
+        // The keyboard can reach what lies beyond the edge.
         if (event.target.matches(':focus-visible')) center()
       }}
     >

@@ -1,4 +1,4 @@
-// What is shown on a net beside the net itself: tokens, firings, and what somebody chose.
+// What is shown on a net besides the net itself: tokens, firings, and the selection.
 
 import type { PlacedArc } from '../lib/net-layout.ts'
 import type { Firing } from '../types.ts'

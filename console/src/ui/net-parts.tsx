@@ -1,4 +1,4 @@
-// One place and one transition of a net, in its drawing. Each is a button where a press means something.
+// One place and one transition of a net, in its drawing. Each is a button if a click means something.
 
 import {
   Bot,

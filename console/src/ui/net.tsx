@@ -1,4 +1,4 @@
-// A net as people look at it: drawn, or as a list that says the same in words.
+// A net as users see it: drawn, or as a list that says the same in words.
 
 import { lazy, Suspense, useState } from 'react'
 import { formatDuration } from '../lib/durations.ts'

@@ -1,4 +1,5 @@
-// How a route stands: whether it may call, how fast, what waits, and who holds whom up; and the words that let it go on.
+// The state of a route: whether it may call, how fast, what waits, and which job blocks which; and the actions that
+// resume it.
 
 import { Play, Unlock } from 'lucide-react'
 import { Fragment, useState } from 'react'
@@ -108,7 +109,7 @@ function Meter({ value, max }: { readonly value: number; readonly max: number })
   )
 }
 
-/** How many jobs of a route failed for good and were not replayed: whatever its circuit does, they stay so. */
+/** How many jobs of a route failed permanently and were not replayed: they stay so, whatever its circuit does. */
 function useDeadOf(route: string): { readonly count: number; readonly isCapped: boolean } {
   const { data } = useDeadLetterGroups('open')
   const own = data?.items.filter(({ consumer }) => consumer.kind === 'route' && consumer.name === route) ?? []
@@ -126,7 +127,7 @@ export function DeadChip({ route }: { readonly route: string }) {
   )
 }
 
-/** Beside the circuit: what waits goes on by itself, what failed for good does not. */
+/** Beside the circuit: waiting jobs continue automatically, permanently failed ones do not. */
 function FailedForGood({ route }: { readonly route: string }) {
   const { count, isCapped } = useDeadOf(route)
   if (count === 0) return null
@@ -144,7 +145,7 @@ function FailedForGood({ route }: { readonly route: string }) {
   )
 }
 
-/** What a person said of it; or, while that is that it runs, that it paused itself. */
+/** The operator's setting; or, while that is active, that it paused itself. */
 export function RouteState({
   status,
   circuit,

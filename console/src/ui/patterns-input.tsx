@@ -13,7 +13,7 @@ interface PatternsInputProps {
   }
   readonly patterns: readonly string[]
   readonly onChange: (patterns: readonly string[]) => void
-  /** What is typed and not added yet: whoever saves counts it in. */
+  /** Typed and not added yet: saving includes it. */
   readonly typed: string
   readonly onTyped: (text: string) => void
 }

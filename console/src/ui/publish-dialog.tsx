@@ -1,4 +1,4 @@
-// «Send a test event»: a subject of the catalog, its example in an editor, and what will happen with it.
+// "Send a test event": a subject of the catalog, its example in an editor, and what will happen with it.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Send } from 'lucide-react'
@@ -14,7 +14,7 @@ import { toastDone } from './toast.tsx'
 interface PublishDialogProps {
   readonly source: string
   readonly subject?: string
-  /** Nobody sends to a schedule: what is published here stands for a slot of it. */
+  /** A schedule has no sender: what is published here stands for a slot of it. */
   readonly isSchedule?: boolean
   /** Its events come from NATS. */
   readonly isInlet?: boolean
@@ -34,7 +34,7 @@ export function PublishDialog({
   const client = useQueryClient()
   const [, go] = useLocation()
   const { data: catalog } = useCatalog({ source, limit: SUBJECTS_MAX })
-  // Left to us, one that a route waits for: something happens with it.
+  // By default, one that a route matches: something happens with it.
   const { data: wanted } = useCatalog({ source, wanted: true, limit: SUBJECTS_MAX })
   const [subject, setSubject] = useState(given ?? '')
   const [text, setText] = useState(EMPTY)

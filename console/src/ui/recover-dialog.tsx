@@ -1,4 +1,4 @@
-// What an endpoint has missed: since when, what that would be, and the recovery with its progress.
+// What an endpoint has missed: since when, a preview, and the recovery with its progress.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
@@ -70,7 +70,7 @@ export function RecoverDialog({ subscription, onClose }: RecoverDialogProps) {
         ? 'The end is before the beginning.'
         : undefined
   const preview = look.data ?? null
-  /** What was looked at is not what is asked for any more. */
+  /** The preview does not match the request any more. */
   const change = (set: () => void) => {
     set()
     look.reset()
@@ -163,7 +163,7 @@ export function RecoverDialog({ subscription, onClose }: RecoverDialogProps) {
   )
 }
 
-/** Where it probably went wrong; left open: a day ago. */
+/** When it probably started; unknown: a day ago. */
 function beganAt({ failingSince, since, status }: SubscriptionDetail): string {
   const at = failingSince ?? (status === 'active' ? null : since)
   return at === null ? localAgo(24 * HOUR_MS) : toLocal(Date.parse(at))

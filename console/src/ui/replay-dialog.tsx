@@ -1,4 +1,4 @@
-// Replaying dead letters or events: first what would happen, then the run with its progress.
+// Replaying dead letters or events: first a preview, then the run with its progress.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Play } from 'lucide-react'
@@ -22,7 +22,7 @@ interface RunnerProps {
   readonly what: string
   readonly look: (again: boolean) => Promise<Preview | null>
   readonly start: (asked: Asked) => Promise<string | null>
-  /** Effects that are there can be made once more, on purpose. */
+  /** Existing effects can be repeated, on purpose. */
   readonly canRepeat?: boolean
   readonly empty: string
   readonly onClose: () => void
@@ -62,7 +62,7 @@ export function ReplayDialog({
   )
 }
 
-/** Events are matched again with the definitions in force; the ledger skips what was done. */
+/** Events are matched again with the deployed definitions; the ledger skips what was done. */
 export function ReplayEventsDialog({
   selection,
   what,
@@ -165,7 +165,7 @@ function ReplayRunner({ what, look, start, canRepeat, empty, onClose }: RunnerPr
   )
 }
 
-/** A second effect is what this system keeps from happening: whoever wants one says so, and knows what it means. */
+/** A second effect is what Millrace prevents: a user who wants one confirms it explicitly. */
 function Repeat({
   isOn,
   skipped,

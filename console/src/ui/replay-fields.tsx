@@ -1,4 +1,4 @@
-// What everybody is asked before many are sent again: why, and how quickly.
+// The questions before a bulk replay: why, and how fast.
 
 import { useState } from 'react'
 import { fieldError } from '../api.ts'
@@ -20,7 +20,7 @@ interface Fields {
   readonly onRate: (text: string) => void
   readonly rateError: string | undefined
   readonly asked: AskedPace
-  /** Whether it can begin; if not, it is told at the fields. */
+  /** Whether it can start; if not, the fields show the errors. */
   readonly check: () => boolean
 }
 

@@ -1,4 +1,4 @@
-// Which events to replay: by source, subject and time. What would happen is shown next, before anything does.
+// Which events to replay: by source, subject and time. A preview follows before anything happens.
 
 import { useState } from 'react'
 import { HOUR_MS, localAgo, toInstant } from '../lib/local-time.ts'

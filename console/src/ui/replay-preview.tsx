@@ -1,4 +1,4 @@
-// What a replay would do, drawn: how many of each, the calls and what they cost, and each item with what changed since.
+// The preview of a replay: how many of each, the calls and what they cost, and each job with what changed since.
 
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
@@ -28,11 +28,11 @@ const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber
   ],
   ['would-fail', 'would fail', 'red', 'It could not even begin: the key or the request cannot be made.'],
 ]
-/** Shown where there are some. */
+/** Shown if there are any. */
 const RARE: ReadonlySet<Verdict> = new Set(['would-wait', 'would-fail'])
 const SHOWN_MAX = 50
 
-/** One line of a preview: what would become of one dead letter, or of one event for one route. */
+/** One line of a preview: the outcome for one dead letter, or for one event and one route. */
 export interface PreviewLine {
   readonly key: string
   readonly href: string
@@ -40,7 +40,7 @@ export interface PreviewLine {
   readonly verdict: Verdict | null
   readonly reason: string
   readonly diff?: PreviewDiff | undefined
-  /** With would-skip: whose effect is there. */
+  /** With would-skip: whose effect exists. */
   readonly effect?: ReplayPreview['items'][number]['effect']
 }
 
@@ -157,7 +157,7 @@ function Line({ line: { href, label, verdict, reason, diff = [], effect } }: { r
 
 const OF = { definition: 'Definition', code: 'Code', payload: 'Payload' } as const
 
-/** Before and after, each place with its path. */
+/** Before and after, each with its path. */
 function Changes({ diff }: { readonly diff: PreviewDiff }) {
   return (
     <div className="preview__changes">

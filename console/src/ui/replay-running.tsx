@@ -1,4 +1,4 @@
-// A replay or a recovery while it runs: how far it is, and the way to end it.
+// A replay or a recovery while it runs: its progress, and a button that cancels it.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
@@ -15,7 +15,7 @@ const RECOVERY = { running: 'Recovering', done: 'Recovered', cancelled: 'Recover
 
 interface RunningProps {
   readonly id: string
-  /** Of a recovery: since when, up to when, in milliseconds, so that it can be told how far it has looked. */
+  /** For a recovery: since when, up to when, in milliseconds, so that its progress can be shown. */
   readonly walk?: { readonly from: number; readonly to: number }
   readonly onClose: () => void
 }

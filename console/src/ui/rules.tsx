@@ -11,7 +11,7 @@ export function Rules({ rules }: { readonly rules: Explained['rules'] }) {
           {holds ? (
             <Check size={14} aria-label="holds" />
           ) : rule === 'mode' ? (
-            // How it begins is no obstacle: nobody has to do anything about it.
+            // The trigger mode is not an obstacle: no one has to act on it.
             <Minus size={14} className="rules__mode" aria-label="not by hand" />
           ) : (
             <X size={14} aria-label="does not hold" />

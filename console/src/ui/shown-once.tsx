@@ -9,7 +9,7 @@ interface ShownOnceProps {
   readonly value: string
   /** What that means for this one. */
   readonly children: ReactNode
-  /** What belongs to it: how to use it, what else came with it. */
+  /** Related information: how to use it, what else came with it. */
   readonly more?: ReactNode
   readonly isWide?: boolean
   readonly onClose: () => void

@@ -1,4 +1,4 @@
-// Beginning an instance by hand: which of the manual triggers, and its input.
+// Starting an instance: which of the manual triggers, and its input.
 
 import { useState } from 'react'
 import { useLocation } from 'wouter'

@@ -1,4 +1,4 @@
-// A subscription as a form, new or as it is: what the node finds wrong is told at each field, all at once.
+// A subscription as a form, new or existing: the node's findings are shown at each field, all at once.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
@@ -14,7 +14,7 @@ import { NewSecret } from './subscription-secret.tsx'
 import { Dialog, Note } from './surfaces.tsx'
 import { toastDone } from './toast.tsx'
 
-/** As the node calls the fields that are named otherwise here. */
+/** The node's names of the fields that are named differently here. */
 const NAMES: Readonly<Partial<Record<keyof Draft, string>>> = {
   secretRef: 'secret',
   perMinute: 'rateLimit',
@@ -33,7 +33,7 @@ const MORE: readonly (keyof Draft)[] = [
 ]
 
 interface FormProps {
-  /** Left out: a new one. */
+  /** Omitted: a new one. */
   readonly subscription?: SubscriptionDetail
   readonly onClose: () => void
 }

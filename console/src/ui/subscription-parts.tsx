@@ -1,4 +1,4 @@
-// What the pages of webhooks share: how an endpoint stands and does, and deliveries in rows.
+// Shared by the pages of webhooks: the state and health of an endpoint, and deliveries in rows.
 
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -12,7 +12,7 @@ import type { Args, Delivery, Subscription } from '../types.ts'
 import { Chip, StateChip, Time } from './controls.tsx'
 import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
 
-/** Disabled by itself is worse than disabled by somebody. */
+/** Disabled automatically is worse than disabled by a user. */
 export function SubscriptionChip({ subscription }: { readonly subscription: Subscription }) {
   const { status, because } = subscription
   if (status !== 'disabled' || because === null || because === 'person') return <StateChip state={status} />
@@ -107,7 +107,7 @@ export const waitingInWords = ({ waiting, isCapped }: Subscription['health']): s
 
 interface DeliveryListProps {
   readonly filter: Args<'listDeliveries'>
-  /** Whose they are is not told where all are of one. */
+  /** The subscription is not shown if all are of one. */
   readonly isOfOne?: boolean
   readonly empty: ReactNode
 }

@@ -65,7 +65,7 @@ interface NewSecretProps {
   readonly signing: Subscription['signing']
   readonly secret: string
   readonly warnings?: SubscriptionMade['warnings']
-  /** Of a rotation: until when the former one is good; null: it is good no more. */
+  /** For a rotation: until when the former one is valid; null: it is not valid any more. */
   readonly oldUntil?: string | null
   readonly onClose: () => void
 }

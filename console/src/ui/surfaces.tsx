@@ -88,7 +88,7 @@ export function Empty({
   )
 }
 
-/** What the server said, what to do, and the way to try again. */
+/** The server's message, what to do, and a button that retries. */
 export function ErrorState({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   const problem = problemOf(error)
   return (
@@ -134,7 +134,7 @@ interface DialogProps {
   readonly isWide?: boolean
 }
 
-/** The next rows of a list, behind its last one. */
+/** The next rows of a list, after its last one. */
 export function LoadMore({
   hasMore,
   isBusy,

@@ -1,4 +1,4 @@
-// The way of an event from top to bottom: accepted, matched, tried, settled, and what followed.
+// The timeline of an event from top to bottom: accepted, matched, attempted, settled, and what followed.
 
 import {
   BookCheck,
@@ -171,7 +171,7 @@ function matchedInWords(names: ReadonlySet<string>): string {
   return `Matched ${kinds.length === 0 ? names.size : kinds.join(' and ')}`
 }
 
-/** A first try that succeeded is on the item itself, not in its history. */
+/** A first attempt that succeeded is on the job itself, not in its history. */
 export function attemptsOf(work: WorkStory): readonly Attempt[] {
   if (work.history.length > 0 || work.state !== 'done' || work.processedAt === undefined) return work.history
   const durationMs = work.durationMs ?? 0
@@ -246,7 +246,7 @@ const LETTER_TONES: Readonly<Record<string, Tone>> = {
   replaying: 'accent',
 }
 
-/** What is replaying, resolved or discarded takes no replay. */
+/** A dead letter that is replaying, resolved or discarded accepts no replay. */
 function isReplayable({ state }: { readonly state: string }): boolean {
   return state === 'open' || state === 'ready_to_replay'
 }
@@ -281,9 +281,9 @@ const OUTCOMES: Readonly<Record<string, readonly [Tone, string, ReactNode]>> = {
 }
 
 interface AttemptStepsProps {
-  /** With how the answer began, where that is kept. */
+  /** With the start of the response, if that is stored. */
   readonly attempts: readonly (Attempt & { readonly response?: string })[]
-  /** What a try that succeeded is called. */
+  /** The label of a successful attempt. */
   readonly done?: string
 }
 
@@ -324,7 +324,7 @@ export function AttemptSteps({ attempts, done = 'Done' }: AttemptStepsProps) {
   })
 }
 
-/** Short ones are shown as they are: most answers are a line or two. */
+/** Short ones are shown as they are: most responses are a line or two. */
 const ANSWER_LENGTH_SHOWN = 320
 
 interface HeadProps {
@@ -333,7 +333,7 @@ interface HeadProps {
   readonly more: string
 }
 
-/** The beginning of what was sent or answered. */
+/** The start of a request or a response. */
 export function Head({ label, text, more }: HeadProps) {
   const answer = (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
@@ -413,7 +413,7 @@ export function NextStep({ work }: { readonly work: WorkStory }) {
   return null
 }
 
-/** With the way to whatever stands for it: the item that made the effect before, or the event that came after. */
+/** With a link to what replaced it: the job that made the effect before, or the event that came after. */
 function SkippedStep({ work }: { readonly work: WorkStory }) {
   const { ledger, lastError, effectRef } = work
   const first = ledger !== null && ledger.state === 'done' && ledger.workId !== work.id ? ledger : null

@@ -1,4 +1,4 @@
-// Short messages about what became of an action. They are read aloud, and failures stay until they are closed.
+// Short messages about the result of an action. They are read aloud, and failures stay until they are closed.
 
 import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
@@ -38,7 +38,7 @@ export function toastDone(title: string, text?: string): void {
   add({ tone: 'good', title, text })
 }
 
-/** A lost race says so in words; what is on the screen is refetched by whoever asked. */
+/** A lost race says so; the caller reloads what is on the screen. */
 export function toastProblem(error: unknown, what: string): void {
   const problem = problemOf(error)
   if (problem.status === 409) {

@@ -1,4 +1,4 @@
-// What trying a route on an event says: fit, key, action, ledger.
+// The result of trying a route on an event: match, key, action, ledger.
 
 import { CircleCheck, CircleX } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -83,7 +83,7 @@ function isJson(text: string | null): boolean {
 
 function Action({ action }: { readonly action: NonNullable<Trial['action']> }): ReactNode {
   const { request } = action
-  // The address stands above; a body that is JSON is shown as such, digit for digit.
+  // The address is above; a JSON body is shown as such, digit for digit.
   const text =
     request === undefined
       ? JSON.stringify(action.function ?? action.emit ?? null)

@@ -1,4 +1,4 @@
-// The versions that instances are on, and bringing those of older ones to the one in force: first only looked at.
+// The versions that instances are on, and their migration to the deployed one: first as a preview.
 
 import { useMutation } from '@tanstack/react-query'
 import { MoveRight } from 'lucide-react'

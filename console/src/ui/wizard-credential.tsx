@@ -1,5 +1,5 @@
-// The credential of a new connection: one that is there, or a new one that names its secret. A value that is typed goes to the vault at
-// once, and is not kept in the page.
+// The credential of a new connection: an existing one, or a new one that names its secret. A typed value goes to the
+// vault at once, and is not kept in the page.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useId, useState } from 'react'
@@ -20,7 +20,7 @@ import { Dialog } from './surfaces.tsx'
 interface CredentialStepProps {
   readonly head: ReactNode
   readonly provider: ProviderDetail
-  /** `isAsked`: the vendor asks somebody before there is a token. */
+  /** `isAsked`: the vendor asks a user for permission before there is a token. */
   readonly onNext: (credential: string | null, isAsked: boolean) => void
   readonly onBack: () => void
   readonly onClose: () => void

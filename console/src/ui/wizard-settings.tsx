@@ -1,4 +1,5 @@
-// The settings of a new connection: its name, its address where it is not the provider's, and what the provider asks of it.
+// The settings of a new connection: its name, its address if it is not the provider's, and the provider's
+// configuration.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'

@@ -52,7 +52,7 @@ wakesConformance('local bus', async () => {
   }
 })
 
-describe('with a clock and faults that are given', () => {
+describe('with a given clock and given faults', () => {
   const SUBJECT = 'millrace.acme.events.x'
 
   function makeWorld(fate: (moment: Moment, nth: number) => Fate, options: Partial<LocalHubOptions> = {}) {
@@ -86,7 +86,7 @@ describe('with a clock and faults that are given', () => {
   }
   const one = (id: string) => ({ id, subject: SUBJECT, headers: {}, body: encode(id) })
 
-  test('[BU19] a message that is lost, or whose answer is, is not known to be there', async () => {
+  test('[BU19] a message that is lost, or whose response is, is not known to be stored', async () => {
     const { hub, bus, run } = makeWorld(({ what }, nth) => ({ isLost: what === 'publish' && nth === 1 }))
     const lost = expect(bus.publish([one('a')])).rejects.toMatchObject({ code: 'unavailable' })
     await run(10_000)
@@ -103,7 +103,7 @@ describe('with a clock and faults that are given', () => {
     expect(world.hub.stored(SUBJECT)).toHaveLength(1)
   })
 
-  test('[BU19] an id is remembered for its window', async () => {
+  test('[BU19] an id is remembered for the duplicate window', async () => {
     const { hub, run, time } = makeWorld(() => ({}), { duplicateWindowMs: 60_000 })
     hub.send(one('a'))
     await run(59_999)
@@ -114,7 +114,7 @@ describe('with a clock and faults that are given', () => {
     expect(hub.stored(SUBJECT).map(({ at }) => at)).toEqual([1_000_000, time.now()])
   })
 
-  test('[BU19] what is lost on its way to a consumer, or whose acknowledgement is, comes again', async () => {
+  test('[BU19] a message lost on its way to a consumer, or whose acknowledgement is lost, is redelivered', async () => {
     for (const what of ['deliver', 'acknowledge'] as const) {
       const world = makeWorld((moment, nth) => ({ isLost: moment.what === what && nth === 1 }))
       world.consume()
@@ -128,7 +128,7 @@ describe('with a clock and faults that are given', () => {
     }
   })
 
-  test('[BU19] what is brought twice or late is', async () => {
+  test('[BU19] a message that the faults deliver twice or late arrives twice or late', async () => {
     const world = makeWorld(({ what }) => (what === 'deliver' ? { isTwice: true, delayMs: 500 } : {}))
     world.consume()
     world.hub.send(one('a'))
@@ -140,7 +140,7 @@ describe('with a clock and faults that are given', () => {
     expect(world.got).toHaveLength(2)
   })
 
-  test('[BU19] state that is lost takes streams of others with it; ours are there again and empty', async () => {
+  test('[BU19] losing state removes other systems’ streams; ours are recreated empty', async () => {
     const world = makeWorld(() => ({}))
     world.hub.addStream({ name: 'CRM', subjects: ['crm.>'] })
     world.consume()
@@ -155,7 +155,7 @@ describe('with a clock and faults that are given', () => {
     expect(new Set(world.got.map(({ place }) => place)).size).toBe(2)
   })
 
-  test('[BU19] a node that is paused handles nothing, and what it had is brought to another', async () => {
+  test('[BU19] a paused node handles nothing, and its messages are redelivered to another node', async () => {
     const time = makeVirtualTime(0)
     const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
     const hub = makeLocalHub({ clock })
@@ -187,7 +187,7 @@ describe('with a clock and faults that are given', () => {
     expect(seen).toEqual(['other 2', 'paused 1'])
   })
 
-  test('[BU19] wake-ups reach the others: lost, twice or late as told', async () => {
+  test('[BU19] wake-ups reach the other nodes: lost, twice or late as the faults say', async () => {
     const { hub, bus, run } = makeWorld(
       (_, nth) => [{ isLost: true }, { isTwice: true }, { delayMs: 50 }][nth - 1] ?? {},
     )

@@ -1,5 +1,5 @@
-// A consumer on one node of the local bus: one share in a queue per pattern, at most so many messages under way, and word to the
-// bus that a message is still being worked on.
+// A consumer on one node of the local bus: one share in a queue per pattern, a limit of messages in flight, and
+// progress acknowledgements for messages that are still being handled.
 
 import type { ConsumerSpec, ConsumerState, IncomingMessage } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -8,22 +8,22 @@ import type { Queue, Queues } from './queue.ts'
 import type { Stream } from './stream.ts'
 
 export interface LocalConsumer {
-  /** Looks anew where its messages are. */
+  /** Looks up its streams again. */
   bind(): void
   close(): Promise<void>
-  /** Takes no more, and says nothing of what is under way. */
+  /** Takes no more messages, and answers nothing for those in flight. */
   cut(): void
 }
 
 export interface ConsumerWorld {
   readonly spec: ConsumerSpec
-  /** Of the hub. */
+  /** The hub's clock. */
   readonly clock: Clock
-  /** Of the node. */
+  /** The node's clock. */
   readonly ownClock: Clock
   readonly ackWaitMs: number
   readonly queues: Queues
-  /** The stream that has the pattern, or why there is none. */
+  /** The stream with the pattern, or the reason why there is none. */
   find(pattern: string): Stream | string
   carry(what: 'deliver' | 'acknowledge', subject: string, arrive: () => void): void
 }
@@ -87,7 +87,7 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
       isFree = true
       queue.pump()
     }
-    // One that never arrives takes room until the node asks anew, which it cannot while it is paused.
+    // A message that never arrives takes room until the node asks again, which it cannot do while it is paused.
     const cancel = ownClock.after(ackWaitMs, free)
     world.carry('deliver', brought.message.subject, () =>
       ownClock.defer(async () => {

@@ -1,5 +1,5 @@
-// A durable consumer's place in a stream: what it has seen, and what it brought that is not acknowledged. Time arrives as an
-// argument; who takes the messages is consumer.ts.
+// A durable consumer's position in a stream: the messages it has seen, and those it delivered that are not
+// acknowledged. Time arrives as an argument; consumer.ts handles the messages.
 
 import { matchesPattern } from '../../core/events/subject/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -12,14 +12,14 @@ export interface Brought {
 
 export interface Durable {
   readonly stream: Stream
-  /** Which messages it brings from now on; its place stays. */
+  /** Which messages it delivers from now on; its position stays. */
   setPattern(pattern: string): void
-  /** The next to bring, which is from then on under way until `due`; null: nothing now. */
+  /** The next message to deliver, in flight until `due` from then on; null: none now. */
   take(now: Instant, due: Instant): Brought | null
   acknowledge(number: number): void
-  /** It is brought again then, unless it is acknowledged by now. */
+  /** It is redelivered then, unless it was acknowledged. */
   putOff(number: number, due: Instant): void
-  /** When the next one comes that is under way now; null: none is. */
+  /** When the next message in flight is redelivered; null: none is in flight. */
   nextDue(): Instant | null
 }
 

@@ -1,7 +1,8 @@
-// A bus in this process: what NATS JetStream is between machines, for tests and for the simulator. Several nodes connect to one
-// hub. It has no time of its own and nothing goes wrong by itself: the clock and the faults are given.
+// A bus in this process: it stands in for NATS JetStream in tests and in the simulator. Several nodes connect to one
+// hub. It has no time of its own and causes no faults by itself: clock and faults are given.
 //
-// Everything that reaches a node goes through that node's clock, so that one that is paused hears nothing until it goes on.
+// Everything that reaches a node goes through that node's clock, so that a paused node receives nothing until it
+// resumes.
 
 import { matchesPattern, patternsMeet } from '../../core/events/subject/index.ts'
 import { publishInOrder, type Sent } from '../../core/store/outbox/index.ts'
@@ -25,9 +26,9 @@ import {
   streamHas,
 } from './stream.ts'
 
-/** Where something can go wrong. */
+/** A step where a fault can happen. */
 export interface Moment {
-  /** A message on its way in, the answer to it, a message on its way to a consumer, its acknowledgement, a wake-up. */
+  /** A published message, the response to it, a message on its way to a consumer, its acknowledgement, a wake-up. */
   readonly what: 'publish' | 'answer' | 'deliver' | 'acknowledge' | 'wake'
   readonly node: string
   readonly subject: string
@@ -41,35 +42,38 @@ export interface Fate {
 
 export interface LocalHubOptions {
   readonly clock: Clock
-  /** First token of the subjects of our own streams. */
+  /** First token of the subjects of Millrace's own streams. */
   readonly prefix?: string
   /** How long an id is remembered. */
   readonly duplicateWindowMs?: number
-  /** A message that is neither acknowledged nor said to be under way for so long is brought again. */
+  /** A message that is neither acknowledged nor reported in progress for this long is redelivered. */
   readonly ackWaitMs?: number
-  /** How long a publisher waits for an answer. */
+  /** How long a publisher waits for a response. */
   readonly answerMs?: number
   readonly maxBytes?: number
   readonly fate?: (moment: Moment) => Fate
 }
 
 export interface LocalBus extends Bus {
-  /** The node is gone without a word: what it had in hand is brought to others when its time is over. */
+  /** The node disappears without notice: its messages are redelivered to others when their time is over. */
   cut(): void
 }
 
 export interface LocalHub {
-  /** The clock is the node's own; without one that of the hub. */
+  /** The clock is the node's own; omitted: the hub's. */
   connect(node: string, clock?: Clock): LocalBus
-  /** A stream that others made. */
+  /** Creates a stream of another system. */
   addStream(spec: StreamSpec): void
   removeStream(name: string): void
-  /** Puts a message as another system would; false: no stream has its subject. */
+  /** Publishes a message as another system would; false: no stream has its subject. */
   send(message: SentMessage): boolean
-  /** What is held of subjects that match, eldest first in each stream. */
+  /** The stored messages whose subject matches, oldest first in each stream. */
   stored(pattern: string): readonly StoredMessage[]
   setReachable(isReachable: boolean): void
-  /** Streams of others are gone; our own are there again, empty, and remember nothing. What was on its way in never arrives. */
+  /**
+   * Removes other systems' streams; our own are recreated empty and remember no ids. Messages on their way in never
+   * arrive.
+   */
   loseState(): void
 }
 
@@ -112,7 +116,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
     refresh(): void
   }
 
-  /** Calls back when what is sent arrives: after its delay, twice or never. */
+  /** Calls back when the message arrives: after its delay, twice or never. */
   const carry = (moment: Moment, arrive: () => void) => {
     const { isLost = false, isTwice = false, delayMs = 0 } = fate(moment)
     if (isLost) return
@@ -141,7 +145,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
         const about = { node: name, subject: message.subject }
         const sentAfter = losses
         carry({ what: 'publish', ...about }, () => {
-          // A server that lost its state is another process: what was sent to the one before does not reach it.
+          // A server that lost its state is another process: messages sent to the one before do not reach it.
           if (!isReachable || !isOpen || losses !== sentAfter) return
           const isThere = send(message)
           carry({ what: 'answer', ...about }, () => {
@@ -267,7 +271,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
   }
 }
 
-/** Of a body that is too large it is told that there is more than can be told. */
+/** A body that is too large is replaced by one that says only that there is more. */
 function shorten(wake: Wake): Wake {
   if (wake.wake !== 'changes' || wake.body === null) return wake
   return new TextEncoder().encode(wake.body).byteLength > WAKE_BYTES_MAX ? { ...wake, body: null } : wake

@@ -1,4 +1,4 @@
-// Who takes the messages of a durable consumer: the nodes that share it, each in its turn as long as it has room.
+// Distributes the messages of a durable consumer among the nodes that share it, round robin to those that have room.
 
 import type { Clock } from '../../ports/clock.ts'
 import { type Brought, type Durable, makeDurable } from './durable.ts'
@@ -11,14 +11,14 @@ export interface Member {
 
 export interface Queue {
   readonly durable: Durable
-  /** Answers how to leave. */
+  /** Returns a function that leaves. */
   join(member: Member): () => void
-  /** Brings what can be brought now, and sees to the next time. */
+  /** Delivers what can be delivered now, and schedules the next time. */
   pump(): void
 }
 
 export interface Queues {
-  /** The one of that name in the stream; it is made when it is not there, and otherwise takes this pattern from now on. */
+  /** The queue of that name in the stream; it is created if missing, and otherwise takes this pattern from now on. */
   find(stream: Stream, name: string, pattern: string): Queue
   pumpStream(stream: Stream): void
 }
@@ -60,7 +60,7 @@ function makeQueue(durable: Durable, { clock, ackWaitMs }: { clock: Clock; ackWa
       if (brought !== null) member.bring(brought)
     }
     const due = members.length === 0 ? null : durable.nextDue()
-    // Whoever has room asks at once; a time that is over waits for room, not for time.
+    // A member with room asks at once; an overdue message waits for room, not for time.
     const now = clock.now()
     cancel = due === null || due <= now ? () => {} : clock.after(due - now, pump)
   }

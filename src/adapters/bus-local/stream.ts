@@ -1,4 +1,4 @@
-// A stream of the local bus: what it holds, and which ids it remembers. Time arrives as an argument.
+// A stream of the local bus: its messages, and the ids it remembers. Time arrives as an argument.
 
 import { matchesPattern } from '../../core/events/subject/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -6,11 +6,11 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 export interface StreamSpec {
   readonly name: string
   readonly subjects: readonly string[]
-  /** Of one subject only the last ones are kept; null: all. */
+  /** Only the last messages of one subject are stored; null: all. */
   readonly maxPerSubject?: number | null
 }
 
-/** A message as any system may send it; a bus of ours always gives an id. */
+/** A message as any system may send it; Millrace's bus always gives an id. */
 export interface SentMessage {
   readonly id: string | null
   readonly subject: string
@@ -26,13 +26,13 @@ export interface StoredMessage extends SentMessage {
 export interface Stream {
   readonly name: string
   readonly subjects: readonly string[]
-  /** Another one for each stream, also of the same name. */
+  /** Different for each stream, also for one of the same name. */
   readonly birth: number
-  /** Answers whether it was new. */
+  /** Returns whether it was new. */
   put(message: SentMessage, now: Instant): boolean
   get(number: number): StoredMessage | undefined
   last(): number
-  /** Eldest first. */
+  /** Oldest first. */
   list(): readonly StoredMessage[]
 }
 

@@ -1,11 +1,11 @@
-// Which consumer on the server brings the messages of one subject pattern: it is found, or made.
+// Finds or creates the consumer on the server that delivers the messages of one subject pattern.
 //
-// A server of version 2.9 has one filter per consumer. A single pattern has the durable's own name. Of several each has its name
-// with a hash of the pattern behind it, but one that the durable itself already filters keeps it: adding a second pattern must not
-// bring the messages of the first one anew. A pattern that took the place of another has its hash, too.
+// A server of version 2.9 has one filter per consumer. A single pattern has the durable's own name. Of several patterns
+// each has the name with a hash of the pattern appended, except the one that the durable itself already filters: adding
+// a second pattern must not redeliver the messages of the first. A pattern that replaced another one has its hash, too.
 //
-// Invariant: what Millrace makes says so, and for whom, and nothing else is read with: whoever reads with a consumer of others takes
-// their messages. A stream that the source may not read is neither read nor named.
+// Invariant: a consumer that Millrace creates says so, and for which owner, and Millrace reads with no other: reading
+// with another system's consumer takes its messages. A stream that the source may not read is neither read nor named.
 
 import { createHash } from 'node:crypto'
 import {
@@ -18,23 +18,23 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { isCode } from './streams.ts'
 
 const NANOS_PER_MS = 1_000_000
-/** Over all nodes: brought and not acknowledged, those that wait for their next time included. */
+/** Over all nodes: delivered and not acknowledged, including those that wait for redelivery. */
 const UNACKNOWLEDGED_MAX = 10_000
 
 export interface Binding {
   readonly stream: string
   readonly consumer: string
-  /** After so long without a word a message is brought again. */
+  /** A message without any response for this long is redelivered. */
   readonly ackWaitMs: number
-  /** Of one question, where the consumer has such limits: more is refused by the server. */
+  /** Per pull request, if the consumer has such a limit: the server refuses more. */
   readonly batchMax: number | null
   readonly askMsMax: number | null
   readonly askBytesMax: number | null
-  /** Whether its messages are in the server's memory alone. */
+  /** Whether the server stores its messages in memory only. */
   readonly isInMemory: boolean
 }
 
-/** Why there is no consumer, in words that say what to do. */
+/** Why there is no consumer, as a sentence that says what to do. */
 export class Unbound extends Error {
   override readonly name = 'Unbound'
 }
@@ -43,14 +43,14 @@ export interface Wish {
   readonly stream: string | null
   readonly durable: string
   readonly pattern: string
-  /** Whose it is; null: nobody's. */
+  /** The owner that it was created for; null: none. */
   readonly owner: string | null
   /** Which streams may be read. */
   mayRead(stream: string): boolean
-  /** Of several patterns of the durable. */
+  /** The durable has several patterns. */
   readonly isOneOfSeveral: boolean
   readonly ackWaitMs: number
-  /** One that is made begins there; null: at the beginning. */
+  /** A new consumer starts there; null: at the beginning. */
   readonly since: Instant | null
 }
 
@@ -75,7 +75,7 @@ export async function bind(manager: JetStreamManager, wish: Wish): Promise<Bindi
   }
 }
 
-/** Streams that may not be read are not named. */
+/** Does not name streams that may not be read. */
 async function findStream(
   manager: JetStreamManager,
   { pattern, mayRead }: Pick<Wish, 'pattern' | 'mayRead'>,
@@ -94,7 +94,7 @@ function mayNotRead(stream: string): string {
   return `its tenant may not read the stream ${stream}; the operator allows it with MILLRACE_NATS_STREAMS`
 }
 
-/** Who may not ask is told nothing of it. */
+/** False for a user who lacks the permission to ask. */
 async function isInMemory(manager: JetStreamManager, stream: string): Promise<boolean> {
   try {
     return (await manager.streams.info(stream)).config.storage === 'memory'
@@ -136,7 +136,7 @@ function isMade({ config }: ConsumerInfo): boolean {
   return config.description?.startsWith(MADE) ?? false
 }
 
-/** Whoever limited the deliveries would lose messages that take longer. */
+/** A limit on deliveries would lose messages that take longer. */
 async function keepFor(
   manager: JetStreamManager,
   stream: string,
@@ -147,7 +147,7 @@ async function keepFor(
   const refuse = (why: string): never => {
     throw new Unbound(`the consumer ${info.name} of the stream ${stream} ${why}`)
   }
-  // Whoever reads with it takes its messages from those that it was made for.
+  // Reading with it would take messages from the system it was made for.
   if (!isMade(info)) refuse('was not made by Millrace; name another durable, or leave `durable` out')
   if (description !== markOf(owner, durable)) refuse('is of another source; name another durable')
   if (filter_subject !== pattern)

@@ -20,7 +20,7 @@ wakesConformance('NATS', async () => {
     connect: async () => {
       const bus = await untilConnected(makeTestBus([server.url]))
       nodes.push(bus)
-      // It answers after the streams were seen to, which is behind the subscription on the same connection.
+      // It responds after the streams were ensured, which happens after the subscription on the same connection.
       await bus.publish([])
       return bus.wakes
     },

@@ -1,4 +1,4 @@
-// The bus on NATS JetStream (docs/nats.md). Only what a server of version 2.9 can do is needed.
+// The bus on NATS JetStream (docs/nats.md). It needs only what a server of version 2.9 can do.
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -17,18 +17,18 @@ import { makeWarnings } from './warnings.ts'
 const ENSURE_AGAIN_MS = 2_000
 
 export interface NatsBusOptions {
-  /** `nats://` or `tls://`, of one cluster; a user and password, or a token, may stand in them. */
+  /** `nats://` or `tls://`, of one cluster; they may contain a user and password, or a token. */
   readonly servers: readonly string[]
   /** A `.creds` file. */
   readonly credentialsFile: string | null
-  /** First tokens of the subjects of our own. */
+  /** First token of the subjects of Millrace's own streams. */
   readonly prefix: string
-  /** By which people know this node on the server. */
+  /** The name that the server's operators see for this node. */
   readonly name: string
   readonly clock: Clock
-  /** How long a publisher waits for an answer. */
+  /** How long a publisher waits for a response. */
   readonly answerMs?: number
-  /** After so long without a word the server brings a message again. */
+  /** A message without any response for this long is redelivered by the server. */
   readonly ackWaitMs?: number
 }
 
@@ -89,7 +89,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
     isSynced = sync.isSynced
     warnings.set('sync', sync.warning)
   }
-  /** One at a time; what went wrong is a warning by now, or the connection is gone and comes again. */
+  /** One at a time; a failure became a warning, or the connection is lost and will be made again. */
   const ensureOnce = (nats: NatsConnection) => {
     ensuring ??= ensure(nats)
       .catch(() => {})
@@ -115,7 +115,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
       if (!isOpen) throw new BusError('closed', 'the bus is closed')
       const nats = connection.current()
       if (nats === null) throw new BusError('unavailable', 'NATS cannot be reached; it is tried again')
-      // The streams may be on their way; nothing is published into the void before.
+      // The streams may be under creation; nothing is published before that.
       await ensuring
       return publishAll(nats, messages, { answerMs, streamOf, onMissing: ensureSoon })
     },

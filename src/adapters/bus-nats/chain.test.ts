@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type LinkAnswer, publishChained } from './chain.ts'
 
-/** A stream as the server keeps it: it passes over ids that it has, and refuses who names another one than its last. */
+/**
+ * A stream as the server stores it: it ignores ids that it has, and refuses a message that names a last id other than
+ * its own.
+ */
 function makeStream(before: readonly string[]) {
   const held = [...before]
   const put = (id: string, after: string | null): LinkAnswer => {
@@ -14,7 +17,7 @@ function makeStream(before: readonly string[]) {
   return { held, put }
 }
 
-test('[BU1] whatever goes missing on the way, a chain leaves no gap and claims nothing that is not there', async () => {
+test('[BU1] whatever is lost on the way, a chain leaves no gap and reports nothing as stored that is not', async () => {
   const fate = fc.constantFrom('well', 'well', 'well', 'lost', 'unanswered')
   const property = fc.asyncProperty(
     fc.array(fate, { maxLength: 12 }),
@@ -40,7 +43,7 @@ test('[BU1] whatever goes missing on the way, a chain leaves no gap and claims n
   await fc.assert(property, { numRuns: 500 })
 })
 
-test('[BU1] an answer that went missing is known from the one behind it', async () => {
+test('[BU1] a lost response is inferred from the response to the next message', async () => {
   const answers: LinkAnswer[] = [
     { sent: 'taken', isDuplicate: false },
     { sent: 'unknown', isDuplicate: false },

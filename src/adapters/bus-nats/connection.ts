@@ -1,4 +1,5 @@
-// The connection to NATS. It is made in the background and made again for ever: a node starts without its bus, and waits for it.
+// The connection to NATS. It is made in the background and restored for ever: a node starts without its bus, and waits
+// for it.
 
 import {
   AuthorizationError,
@@ -16,17 +17,17 @@ const RETRY_MS_MIN = 250
 const RETRY_MS_MAX = 5_000
 const CONNECT_MS = 5_000
 const FLUSH_MS = 2_000
-/** A connection that is dead without having been closed is noticed after two of these without an answer. */
+/** A connection that died without being closed is noticed after two of these without a response. */
 const PING_MS = 10_000
 
 export interface Connection {
-  /** null: there is none now. */
+  /** null: not connected. */
   current(): NatsConnection | null
   /** Of the last server that was reached. */
   version(): string | null
-  /** Told each time the connection is there, also anew; at once when it is. Answers how to stop. */
+  /** Called each time the connection is made or restored, and at once if it stands. Returns an unsubscribe function. */
   onThere(listener: (nats: NatsConnection) => void): () => void
-  /** Told each time it is lost. Answers how to stop. */
+  /** Called each time the connection is lost. Returns an unsubscribe function. */
   onGone(listener: () => void): () => void
   close(): Promise<void>
 }
@@ -35,7 +36,7 @@ export function keepConnected(options: {
   readonly driver: NodeConnectionOptions
   readonly clock: Clock
   readonly warnings: Warnings
-  /** It is there or gone. */
+  /** The connection was made or lost. */
   readonly onChange: () => void
 }): Connection {
   const { clock, warnings } = options
@@ -84,7 +85,7 @@ export function keepConnected(options: {
           reconnect: true,
           maxReconnectAttempts: -1,
           reconnectTimeWait: RETRY_MS_MIN,
-          // A password that was changed on the server first is right again later.
+          // A password that was changed on the server first becomes right later.
           ignoreAuthErrorAbort: true,
           timeout: CONNECT_MS,
           pingInterval: PING_MS,
@@ -120,7 +121,7 @@ export function keepConnected(options: {
       isOpen = false
       stopWaiting()
       if (nats !== null && !nats.isClosed()) {
-        // Acknowledgements are on their way; a server that is away is not waited for.
+        // Acknowledgements may be on their way; an unreachable server is not waited for.
         if (isThere) await Promise.race([nats.flush().catch(() => {}), wait(FLUSH_MS)])
         stopWaiting()
         await nats.close()

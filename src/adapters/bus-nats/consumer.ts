@@ -1,5 +1,5 @@
-// A consumer on this node: for each of its patterns one consumer of the server, found or made, pulled from, and found or made anew
-// when it is lost. Messages in hand are said to be under way until they are answered.
+// A consumer on this node: for each of its patterns one consumer of the server, found or created, pulled from, and
+// found or created again when it is lost. Messages being handled are reported in progress until they are answered.
 
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
@@ -22,7 +22,7 @@ export interface ConsumerWorld {
   readonly spec: ConsumerSpec
   readonly ackWaitMs: number
   readonly warnings: Warnings
-  /** How long to wait for the stream that is not there. */
+  /** How long to wait for a stream that does not exist. */
   readonly retryMs?: number
 }
 
@@ -32,7 +32,7 @@ export function startConsumer(world: ConsumerWorld): Consumer {
   const reasons = new Map<string, string | null>()
   let told: string | null = null
 
-  /** One word for all patterns: why the first of them waits. */
+  /** One reason for all patterns: why the first of them waits. */
   const tell = (pattern: string, why: string | null) => {
     reasons.set(pattern, why)
     if (reasons.size < spec.subjects.length) return
@@ -68,7 +68,7 @@ function startStrand(
 ): Strand {
   const { connection, clock, spec, hands, pattern, tell } = world
   const retryMs = world.retryMs ?? RETRY_MS
-  /** Each pattern has its part of the room, and at least one. */
+  /** Each pattern has its share of the room, and at least one message. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
   const { maxBytes } = spec
   let pull: Pull | null = null

@@ -1,4 +1,5 @@
-// Accounts and users as `nsc` makes them: an operator signs accounts, an account signs users, and a user has a `.creds` file.
+// Accounts and users as `nsc` creates them: an operator signs accounts, an account signs users, and a user has a
+// `.creds` file.
 
 import { nkeys } from '@nats-io/transport-node'
 

@@ -1,4 +1,5 @@
-// What only a real server can do to a node: not be there yet, die, come back without what it kept, refuse, and not know a setting.
+// Faults that only a real server shows to a node: it is not up yet, dies, comes back without its data, refuses, or does
+// not know a setting.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +48,7 @@ describe('a server that dies', () => {
 
   const makeCrm = () => outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
 
-  test('[BU14] a bus begins without its server, says so, and works when the server is there', async () => {
+  test('[BU14] a bus starts without its server, says so, and works when the server is up', async () => {
     await server.stop()
     const bus = open()
     const { states } = collect(bus)
@@ -61,7 +62,7 @@ describe('a server that dies', () => {
     expect(bus.status().warnings.join()).not.toContain('cannot be reached')
   })
 
-  test('[BU14] a bus that never found its server is closed at once', async () => {
+  test('[BU14] a bus that never found its server closes at once', async () => {
     await server.stop()
     const bus = open()
     await until(() => expect(bus.status().warnings).not.toEqual([]))
@@ -69,7 +70,7 @@ describe('a server that dies', () => {
     expect(bus.status().isConnected).toBe(false)
   })
 
-  test('[BU15] a server that is killed and comes back: what it acknowledged is there, and both ways go on', async () => {
+  test('[BU15] a server that is killed and comes back: acknowledged messages are stored, and publishing and consuming go on', async () => {
     await makeCrm()
     const bus = await connect()
     const { got, ids, states } = collect(bus)
@@ -88,11 +89,11 @@ describe('a server that dies', () => {
       Array.from({ length: 21 }, (_, index) => `out-${index}`),
     )
     expect(states).toEqual(['consuming', 'NATS cannot be reached; it is tried again', 'consuming'])
-    // A place is of one message, however often it was brought.
+    // A place belongs to one message, however often it was delivered.
     expect(new Map(got.map(({ place, id }) => [place, id])).size).toBe(21)
   })
 
-  test('[BU15] a server that comes back with nothing: our streams are made anew, publishing and consumers go on', async () => {
+  test('[BU15] a server that comes back empty: our streams are recreated, publishing and consumers go on', async () => {
     await makeCrm()
     const bus = await connect()
     const { got, ids, states } = collect(bus)
@@ -111,7 +112,7 @@ describe('a server that dies', () => {
     expect(new Set(got.map(({ place }) => place)).size).toBe(2)
   })
 
-  test('[BU15] a stream of ours that somebody removed is made anew when something is published', async () => {
+  test('[BU15] a removed stream of ours is recreated when something is published', async () => {
     const bus = await connect()
     expect(await bus.publish([message('a')])).toEqual([true])
     await outsider.manager.streams.delete('MILLRACE_EVENTS')
@@ -119,7 +120,7 @@ describe('a server that dies', () => {
     await until(async () => expect(await bus.publish([message('b')])).toEqual([true]))
   })
 
-  test('[BU15] a consumer that somebody removed on the server is made anew', async () => {
+  test('[BU15] a consumer that was removed on the server is recreated', async () => {
     await makeCrm()
     const { got } = collect(await connect())
     await outsider.send({ subject: 'crm.a', id: 'a' })
@@ -127,7 +128,7 @@ describe('a server that dies', () => {
     await outsider.manager.consumers.delete('CRM', 'reader')
     await outsider.send({ subject: 'crm.a', id: 'b' })
     await until(() => expect(got.map(({ id }) => id)).toContain('b'))
-    // It begins at the beginning again; the place tells that it is the same message.
+    // It starts at the beginning again; the place shows that it is the same message.
     expect(new Set(got.map(({ place }) => place)).size).toBe(2)
   })
 
@@ -149,7 +150,7 @@ describe('a server that dies', () => {
     expect(seen()).toEqual(sent)
   })
 
-  test('[BU1] a server killed while messages go out: none is missing, and each subject has them in order', async () => {
+  test('[BU1] a server killed while messages are published: none is missing, and each subject has them in order', async () => {
     const bus = await connect()
     const subjects = ['a', 'b', 'c'].map((one) => `millrace.acme.events.${one}`)
     const all = Array.from({ length: 600 }, (_, index) => message(`${index}`, subjects[(index % 7) % 3]))
@@ -163,7 +164,7 @@ describe('a server that dies', () => {
       }
     })()
     while (waiting.length > 0 || kills < 3) {
-      // As the relay does it: a part at a time, and what was not taken comes first the next time.
+      // As the relay does it: a batch at a time, and what was not stored comes first the next time.
       const part = waiting.slice(0, 50)
       const taken = await bus.publish(part).catch(() => part.map(() => false))
       waiting = waiting.filter((_, index) => taken[index] !== true)
@@ -177,7 +178,7 @@ describe('a server that dies', () => {
     }
   })
 
-  test('[BU1] two nodes that publish into one stream at once: all arrive, those of each in order', async () => {
+  test('[BU1] two nodes that publish into one stream at once: all messages arrive, each node’s in order', async () => {
     const nodes = [await connect(), await connect()]
     const lists = nodes.map((_, node) =>
       Array.from({ length: 100 }, (_, index) => message(`${node}-${index}`, SUBJECT)),
@@ -190,7 +191,7 @@ describe('a server that dies', () => {
     }
   })
 
-  test('[BU15] who missed wake-ups looks for work when the server is back', async () => {
+  test('[BU15] a node that missed wake-ups looks for work when the server is back', async () => {
     const bus = await connect()
     const heard: Wake[] = []
     bus.wakes.listen((wake) => heard.push(wake))
@@ -202,7 +203,7 @@ describe('a server that dies', () => {
   })
 })
 
-describe('what a server is', () => {
+describe('what a server can do', () => {
   const isBefore = (minor: number) => Number(outsider.nats.info?.version.split('.')[1]) < minor
 
   beforeEach(async () => {
@@ -215,7 +216,7 @@ describe('what a server is', () => {
     await server.close()
   })
 
-  test('[BU71] a durable that somebody limited in what may be asked for is asked for no more', async () => {
+  test('[BU71] a durable with a limit on requests is never asked for more', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     await outsider.manager.consumers.add('CRM', {
       durable_name: 'reader',
@@ -233,7 +234,7 @@ describe('what a server is', () => {
   })
 
   test.each([1_000, 4_000_000])(
-    '[BU75] one that somebody limited to %d bytes a question brings all messages, large ones too',
+    '[BU75] a durable limited to %d bytes a request delivers all messages, large ones too',
     async (max_bytes) => {
       await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
       await outsider.manager.consumers.add('CRM', {
@@ -252,7 +253,7 @@ describe('what a server is', () => {
     },
   )
 
-  test('[BU17] a stream that a source reads and that is in memory alone is named, until it is not', async () => {
+  test('[BU17] a stream that a source reads and that is stored in memory only is named, until it is not', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'], storage: 'memory' })
     const bus = await connect()
     const { states } = collect(bus)
@@ -264,7 +265,7 @@ describe('what a server is', () => {
     await until(() => expect(said()).toEqual([]))
   })
 
-  test('[BU16] the streams are made as they are documented', async () => {
+  test('[BU16] the streams are created as documented', async () => {
     const bus = await connect()
     await bus.publish([])
     const { config: events } = await outsider.manager.streams.info('MILLRACE_EVENTS')
@@ -283,7 +284,7 @@ describe('what a server is', () => {
     })
   })
 
-  test('[BU16] a stream that was there is left as it is, and each difference is a warning', async () => {
+  test('[BU16] an existing stream is left as it is, and each difference is a warning', async () => {
     const subjects = ['millrace.*.events.>']
     await outsider.manager.streams.add({ name: 'MILLRACE_EVENTS', subjects, storage: 'memory' })
     const bus = await connect()
@@ -304,7 +305,7 @@ describe('what a server is', () => {
     )
   })
 
-  test('[BU16] a setting that the server drops without a word is a warning', async () => {
+  test('[BU16] a setting that the server silently drops is a warning', async () => {
     const [wanted] = ownStreams('other')
     if (wanted === undefined) throw new Error('there is a stream')
     const { warnings } = await ensureStream(outsider.manager, { ...wanted, allow_msg_ttl: true })
@@ -314,14 +315,14 @@ describe('what a server is', () => {
     expect(warnings).toEqual(isBefore(11) ? [dropped] : [])
   })
 
-  test('[BU17] a server that acknowledges before its disk has it is named', async () => {
+  test('[BU17] a server that acknowledges before its disk has the message is named', async () => {
     const bus = await connect()
     await bus.publish([])
     expect(bus.status().isSynced).toBe(isBefore(10) ? false : null)
     expect(bus.status().warnings.join()).toContain(`NATS ${outsider.nats.info?.version} `)
   })
 
-  test('[BU12] a second subject is another consumer, and the first one keeps its name and place', async () => {
+  test('[BU12] a second subject gets another consumer, and the first one keeps its name and position', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
     const one = collect(bus, { subjects: ['crm.a'] })
@@ -340,7 +341,7 @@ describe('what a server is', () => {
     await until(() => expect(rest.ids()).toEqual(['b-2']))
   })
 
-  test('[BU12] a subject that takes the place of another begins at the beginning, and the other goes on where it was', async () => {
+  test('[BU12] a subject that replaces another starts at the beginning, and the other continues where it was', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
     const narrow = collect(bus, { subjects: ['crm.a'] })
@@ -357,7 +358,7 @@ describe('what a server is', () => {
     await until(() => expect(back.ids()).toEqual(['a-2']))
   })
 
-  test('[BU71] a durable that others made is not used, and stays as it is', async () => {
+  test('[BU71] a durable that another system created is not used, and stays as it is', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const made = (durable: string, more: Partial<ConsumerConfig> = {}) =>
       outsider.manager.consumers.add('CRM', {
@@ -384,7 +385,7 @@ describe('what a server is', () => {
     expect(config.filter_subject).toBe('crm.a')
   })
 
-  test('[BU71] what was made for one owner is not taken by another, and a changed subject leaves it as it is', async () => {
+  test('[BU71] a durable created for one owner is not taken by another, and a changed subject leaves it as it is', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
     const one = collect(bus, { subjects: ['crm.a'], owner: 'acme/crm' })
@@ -401,7 +402,7 @@ describe('what a server is', () => {
     expect(names.sort()).toEqual(['reader', consumerName('reader', 'crm.b')])
   })
 
-  test('[BU5] a durable of ours that somebody limited to a number of deliveries is freed of it', async () => {
+  test('[BU5] a limit of deliveries that was set on our durable is removed', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     const bus = await connect()
     const first = collect(bus)
@@ -415,7 +416,7 @@ describe('what a server is', () => {
     await until(() => expect(got).toHaveLength(5))
   })
 
-  test('[BU72] one that is made anew brings nothing from before the time that repetitions are known for', async () => {
+  test('[BU72] a recreated durable delivers nothing from before the deduplication window', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'] })
     await outsider.send({ subject: 'crm.a', id: 'a' })
     const sentAt = Date.now()
@@ -431,7 +432,7 @@ describe('what a server is', () => {
   })
 })
 
-describe('who may do what', () => {
+describe('permissions', () => {
   const inbox = '"_INBOX.>"'
   const config = `
     accounts {
@@ -461,7 +462,7 @@ describe('who may do what', () => {
   })
   const connectAs = (user: string, password = user) => untilConnected(open(urlOf(user, password)))
 
-  test('[BU14] a node that is not let in says what to correct, and is let in when that is done', async () => {
+  test('[BU14] a node that is refused says what to correct, and connects when that is done', async () => {
     const bus = open(urlOf('node', 'wrong'))
     await until(() =>
       expect(bus.status().warnings.join()).toMatch(/does not let this node in.*MILLRACE_NATS_CREDS/),
@@ -474,7 +475,7 @@ describe('who may do what', () => {
     expect(bus.status().warnings.join()).not.toContain('does not let this node in')
   })
 
-  test('[BU18] a user that may publish acme.> alone reaches no subject of another tenant', async () => {
+  test('[BU18] a user who may publish only acme.> reaches no subject of another tenant', async () => {
     const node = await connectAs('node', 'n0de-pass')
     await node.publish([message('own')])
     const all = collect(node, { stream: 'MILLRACE_EVENTS', subjects: ['millrace.*.events.>'] })
@@ -490,7 +491,7 @@ describe('who may do what', () => {
     await until(() => expect(all.ids()).toEqual(['own', 'last']))
   })
 
-  test('[BU33] a subject that the node may not publish holds up no other of its stream', async () => {
+  test('[BU33] a subject that the node may not publish delays no other of its stream', async () => {
     const owner = await connectAs('node', 'n0de-pass')
     await owner.publish([])
     const narrow = await connectAs('narrow')
@@ -515,7 +516,7 @@ describe('who may do what', () => {
     expect(heard).toEqual([])
   })
 
-  test('[BU18] a node works with no more than the permissions that are documented', async () => {
+  test('[BU18] a node needs no more than the documented permissions', async () => {
     const owner = await connectAs('node', 'n0de-pass')
     await owner.publish([])
     const admin = await makeOutsider(urlOf('node', 'n0de-pass'))
@@ -537,7 +538,7 @@ describe('a file with credentials', () => {
     await server.close()
   })
 
-  test('[BU14] a node is let in by its .creds file, and by the one that took its place', async () => {
+  test('[BU14] a node connects with its .creds file, and with the one that replaced it', async () => {
     const realm = makeRealm()
     server = await startNats({ config: realm.config })
     const file = join(server.folder, '..', 'node.creds')

@@ -1,5 +1,5 @@
-// The messages that a consumer has in hand on this node: at most so many are handled at once, the others wait here, and the server
-// is told of all of them that they are under way, so that it does not bring them again because handling takes long.
+// The messages that a consumer holds on this node: a limited number is handled at once, the others wait here, and all
+// of them are reported to the server as in progress, so that slow handling causes no redelivery.
 
 import type { Msg } from '@nats-io/transport-node'
 import type { ConsumerSpec } from '../../ports/bus.ts'
@@ -9,14 +9,14 @@ import { answer, readMessage, sayWorking } from './message.ts'
 export interface Hands {
   /** `done` is called when the message was answered. */
   take(message: Msg, ackWaitMs: number, done: () => void): void
-  /** Those that wait are left to others. Resolves when nothing is being handled. */
+  /** Leaves the waiting ones to other nodes. Resolves when nothing is being handled. */
   empty(): Promise<void>
 }
 
 interface Held {
   readonly message: Msg
   readonly done: () => void
-  /** Told of at the next tick: it was here at the one before. */
+  /** Reported at the next tick: it was already here at the one before. */
   isOld: boolean
 }
 

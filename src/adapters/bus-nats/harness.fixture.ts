@@ -1,5 +1,5 @@
-// Nodes on a real server, for the suites: each connects by a line of its own that can be cut, and streams of others are made and
-// read as their owners would.
+// Nodes on a real server, for the suites: each connects through its own proxy that can be cut, and other systems'
+// streams are created and read as their owners would.
 
 import { once } from 'node:events'
 import { createServer, connect as dial, type Socket } from 'node:net'
@@ -13,10 +13,10 @@ import { makeSystemClock } from '../clock-system/index.ts'
 import { makeNatsBus, type NatsBusOptions } from './index.ts'
 import { resolveServers } from './servers.ts'
 
-/** A busy machine must not be late for a third of it. */
+/** Even a busy machine must report progress within a third of it. */
 const ACK_WAIT_MS = 3_000
 
-/** A line to the server that can be cut for good. */
+/** A proxy to the server that can be cut for good. */
 async function startLine(serverPort: number): Promise<{ readonly url: string; cut(): void }> {
   const sockets = new Set<Socket>()
   const proxy = createServer((client) => {
@@ -67,13 +67,13 @@ export async function untilConnected(bus: Bus): Promise<Bus> {
   return bus
 }
 
-/** Somebody else on the server, with all rights. */
+/** Another client of the server, with all rights. */
 export interface Outsider {
   readonly nats: NatsConnection
   readonly manager: JetStreamManager
   send(message: TestMessage): Promise<void>
   stored(subject: string): Promise<readonly { id: string | null; body: string }[]>
-  /** Takes away all streams. */
+  /** Removes all streams. */
   clear(): Promise<void>
   close(): Promise<void>
 }
@@ -95,7 +95,7 @@ export async function makeOutsider(url: string): Promise<Outsider> {
       await jetstream(nats).publish(subject, body, { headers: made, ...(id !== null && { msgID: id }) })
     },
     async stored(subject) {
-      // What is asked while the connection comes back after a restart may be lost with its answer.
+      // A request made while the connection comes back after a restart may be lost with its response.
       const [stream] = await vi.waitFor(() => manager.streams.names(subject).next(), 20_000)
       if (stream === undefined) return []
       const { state } = await manager.streams.info(stream)

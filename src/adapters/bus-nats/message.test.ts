@@ -24,7 +24,7 @@ describe('a message of a stream', () => {
     ['up to 2.9', `$JS.ACK.CRM.reader.3.17.21.${nanos}.4`],
     ['since 2.10', `$JS.ACK._.hash.CRM.reader.3.17.21.${nanos}.4.random`],
     ['in a domain', `$JS.ACK.hub.hash.CRM.reader.3.17.21.${nanos}.4`],
-  ])('[BU13] its place and time are read from its reply, as servers write it %s', (_, reply) => {
+  ])('[BU13] its place and time are read from its reply subject, as servers write it %s', (_, reply) => {
     expect(readMessage(makeMessage(reply).message)).toMatchObject({
       subject: 'crm.a',
       id: null,
@@ -34,7 +34,7 @@ describe('a message of a stream', () => {
     })
   })
 
-  test('[BU4] its id is known in any spelling, and of several values of a header the last counts', () => {
+  test('[BU4] its id is found in any spelling, and of several values of a header the last counts', () => {
     const { message } = makeMessage(`$JS.ACK.CRM.reader.1.1.1.${nanos}.0`, {
       'nats-msg-id': ['m-1'],
       'X-Kind': ['one', 'two'],
@@ -44,7 +44,7 @@ describe('a message of a stream', () => {
     expect(Object.values(read?.headers ?? {})).toContain('two')
   })
 
-  test('[BU4] what no stream brought is no message', () => {
+  test('[BU4] what no stream delivered is not a message', () => {
     expect(readMessage(makeMessage('').message)).toBeNull()
     expect(readMessage(makeMessage('$JS.ACK.CRM').message)).toBeNull()
   })
@@ -71,7 +71,7 @@ describe('whether a server writes to its disk', () => {
     expect(told.warning).toContain('the store has them')
   })
 
-  test('[BU17] of a server that was never reached nothing is said', () => {
+  test('[BU17] nothing is said of a server that was never reached', () => {
     expect(describeSync(null, false)).toEqual({ isSynced: null, warning: null })
   })
 })

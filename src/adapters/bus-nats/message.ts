@@ -1,4 +1,4 @@
-// A message as JetStream brings it: what its reply subject says of it, and how it is answered.
+// A message as JetStream delivers it: what its reply subject says about it, and how it is answered.
 
 import type { Msg } from '@nats-io/transport-node'
 import type { Handled, IncomingMessage } from '../../ports/bus.ts'
@@ -10,8 +10,8 @@ const WORKING = encoder.encode('+WPI')
 const NANOS_PER_MS = 1_000_000
 
 /**
- * null: it is no message of a stream. Its place is made of its number and of the time at which the stream took it, to the
- * nanosecond: a stream that is made anew counts from 1 again, at another time.
+ * null: it is not a message of a stream. Its place is its number and the time at which the stream stored it, to the
+ * nanosecond: a recreated stream counts from 1 again, at another time.
  */
 export function readMessage(message: Msg): IncomingMessage | null {
   const tokens = (message.reply ?? '').split('.')
@@ -34,8 +34,9 @@ export function readMessage(message: Msg): IncomingMessage | null {
 }
 
 /**
- * Not confirmed by the server: an answer that goes missing brings the message again, and whoever takes it knows it then. Waiting
- * for the confirmation would cost a round trip and end no doubt, because the node may die before it comes.
+ * Not confirmed by the server: if an acknowledgement is lost, the message is redelivered, and the consumer recognises
+ * it. Waiting for the confirmation would cost a round trip and remove no uncertainty, because the node may die before
+ * it arrives.
  */
 export function answer(message: Msg, handled: Handled): void {
   if (handled.is === 'kept') respond(message, KEPT)
@@ -50,6 +51,6 @@ function respond(message: Msg, bytes: Uint8Array): void {
   try {
     message.respond(bytes)
   } catch {
-    // The connection is closed: the message comes again.
+    // The connection is closed: the message is redelivered.
   }
 }

@@ -1,7 +1,7 @@
-// Publishing to streams. Each message has its id, by which the stream passes over one that it has.
+// Publishes to streams. Each message has its id, by which the stream ignores one that it has.
 //
-// Those of our own streams go there as a chain, without waiting for each other. What a chain could not tell, and everything else,
-// goes one after the other for each subject.
+// Messages for our own streams go there as a chain, without waiting for each other. Those whose fate a chain could not
+// determine, and everything else, go one after the other for each subject.
 
 import { JetStreamApiError, jetstream } from '@nats-io/jetstream'
 import {
@@ -16,14 +16,14 @@ import { type LinkAnswer, publishChained } from './chain.ts'
 
 const MESSAGE_TOO_LARGE = 10_054
 const ANOTHER_IS_LAST = 10_070
-/** Beside the body a message carries its headers, which count. */
+/** Besides the body a message carries its headers, which count. */
 const HEADERS_BYTES = 4_096
 
 interface Options {
   readonly answerMs: number
   /** Which of our streams has the subject; null: none. */
   readonly streamOf: (subject: string) => string | null
-  /** No stream took a message. */
+  /** No stream stored a message. */
   readonly onMissing: () => void
 }
 
@@ -106,7 +106,7 @@ async function sendAll(
     const held = new Set<string>()
     for (const [index, message] of list.entries()) {
       const sent = linked[index] ?? 'unknown'
-      // Behind one of which nothing is known none of its subject may go before it; other subjects do not wait for it.
+      // After a message with an unknown outcome no other of its subject may be sent; other subjects do not wait for it.
       if (sent === 'unknown') held.add(message.subject)
       if (sent === 'broken' && !held.has(message.subject)) broken.push(message)
       answers.set(message, sent === 'broken' ? 'unknown' : sent)

@@ -1,8 +1,8 @@
-// Asks a consumer on the server for messages, never for more than there is room for by count and by bytes, and hears when the server
-// has it no more.
+// Requests messages from a consumer on the server, never more than there is room for by count and by bytes, and notices
+// when the server has lost it.
 //
-// The driver's own loop asks by what arrived, not by what was handled, and keeps what it got in a buffer where nobody says that it
-// is under way. So the few lines of the protocol are here.
+// The driver's own loop requests by what arrived, not by what was handled, and buffers messages without reporting them
+// in progress. So the few lines of the protocol are here.
 
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../ports/clock.ts'
@@ -13,18 +13,18 @@ const ASK_MS = 30_000
 const HEARTBEAT_MS = 5_000
 const DRAIN_MS = 1_000
 
-/** Of the status with which the server answers instead of a message. */
+/** Of the status that the server sends instead of a message. */
 const HEARTBEAT = 100
 const NO_MESSAGES = 404
 const ASKED_TOO_LONG_AGO = 408
 const ENDED = 409
-/** Of the reasons for `409` those that end one question: the next message has more bytes than it leaves, or it has got all. */
+/** The reasons for `409` that end one request: the next message exceeds the bytes left, or the request is complete. */
 const QUESTION_OVER = /message size exceeds|batch completed/i
-/** Beside the payload and its headers, which `max_payload` bounds: subject and reply. */
+/** Besides the payload and its headers, which `max_payload` bounds: subject and reply. */
 const LINE_BYTES = 8_192
 const PAYLOAD_BYTES = 1_048_576
 
-/** The most that one message takes. */
+/** The maximum size of one message. */
 function largestBytes(nats: Pick<NatsConnection, 'info'>): number {
   return (nats.info?.max_payload ?? PAYLOAD_BYTES) + LINE_BYTES
 }
@@ -37,7 +37,7 @@ export function bytesOf(message: Msg & { size?(): number }): number {
 export interface Pull {
   /** There is room again. */
   ask(): void
-  /** Takes no more; what is on its way still comes. Resolves when all of it did. */
+  /** Requests no more; messages on their way still arrive. Resolves when all of them did. */
   stop(): Promise<void>
 }
 
@@ -49,18 +49,21 @@ export function startPull(options: {
   readonly max: number
   /** How many are here. */
   readonly held: () => number
-  /** How many bytes may be here or on their way; asked for anew with each question. Left out: no bound. */
+  /** How many bytes may be here or on their way; read again for each request. Omitted: no bound. */
   readonly maxBytes: (() => number) | undefined
   readonly heldBytes: () => number
   readonly onMessage: (message: Msg) => void
-  /** It brings no more: the server has lost it, or says nothing. */
+  /** It delivers no more: the server has lost it, or does not respond. */
   readonly onLost: (why: string) => void
 }): Pull {
   const { nats, binding, clock } = options
   const inbox = createInbox()
   const askMs = Math.min(ASK_MS, binding.askMsMax ?? ASK_MS)
   let asked = 0
-  /** What the questions under way may still bring; of one that ended by its count the rest stays here until none is under way. */
+  /**
+   * What the open requests may still bring; the rest of a request that ended by its count stays here until none is
+   * open.
+   */
   let askedBytes = 0
   let isOver = false
   let heardAt = clock.monotonic()
@@ -80,8 +83,9 @@ export function startPull(options: {
   }
 
   /**
-   * For a question for so many messages: as large a part of all bytes as they are of all messages, so that the next question finds room too.
-   * null: no bound. 0: a message of the largest size might not fit, and the server would end the question with nothing.
+   * For a request of this many messages: the same share of all bytes as they are of all messages, so that the next
+   * request finds room too. null: no bound. 0: a message of maximum size might not fit, and the server would end the
+   * request with nothing.
    */
   const bytesFor = (messages: number): number | null => {
     if (options.maxBytes === undefined) return null
@@ -118,13 +122,13 @@ export function startPull(options: {
 
   const ask = () => {
     const room = options.max - options.held() - asked
-    // A consumer that takes no question for as many bytes as one message may have is asked for one message at a time.
+    // A consumer that accepts no request for as many bytes as one message may have is asked for one message at a time.
     const { askBytesMax } = binding
     const isSmall = options.maxBytes !== undefined && askBytesMax !== null && askBytesMax < largestBytes(nats)
     const batchMax = isSmall ? 1 : binding.batchMax
     const more = Math.min(room, batchMax ?? room)
-    // A quarter of the room at a time: one question for each message would cost more than the message. Where questions are limited there
-    // is one at a time.
+    // A quarter of the room at a time: one request for each message would cost more than the message. If requests are
+    // limited there is one at a time.
     if (isOver || more <= 0 || (asked > 0 && (batchMax !== null || room * 4 < options.max))) return
     const bytes = bytesFor(more)
     if (bytes === 0) return
@@ -135,7 +139,7 @@ export function startPull(options: {
       batch: more,
       ...(bytes !== null && !isSmall && { max_bytes: Math.min(bytes, askBytesMax ?? bytes) }),
       expires: askMs * NANOS_PER_MS,
-      // The server takes no heartbeat that is longer than half of the wait.
+      // The server refuses a heartbeat longer than half of the wait.
       idle_heartbeat: Math.floor(Math.min(HEARTBEAT_MS, askMs / 2.5) * NANOS_PER_MS),
     }
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${binding.stream}.${binding.consumer}`
@@ -158,7 +162,7 @@ export function startPull(options: {
       if (isOver) return
       isOver = true
       cancelWatch()
-      // A server that is away does not say that nothing more comes.
+      // An unreachable server does not say that nothing more will come.
       let cancel = () => {}
       const isLate = new Promise<void>((resolve) => {
         cancel = clock.after(DRAIN_MS, resolve)

@@ -1,5 +1,5 @@
-// Where the servers are and how to be let in. The driver knows neither user names nor encryption from an address, so that they are
-// read here.
+// The servers' addresses and how to authenticate. The driver reads neither user names nor encryption from an address,
+// so they are read here.
 
 import { readFileSync } from 'node:fs'
 import {
@@ -24,7 +24,7 @@ export function resolveServers(
   }
 }
 
-/** The file is read for each connection: one that was replaced counts from the next on. */
+/** The file is read for each connection: a replaced one counts from the next connection on. */
 function authenticatorOf(urls: readonly URL[], credentialsFile: string | null): Authenticator | null {
   if (credentialsFile !== null) return credsAuthenticator(() => readFileSync(credentialsFile))
   const url = urls.find(({ username }) => username !== '')

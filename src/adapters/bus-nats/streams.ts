@@ -1,6 +1,6 @@
-// The streams that hold what this system publishes. They are made when they are missing. One that is there is left as it is, and
-// every difference between what it is and what would be made is a warning: a server drops settings that it does not know, and
-// another configuration may be somebody's intent.
+// The streams that hold what Millrace publishes. Missing ones are created. An existing one is left as it is, and every
+// difference from what would be created is a warning: a server drops settings that it does not know, and another
+// configuration may be intended.
 
 import {
   JetStreamApiCodes,
@@ -39,7 +39,7 @@ export function ownStreams(prefix: string): readonly Wanted[] {
       subjects: [`${prefix}.*.events.>`],
       max_age: KEPT_MS * NANOS_PER_MS,
     },
-    // The last message of a token's subject says where it is; one that is empty says that it left.
+    // The last message of a token's subject says where the token is; an empty one says that it left.
     {
       ...both,
       name: tokensStream(prefix),
@@ -50,7 +50,10 @@ export function ownStreams(prefix: string): readonly Wanted[] {
   ]
 }
 
-/** Answers one sentence per difference, whether the stream writes to a disk at all, and which one it is: another one has another birth. */
+/**
+ * Returns one sentence per difference, whether the stream writes to a disk at all, and its identity: a recreated stream
+ * has another birth.
+ */
 export async function ensureStream(
   manager: JetStreamManager,
   wanted: Wanted,
@@ -81,7 +84,7 @@ async function findOrMake(
     const { config, created } = await manager.streams.add({ ...wanted })
     return { config, isNew: true, birth: created }
   } catch (error) {
-    // Another node was quicker: the server says that the name is in use only when the settings differ.
+    // Another node was faster: the server reports the name as in use only if the settings differ.
     if (isCode(error, NAME_IN_USE)) return read()
     throw error
   }
@@ -99,7 +102,7 @@ interface Difference {
   readonly is: string
 }
 
-/** Only of what was asked for; that nothing was said of a setting asks for nothing. */
+/** Compares only settings that were asked for; a setting left open asks for nothing. */
 function compareStream(asked: Partial<StreamConfig>, is: Partial<StreamConfig>): readonly Difference[] {
   const got: Readonly<Record<string, unknown>> = { ...is }
   return Object.entries(asked)

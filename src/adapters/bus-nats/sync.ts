@@ -1,10 +1,10 @@
-// Whether a server has a message on its disk when it says that it took it. No server tells that to its clients; of those before
-// version 2.10 it is known that they never do.
+// Whether a server has a message on its disk when it acknowledges it. No server reports that to its clients; those
+// before version 2.10 are known never to have it.
 
 const SAFE =
   'Events that were accepted here are safe, the store has them; what others published and was not taken yet, and what was told to others, may be missing after a power failure'
 
-/** Of a stream of others that a source reads; null: there is nothing to say. */
+/** About another system's stream that a source reads; null: there is nothing to say. */
 export function describeSource(stream: string, isInMemory: boolean): string | null {
   if (!isInMemory) return null
   return `the stream ${stream} is in the memory of the server alone: messages that were not taken yet are gone when it restarts; keep it in files (storage: file), or mind the gap`

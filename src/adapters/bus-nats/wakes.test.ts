@@ -55,7 +55,7 @@ function makeLine(maxPayload: number) {
   }
 }
 
-test('[WK4] what a server that takes little would refuse goes in several messages, or says that it is more', () => {
+test('[WK4] wake-ups too large for a server with a small limit go in several messages, or say that there is more', () => {
   const { wakes, sent, fire } = makeLine(1_024)
   const told = Array.from({ length: 40 }, (_, index): Wake => {
     return { wake: 'changes', tenant: ACME, body: `${index} ${'ü'.repeat(index * 20)}` }
@@ -69,7 +69,7 @@ test('[WK4] what a server that takes little would refuse goes in several message
   expect(sent.length).toBeGreaterThan(10)
 })
 
-test('[WK7] telling never fails, also not while the connection ends, and after closing it tells nothing', () => {
+test('[WK7] sending never fails, even while the connection ends, and after closing nothing is sent', () => {
   const { wakes, sent, fire, breakLine } = makeLine(1_024)
   wakes.tell({ wake: 'work' })
   breakLine()
@@ -80,7 +80,7 @@ test('[WK7] telling never fails, also not while the connection ends, and after c
   expect(sent).toEqual([])
 })
 
-test('[WK8] what is no wake-up is passed by', () => {
+test('[WK8] what is not a wake-up is ignored', () => {
   const { wakes, hear } = makeLine(1_024)
   const heard: Wake[] = []
   wakes.listen((wake) => heard.push(wake))

@@ -1,4 +1,4 @@
-// Wake-ups over plain NATS: nothing is kept of them. Those of a few milliseconds travel together, each once.
+// Wake-ups over plain NATS: they are not stored. Those of a few milliseconds travel together, each once.
 
 import { type Msg, type NatsConnection, nuid } from '@nats-io/transport-node'
 import type { Clock } from '../../ports/clock.ts'
@@ -6,7 +6,7 @@ import { MISSED, readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../p
 import type { Connection } from './connection.ts'
 
 const GATHER_MS = 5
-/** Together they stay far below what a server takes at once, unless it was told to take less. */
+/** Together they stay far below a server's limit, unless it was configured lower. */
 const TOGETHER_BYTES_MAX = 262_144
 
 interface Envelope {
@@ -37,7 +37,7 @@ export function makeNatsWakes(options: {
       const bytesMax = Math.min(nats.info?.max_payload ?? TOGETHER_BYTES_MAX, TOGETHER_BYTES_MAX)
       for (const envelope of packWakes(from, wakes, bytesMax)) nats.publish(subject, envelope)
     } catch {
-      // The connection ended meanwhile: whoever needs to know looks by itself.
+      // The connection ended meanwhile: the other nodes look for work by themselves.
     }
   }
   const tellListeners = (wakes: readonly Wake[]) => {
@@ -49,8 +49,8 @@ export function makeNatsWakes(options: {
   }
 
   const stop = connection.onThere((nats) => {
-    // The driver asks the server again for what was subscribed before.
-    // What was told meanwhile is not known here.
+    // The driver renews its subscriptions at the server.
+    // Wake-ups sent meanwhile were missed.
     if (subscribed !== null) tellListeners(MISSED)
     if (subscribed === nats) return
     subscribed = nats
@@ -87,7 +87,9 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).byteLength
 }
 
-/** As few messages as fit. Of a wake-up that is too long alone it is told that there is more than can be told. */
+/**
+ * As few messages as fit. A wake-up that is too long by itself is replaced by one that says only that there is more.
+ */
 function packWakes(from: string, wakes: readonly Wake[], bytesMax: number): readonly string[] {
   const head = `{"from":${JSON.stringify(from)},"wakes":[`
   const packed: string[] = []

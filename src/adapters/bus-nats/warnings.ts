@@ -1,4 +1,4 @@
-// What people should know, one sentence per matter: a later one of the same matter takes its place, and null takes it away.
+// Warnings for operators, one sentence per matter: a later one of the same matter replaces it, and null removes it.
 
 const COUNT_MAX = 50
 

@@ -7,7 +7,7 @@ clockConformance('system clock', () => ({
   advance: (ms) => new Promise((resolve) => setTimeout(resolve, ms + 2)),
 }))
 
-test('a wait longer than a timer can hold is made of several', () => {
+test('a wait longer than a timer can hold consists of several', () => {
   vi.useFakeTimers()
   try {
     const day = 86_400_000

@@ -1,8 +1,8 @@
-// The machine's clock and timers. Timers do not keep the process alive: what they wait for does.
+// The machine's clock and timers. Timers do not keep the process alive.
 
 import type { Clock } from '../../ports/clock.ts'
 
-/** Node fires at once when asked for more, so longer waits are made of several. */
+/** Node fires at once when asked for more, so a longer wait consists of several. */
 const TIMER_MS_MAX = 2_147_483_647
 
 export function makeSystemClock(): Clock {

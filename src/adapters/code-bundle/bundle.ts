@@ -1,6 +1,6 @@
-// From the files of a folder to one bundle each. A bundle's text, and so its hash, is the same on every machine, in every
-// folder and for every version of Node: no path is in it, no setting of a surrounding project counts, and `millrace` is
-// left open, to be bound to the running process when it is loaded.
+// Bundles the files of a folder, one bundle each. A bundle's text, and so its hash, is the same on every machine, in
+// every folder and for every version of Node: it contains no path, no setting of a surrounding project counts, and
+// `millrace` stays an import that is bound to the running process on load.
 
 import { createHash } from 'node:crypto'
 import { sep } from 'node:path'
@@ -11,7 +11,7 @@ export interface Bundle {
   readonly file: string
   readonly hash: string
   readonly text: string
-  /** Where each part of the text comes from; sources are relative to the folder. Not part of the hash. */
+  /** Maps each part of the text to its source; sources are relative to the folder. Not part of the hash. */
   readonly map: string
   /** The files in it, relative to the folder. */
   readonly inputs: readonly string[]
@@ -26,22 +26,22 @@ const BUNDLE_BYTES_MAX = 5 * 1024 * 1024
 
 const SDK_MODULE = 'millrace'
 const OUT = '.millrace'
-/** CommonJS packages reach Node's own modules by `require`, which a module has not by itself. */
+/** CommonJS packages reach Node's own modules by `require`, which an ES module does not have. */
 const REQUIRE =
   'import{createRequire as $millraceRequire}from"node:module";const require=$millraceRequire(import.meta.url);'
 
 /**
- * `folder` is a real path; `paths` are relative to it. Files that have nothing to do with `millrace` give no bundle. With
- * a problem in any file there is none at all.
+ * `folder` is a real path; `paths` are relative to it. Files that do not use `millrace` give no bundle. If any file has
+ * a problem there are no bundles at all.
  */
 export async function bundleFiles(folder: string, paths: readonly string[]): Promise<Built> {
-  // A program of its own, some ten megabytes: only where there is something to bundle.
+  // A separate program of some ten megabytes: loaded only if there is something to bundle.
   const { build } = await import('esbuild')
   try {
     const result = await build({
       absWorkingDir: folder,
       entryPoints: paths.map((path, index) => ({ in: `./${path}`, out: String(index) })),
-      // Never written; a name of its own, so that no input can be taken for an output.
+      // Never written; a unique name, so that no input can be mistaken for an output.
       outdir: `${folder}/${OUT}`,
       write: false,
       bundle: true,
@@ -79,15 +79,15 @@ function bundleOf(file: string, name: string, result: Result): Bundle | null {
   const text = isShifted ? `${REQUIRE}\n${built}` : built
   const map = JSON.parse(read('.js.map')) as { sources: string[]; mappings: string }
   map.sources = map.sources.map((source) => source.replace(/^\.\.\//, ''))
-  // One line more before the rest: an empty one in the map.
+  // One extra line at the top: an empty one in the map.
   if (isShifted) map.mappings = `;${map.mappings}`
   const hash = createHash('sha256').update(text).digest('hex')
   return { file, hash, text, map: JSON.stringify(map), inputs: Object.keys(output.inputs) }
 }
 
 /**
- * Names modules by what they are, not by where they lie: `../../node_modules/x/index.js` is another path on another machine.
- * They stand on lines of their own, so that no line moves and the map still fits.
+ * Names modules by what they are, not by their path: `../../node_modules/x/index.js` differs between machines. The
+ * names have lines of their own, so that no line moves and the map still fits.
  */
 function withoutPlaces(text: string, inputs: readonly string[]): string {
   const names = new Map(inputs.filter(isElsewhere).map((path) => [path, nameOf(path)]))
@@ -111,7 +111,7 @@ function nameOf(path: string): string {
   return inPackage >= 0 ? path.slice(inPackage) : path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** `millrace` stays an import, for the process that loads the bundle to answer. */
+/** `millrace` stays an import, resolved by the process that loads the bundle. */
 const openSdk: Plugin = {
   name: 'millrace',
   setup(build) {

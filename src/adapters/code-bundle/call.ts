@@ -1,4 +1,4 @@
-// One call of a user's function: its input is checked by its schema, and whatever happens is an outcome.
+// One call of a user's function: its schema checks the input, and every result or error becomes an outcome.
 
 import {
   type FunctionOutcome,
@@ -43,7 +43,7 @@ export function callFunction(
   onError: (error: unknown) => FunctionOutcome = outcomeOfError,
 ): Answer {
   try {
-    // Users' code begins here: it may change what it is given, and the payload is that of every item of the event.
+    // The user's code starts here: it may change its input, and all jobs of the event share the payload.
     const input = copyPlain(shared)
     const validate = definition.input?.['~standard']
     if (validate === undefined) return runFunction(definition, input, context, onError)

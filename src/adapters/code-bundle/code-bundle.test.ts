@@ -26,7 +26,7 @@ const BODIES = Symbol.for('millrace.test.bodies')
 const bodies = new Map<string, Body>()
 Object.assign(globalThis, { [BODIES]: bodies })
 
-// The suite's functions close over its values, which no file can hold: the file has their text, and calls them.
+// The suite's functions close over its values, which a file cannot hold: the file has their text, and calls them.
 codeConformance('bundle', () => ({
   async make(functions) {
     const lines = Object.entries(functions).map(([name, body]) => {
@@ -58,7 +58,7 @@ async function hashOf(files: Readonly<Record<string, string>>, name = 'double') 
 }
 
 describe('the hash of a bundle', () => {
-  test('[FN12] is the same in another folder, beside other files, and inside of another project', async () => {
+  test('[FN12] is the same in another folder, beside other files, and inside another project', async () => {
     const hash = await hashOf({ 'a.ts': FUNCTION })
     expect(hash).toMatch(/^[0-9a-f]{64}$/)
     expect(await hashOf({ 'a.ts': FUNCTION })).toBe(hash)
@@ -74,7 +74,7 @@ describe('the hash of a bundle', () => {
     expect(code.find('double', DEFAULT_TENANT)).toBe(hash)
   })
 
-  test('[FN12] changes with the code and with what it imports, not with types and comments', async () => {
+  test('[FN12] changes with the code and its imports, not with types and comments', async () => {
     const helper = { 'lib/helper.ts': 'export const factor = 2\n' }
     const using = FUNCTION.replace('\n', "\nimport { factor } from './lib/helper.ts'\n").replace(
       '* 2',
@@ -88,7 +88,7 @@ describe('the hash of a bundle', () => {
     )
   })
 
-  test('[FN12] no path is in the text, with packages of either kind', async () => {
+  test('[FN12] the text contains no path, with packages of either kind', async () => {
     const folder = make({
       'node_modules/old/index.js': "const os = require('os')\nmodule.exports = () => os.EOL.length\n",
       'a.ts': `import { defineFunction } from 'millrace'
@@ -112,7 +112,7 @@ export const f = defineFunction({ name: 'f', input: z.object({ id: z.string() })
     expect(await run(code, 'f', { id: 'x' })).toEqual({ kind: 'returned', value: { id: 'x', old: 1 } })
   })
 
-  test('[FN12] exports of millrace that are not used do not count', async () => {
+  test('[FN12] unused exports of millrace do not count', async () => {
     const folder = make({ 'a.ts': FUNCTION })
     const hashes = await Promise.all(
       [sdk, { ...sdk, another: 1 }].map(async (module) => {
@@ -141,14 +141,14 @@ async function open(files: Readonly<Record<string, string>>, packages: readonly 
 }
 
 describe('running', () => {
-  test('[FN13] millrace is that of the process, also for copies inside of a package of that name', async () => {
+  test('[FN13] millrace is the process’s own, also for copies inside a package of that name', async () => {
     const folder = make({ 'a.ts': FUNCTION })
     const manifest = { name: 'millrace', type: 'module', exports: './gone.js' }
     writeFileSync(join(folder.path, '..', 'package.json'), JSON.stringify(manifest))
     expect((await loadTestFolder(folder)).findings).toEqual([])
   })
 
-  test('[FN13] millrace is that of the process: its errors are known', async () => {
+  test('[FN13] millrace is the process’s own: its errors are recognised', async () => {
     const { code } = await open({
       'a.ts': `import { defineFunction, TerminalError } from 'millrace'
 export const f = defineFunction({ name: 'f', run() { throw new TerminalError('gone') } })`,
@@ -161,7 +161,7 @@ export const f = defineFunction({ name: 'f', run() { throw new TerminalError('go
     })
   })
 
-  test('[FN17] an input that does not fit is terminal and names the field; what fits is what the schema gives', async () => {
+  test('[FN17] an invalid input is a terminal failure that names the field; a valid one is passed as the schema returns it', async () => {
     const { code } = await open(
       {
         'a.ts': `import { defineFunction } from 'millrace'
@@ -189,7 +189,7 @@ export const later = defineFunction({ name: 'later', input: input.refine(async (
     expect(await run(code, 'later', { id: 'yes', lines: [] })).toMatchObject({ kind: 'returned' })
   })
 
-  test('[FN18] an error is told with the line of the user’s file, also from a file that is imported', async () => {
+  test('[FN18] an error is reported with the line of the user’s file, also from an imported file', async () => {
     const { code } = await open({
       'orders/a.ts': `import { defineFunction } from 'millrace'
 import { help } from '../lib/help.ts'
@@ -215,7 +215,7 @@ export function help(): never {
     expect(await run(code, 'there', null)).toMatchObject({ message: 'helpless', at: 'lib/help.ts:3:9' })
   })
 
-  test('[FN24] the maps of some fifty bundles are in memory, those of older ones in their copies', async () => {
+  test('[FN24] the maps of some fifty bundles are in memory, older ones in the copies', async () => {
     const text = (name: string) => `import { defineFunction } from 'millrace'
 export const ${name} = defineFunction({ name: '${name}', run: () => {
   throw new Error('broken')
@@ -230,7 +230,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
     expect(await run(code, 'f51', null)).toMatchObject({ at: 'f51.ts:3:9' })
   })
 
-  test('a copy that somebody changed is not what runs', async () => {
+  test('a changed copy is not run', async () => {
     const { folder, code } = await open({ 'a.ts': FUNCTION })
     const file = readdirSync(folder.copies).find((name) => name.endsWith('.mjs'))
     writeFileSync(join(folder.copies, String(file)), 'throw new Error("changed")')
@@ -243,7 +243,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
     expect(await run(again, 'double', 4)).toEqual({ kind: 'returned', value: 8 })
   })
 
-  test('functions of the process stand behind those of the folder', async () => {
+  test('functions of the folder take precedence over those of the process', async () => {
     const folder = make({ 'a.ts': FUNCTION })
     const builtIn = makeStaticCode({ double: () => 'built in', other: () => 'other' })
     const code = makeBundleCode({ sdk, copies: folder.copies, builtIn })
@@ -256,7 +256,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
     expect(code.hashes()).toEqual([code.find('double', DEFAULT_TENANT), pinned])
   })
 
-  test('[FN11] how long a function may take is known while it is in force', async () => {
+  test('[FN11] a function’s timeout is known while it is deployed', async () => {
     const { code } = await open({ 'a.ts': FUNCTION.replace("'double',", "'double', timeout: '2m',") })
     expect([code.timeoutMs('double', DEFAULT_TENANT), code.timeoutMs('other', DEFAULT_TENANT)]).toEqual([
       120_000,
@@ -264,7 +264,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
     ])
   })
 
-  describe('[FN19] a function is the node’s own', () => {
+  describe('[FN19] a function belongs to the node’s own tenant', () => {
     const ACME = 'acme' as TenantId
     const opened = (tenants: string) =>
       FUNCTION.replace("'double',", `'double', timeout: '2m', tenants: ${tenants},`)
@@ -274,7 +274,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
       ["tenants: ['other'],", false],
       ["tenants: ['other', 'acme'],", true],
       ["tenants: 'all',", true],
-    ])('and open to others as it says: %s', async (written, isOpen) => {
+    ])('and is open to others as it declares: %s', async (written, isOpen) => {
       const { code } = await open({
         'a.ts': FUNCTION.replace("'double',", `'double', timeout: '2m', ${written}`),
       })
@@ -286,7 +286,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
       expect(await code.isOpen(hash, 'double', DEFAULT_TENANT)).toBe(true)
     })
 
-    test('[FN20] what it says now counts for older code too; once it is gone, what its code says', async () => {
+    test('[FN20] the current declaration counts for older code too; once the function is gone, its code’s own counts', async () => {
       const { code, folder } = await open({ 'a.ts': opened("'all'") })
       const pinned = code.find('double', ACME) as string
       folder.write({ 'a.ts': opened("['other']") })
@@ -298,7 +298,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
       expect(await code.isOpen('0'.repeat(64), 'double', ACME)).toBe(false)
     })
 
-    test('[CA16] so is what it says it emits, to the check and to whom it is open', async () => {
+    test('[CA16] so do the events it declares to emit, for the check and for the tenants it is open to', async () => {
       const source = 'kind: Source\nname: s\nverify: { scheme: none }\nsubject: s.happened\n'
       const route = (on: string) =>
         `---\nkind: Route\nname: ${on.replace('.', '_')}\non: ${on}\ndo: { function: double }\n`
@@ -314,7 +314,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
       ])
     })
 
-    test('so are those of the process', async () => {
+    test('so do the functions of the process', async () => {
       const builtIn = makeStaticCode({ inside: () => 1 })
       const code = makeBundleCode({ sdk, copies: make().copies, builtIn })
       const hash = code.find('inside', DEFAULT_TENANT) as string
@@ -323,7 +323,7 @@ export const ${name} = defineFunction({ name: '${name}', run: () => {
     })
   })
 
-  test('[FN16] reading puts nothing in force', async () => {
+  test('[FN16] reading deploys nothing', async () => {
     const folder = make({ 'a.ts': FUNCTION })
     const code = makeTestCode(folder)
     await loadTestFolder(folder, code)

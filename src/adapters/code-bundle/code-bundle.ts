@@ -1,7 +1,8 @@
-// Functions from the files of a definitions folder. Trusted code of the folder's owner: it runs in this process.
+// Functions from the files of a definitions folder. They are trusted code of the folder's owner and run in this
+// process.
 //
-// Reading a folder bundles and loads its files and changes nothing else. What is put in force is kept in the store first,
-// so that any later process can run what older work is pinned to.
+// Reading a folder bundles and loads its files and changes nothing else. A bundle is stored before it is deployed, so
+// that any later process can run the code that older jobs are pinned to.
 
 import { existsSync, rmSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
@@ -36,21 +37,21 @@ import {
 } from './shelf.ts'
 
 export interface BundleCode extends Code {
-  /** Bundles and loads the files. Nothing of it is in force, and nothing is stored. */
+  /** Bundles and loads the files. It deploys and stores nothing. */
   read(folder: string, files: readonly CodeFile[]): Promise<CodeFolder>
-  /** From now on bundles are kept there; what is there already can be run, unless it is refused. */
+  /** From now on bundles are stored there; those already there can be run, unless they are refused. */
   open(shelf: Shelf, options?: OpenOptions): Promise<Opened>
-  /** Signs again what a former master key signed, and answers how many. */
+  /** Signs again what a former master key signed, and returns how many. */
   renew(): Promise<number>
-  /** Bundles of the store that must not be run, and why. */
+  /** Stored bundles that must not be run, and why. */
   refused(): ReadonlyMap<string, string>
-  /** Keeps the functions of a folder that was read, and lets `find` answer with them. */
+  /** Stores the functions of a folder that was read, and lets `find` return them. */
   keep(folder: CodeFolder): Promise<void>
-  /** Another node may have kept bundles: if one of these is not known, looks for what the store has by now. */
+  /** Another node may have stored bundles: if one of these is unknown, reads what the store has by now. */
   learn(hashes: readonly string[]): Promise<void>
-  /** How long a function of the folder says that it may take; null: it does not, or is not open to the tenant. */
+  /** The timeout that a function of the folder declares; null: it declares none, or is not open to the tenant. */
   timeoutMs(name: string, tenant: TenantId): number | null
-  /** What the functions of the folder that are open to the tenant say that they emit. */
+  /** The events that the folder's functions declare to emit, of those open to the tenant. */
   emits(tenant: TenantId): readonly { readonly name: string; readonly subjects: readonly string[] }[]
 }
 
@@ -60,24 +61,24 @@ export interface OpenOptions {
 }
 
 export interface Opened {
-  /** Of a former version, and signed now. */
+  /** From a former version, and signed now. */
   readonly signed: readonly string[]
   /** How many were signed again, with another master key. */
   readonly renewed: number
 }
 
 export interface BundleCodeOptions {
-  /** What `millrace` is inside of a bundle. */
+  /** What `millrace` resolves to inside a bundle. */
   readonly sdk: Readonly<Record<string, unknown>>
   /** Where bundles are written to be imported; null: a temporary folder. */
   readonly copies: string | null
-  /** Functions that are part of the process; one of the folder goes first. */
+  /** Functions that are part of the process; one of the folder takes precedence. */
   readonly builtIn?: Code
 }
 
 export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const { builtIn } = options
-  /** What was read and may be kept: for as long as somebody holds what was read, and no longer. */
+  /** Bundles that were read and may be stored: kept as long as the caller holds the folder, and no longer. */
   const read = new WeakMap<CodeFolder, ReadonlyMap<string, Bundle>>()
   const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
   const stored = new Set<string>()
@@ -123,14 +124,14 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const list = async (from: Shelf) => {
     refused.clear()
     for (const { hash, refused: why } of await listBundles(from)) {
-      // Its work is taken all the same: each item says then what is wrong, and waits.
+      // Its jobs are claimed all the same: each then reports what is wrong, and waits.
       stored.add(hash)
       if (why !== null) refused.set(hash, new CodeRefusedError(hash, why).message)
     }
     listed = null
   }
 
-  /** Once per store and machine: whoever empties the one does not reach the other. */
+  /** Once per store and machine: emptying one does not reset the other. */
   const signOnce = async (from: Shelf, { pinned }: OpenOptions): Promise<readonly string[]> => {
     const mark = options.copies === null ? null : join(options.copies, SIGNED_MARK)
     const isKnownHere = mark !== null && existsSync(mark)
@@ -142,10 +143,10 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     return signed
   }
 
-  /** Whether the store can give what this node has read itself. */
+  /** Whether the store can return what this node has read itself. */
   const isIntact = async (from: Shelf, hash: string): Promise<boolean> => {
     if (!stored.has(hash)) return false
-    // Without signatures nobody could tell, but for the hash.
+    // Without signatures only the hash could tell.
     if (from.signatures === undefined) return true
     try {
       return (await readChecked(from, hash)) !== null
@@ -155,7 +156,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     }
   }
 
-  /** The functions of a bundle that this process has not loaded yet; null where nobody has it. */
+  /** The functions of a bundle that this process has not loaded yet; null if it exists nowhere. */
   const obtain = async (hash: string): Promise<ReadonlyMap<string, UserFunction> | null> => {
     const bundle = shelf === null ? null : await readChecked(shelf, hash)
     if (bundle === null) return null
@@ -173,7 +174,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   }
 
   const withPlace = (outcome: FunctionOutcome, hash: string, error: unknown): FunctionOutcome => {
-    // A function that says what happens next need not be looked for.
+    // A function that decides what happens next needs no position.
     if (outcome.kind !== 'failed' || outcome.how !== 'threw') return outcome
     const place = modules.placeOf(hash, error)
     return place === null ? outcome : { ...outcome, at: `${place.file}:${place.line}:${place.column}` }
@@ -192,7 +193,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       )
       const loaded: CodeExport[] = []
       const found: CodeProblem[] = [...problems]
-      // One after the other, in the order of their names: what a file does while it is loaded has a fixed order.
+      // One after the other, in the order of their names: side effects of loading have a fixed order.
       for (const bundle of bundles) {
         const one = await loadOne(bundle, files)
         loaded.push(...one.exports)
@@ -228,7 +229,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     },
     async learn(hashes) {
       if (shelf === null || hashes.every(has)) return
-      // All of them: what was in force for a moment only has work that stands on it, too.
+      // All of them: jobs may be pinned even to code that was deployed only for a moment.
       await list(shelf)
     },
     has,
@@ -250,7 +251,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       return isOpenTo(currentOf(name)?.tenants, tenant) ? hash : null
     },
     isOpen(codeHash, name, tenant) {
-      // Whoever closes a function closes it for what is queued and for what is replayed, whatever its old code says.
+      // Closing a function also closes it for queued and replayed jobs, whatever its old code declares.
       const now = currentOf(name)
       if (now !== undefined) return isOpenTo(now.tenants, tenant)
       if (builtIn?.has(codeHash) === true) return builtIn.isOpen(codeHash, name, tenant)
@@ -275,7 +276,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       return obtain(codeHash).then(
         () => runOf(codeHash, name, input, context),
         (error) => {
-          // Nothing was run: the item waits, whatever its attempts are.
+          // Nothing was run: the job waits, whatever its attempts are.
           if (error instanceof CodeRefusedError) throw new CodeRefusedError(codeHash, error.why, name)
           return outcomeOfError(error)
         },
@@ -284,7 +285,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   }
 }
 
-/** Unsigned bundles of a former version were looked at by this machine. */
+/** Says that this machine has already checked the unsigned bundles of a former version. */
 const SIGNED_MARK = '.signed'
 
 interface ReadBundle {

@@ -1,4 +1,4 @@
-// Definitions in code: the same documents as YAML, and findings at the right place.
+// Definitions in code: the same documents as YAML, and findings at the right position.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import { hashDocument } from '../../core/definitions/documents/index.ts'
@@ -172,7 +172,7 @@ export default ${code}
     expect(coded.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
   })
 
-  test('[FN7] what is shown of a definition in code is YAML that gives the same again', async () => {
+  test('[FN7] a definition in code is shown as YAML that gives the same definition again', async () => {
     const coded = await load({
       'a.ts': `import { defineSource } from 'millrace'\nexport default ${PAIRS[1]?.[2]}`,
     })
@@ -181,7 +181,7 @@ export default ${code}
     expect((await load({ 'a.yaml': text })).documents).toEqual(coded.documents)
   })
 
-  test('[FN11] a route without a timeout has the function’s, and 10 s where that has none', async () => {
+  test('[FN11] a route without a timeout has the function’s, and 10 s if the function has none', async () => {
     const { documents } = await load({
       'functions.ts': FUNCTIONS,
       'plain.ts': `import { defineFunction } from 'millrace'
@@ -210,8 +210,8 @@ do: { function: plain }
   })
 })
 
-describe('what becomes a definition', () => {
-  test('[FN8] exports and elements of exported lists; other values and files are passed over', async () => {
+describe('what counts as a definition', () => {
+  test('[FN8] exports and elements of exported lists; other values and files are ignored', async () => {
     const { documents, findings } = await load({
       'many.ts': `import { defineProfile, defineRoute } from 'millrace'
 export const once = defineProfile({ name: 'once', retry: { attempts: 1 } })
@@ -233,7 +233,7 @@ export const count = routes.length + [hidden].length
     ])
   })
 
-  test('[FN8] a file that exports again what another defines adds nothing', async () => {
+  test('[FN8] a file that re-exports a definition of another adds nothing', async () => {
     const { documents, findings } = await load({
       'a-index.ts': "export { countHours } from './functions.ts'\nexport { once } from './profiles.ts'\n",
       'functions.ts': FUNCTIONS,
@@ -432,7 +432,7 @@ describe('findings', () => {
     expect(mine[0]?.message).toMatch(message)
   })
 
-  test('[FN9] a field of a definition is found behind its name, and not in another one', async () => {
+  test('[FN9] a field of a definition is found after its name, and not in another definition', async () => {
     const { findings } = await load({
       'routes.ts': `import { defineRoute } from 'millrace'
 
@@ -461,7 +461,7 @@ export const third = make('third')
     ])
   })
 
-  test('[FN1] a function of a file that cannot be loaded is not called missing as well', async () => {
+  test('[FN1] a function of a file that cannot be loaded is not also reported missing', async () => {
     const { findings } = await load({
       'functions.ts': `${FUNCTIONS}throw new Error('broken')\n`,
       'a.yaml': 'kind: Route\nname: a\non: x.y\ndo: { function: count_hours }\n',
@@ -469,7 +469,7 @@ export const third = make('third')
     expect(findings.map(({ rule, file, line }) => `${rule} ${file}:${line}`)).toEqual(['FN2 functions.ts:7'])
   })
 
-  test('[FN9] a definition that is in YAML too is told with both places', async () => {
+  test('[FN9] a definition that is in YAML too is reported with both positions', async () => {
     const { findings } = await load({
       'a.yaml': 'kind: Profile\nname: once\nretry: { attempts: 1 }\n',
       'b.ts':

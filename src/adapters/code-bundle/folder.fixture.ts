@@ -13,7 +13,7 @@ export interface TestFolder extends Disposable {
   readonly copies: string
   write(files: Readonly<Record<string, string>>): void
   remove(path: string): void
-  /** Makes a package of this repository known to the folder. */
+  /** Links a package of this repository into the folder. */
   link(name: string): void
 }
 

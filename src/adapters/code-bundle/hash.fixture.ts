@@ -1,4 +1,4 @@
-// Prints the hashes of the functions of a folder: to compare what several versions of Node say.
+// Prints the hashes of the functions of a folder, to compare the results of several versions of Node.
 
 import { makeBundleCode } from './index.ts'
 

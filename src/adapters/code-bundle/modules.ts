@@ -1,5 +1,5 @@
-// Bundles as modules of this process. Each is written to a file named by its hash, so that a debugger and stack traces can
-// show it, and imported once. The file is only a copy: what is imported is compared with the bundle first.
+// Loads bundles as modules of this process. Each is written to a file named by its hash, so that a debugger and stack
+// traces can show it, and imported once. The file is only a copy: it is compared with the bundle before it is imported.
 
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -19,21 +19,21 @@ export type ModuleExports = Readonly<Record<string, unknown>>
 export interface Modules {
   /** Throws what the code throws while it is loaded. */
   load(bundle: Loadable): Promise<ModuleExports>
-  /** Where in the user's files an error of a loaded bundle comes from. */
+  /** The position in the user's files where an error of a loaded bundle comes from. */
   placeOf(hash: string, error: unknown): CodePlace | null
 }
 
 const LOAD_MS_MAX = 10_000
-/** Maps are as large as what they map; those of other bundles are in their copies. */
+/** Maps are as large as what they map; the maps of other bundles are in their copies. */
 const MAPS_MAX = 50
 const MAP_MARK = '//# sourceMappingURL=data:application/json;base64,'
 
 export function makeModules(options: {
-  /** What `millrace` is for a bundle. */
+  /** What `millrace` resolves to for a bundle. */
   readonly sdk: Readonly<Record<string, unknown>>
-  /** Where the copies are written; asked for when the first is needed. */
+  /** Where the copies are written; called when the first is needed. */
   copies(): Promise<string>
-  /** Where the files of the folder are: for stack traces. */
+  /** The folder of the source files: for stack traces. */
   folder(): string | null
 }): Modules {
   const loaded = new Map<string, Promise<ModuleExports>>()
@@ -42,7 +42,7 @@ export function makeModules(options: {
   let bound: Promise<void> | null = null
   const failures = new Map<string, number>()
 
-  /** The one that was not asked for the longest goes. */
+  /** The least recently used one is dropped. */
   const remember = (hash: string, map: string) => {
     maps.delete(hash)
     if (maps.size >= MAPS_MAX) maps.delete(maps.keys().next().value as string)
@@ -66,7 +66,7 @@ export function makeModules(options: {
     files.set(bundle.hash, file)
     process.setSourceMapsEnabled(true)
     const { href } = pathToFileURL(file)
-    // Node remembers a module that failed; another name lets it be tried again.
+    // Node remembers a module that failed; another name allows another attempt.
     const trial = failures.get(bundle.hash) ?? 0
     const imported = import(trial === 0 ? href : `${href}?${trial}`) as Promise<ModuleExports>
     return within(LOAD_MS_MAX, imported)
@@ -93,13 +93,13 @@ export function makeModules(options: {
 
 const SDK = Symbol.for('millrace.sdk')
 
-/** A package beside the copies that answers with what this process has: so a bundle need not be changed to be loaded. */
+/** A package beside the copies that exports what this process has: so a bundle loads unchanged. */
 async function bindSdk(copies: string, sdk: Readonly<Record<string, unknown>>): Promise<void> {
   Object.assign(globalThis, { [SDK]: sdk })
   const folder = join(copies, 'node_modules', 'millrace')
   const names = Object.keys(sdk).sort()
   const lines = names.map((name) => `export const ${name} = sdk.${name}`)
-  // Copies that lie inside a package of that name, as those of a checkout do, would be given that package instead.
+  // Copies inside a package of that name, as in a checkout, would otherwise resolve to that package.
   await ensureCopy(join(copies, 'package.json'), '{"private":true,"type":"module"}\n')
   const text = ["const sdk = globalThis[Symbol.for('millrace.sdk')]", ...lines, ''].join('\n')
   await ensureCopy(join(folder, 'index.mjs'), text)
@@ -120,12 +120,12 @@ function mapOfCopy(file: string | undefined): string | null {
     const at = text.lastIndexOf(MAP_MARK)
     return at < 0 ? null : Buffer.from(text.slice(at + MAP_MARK.length), 'base64').toString()
   } catch {
-    // Without it an error is told without its line.
+    // Without it an error is reported without its line.
     return null
   }
 }
 
-/** Sources as addresses of files, so that traces name what the user can open. */
+/** Sources as file URLs, so that traces name files the user can open. */
 function withPlaces(map: string, folder: string | null): string {
   if (folder === null) return map
   const parsed = JSON.parse(map) as { sources: readonly string[] }
@@ -140,7 +140,7 @@ let writes = 0
 async function ensureCopy(file: string, text: string): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => null)) === text) return
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })
-  // Whole or not at all: another process may be reading it.
+  // Written as a whole or not at all: another process may be reading it.
   writes += 1
   const part = `${file}.${process.pid}.${writes}`
   await writeFile(part, text, { mode: 0o600 })

@@ -1,4 +1,4 @@
-// What needs programs of its own: other versions of Node, and the type checker in a user's folder.
+// Tests that need other programs: other versions of Node, and the type checker in a user's folder.
 
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ test('[FN12] every version of Node, and every folder, gives the same hash', asyn
   expect(await hashesBy(process.execPath, join(root, 'examples/functions'))).toEqual(here)
 })
 
-/** What the type checker says about the folder of somebody who has installed the package. */
+/** The type checker's output for the folder of a user who has installed the package. */
 async function checkTypes(): Promise<string> {
   const settings = {
     target: 'ES2023',

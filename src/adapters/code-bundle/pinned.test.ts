@@ -1,4 +1,4 @@
-// Work stays on the code that it began with: the real engine on a real store.
+// Jobs stay on the code that they started with: the real engine on a real store.
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { makeCountingSeal } from '../seal-local/seal.fixture.ts'
 import { openSqliteStore } from '../store-sqlite/index.ts'
 import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
 
-/** The test answers each call of a function; `wait` gives the next one. */
+/** The test answers each call of a function; `wait` returns the next one. */
 interface Call {
   readonly version: string
   readonly order: string
@@ -76,7 +76,7 @@ beforeEach(() => {
 })
 afterEach(() => folder[Symbol.dispose]())
 
-/** A node with nothing in memory but what it reads. */
+/** A node that knows only what it reads. */
 async function start() {
   process += 1
   const store = await openSqliteStore({ file: join(folder.copies, '..', 'millrace.db') })
@@ -122,7 +122,7 @@ async function start() {
       const { eventId } = await engine.accept({ tenant: 'default', source: 'shop', headers: {}, body })
       return eventId
     },
-    /** The state of an event's one item, after everything that runs is over. */
+    /** The state of an event's only job, after everything that runs is over. */
     async stop(...events: readonly EventId[]) {
       expect(await engine.drain(10_000)).toEqual({ left: 0 })
       const reads = store.forTenant(DEFAULT_TENANT)
@@ -133,7 +133,7 @@ async function start() {
   }
 }
 
-test('[FN15] an item that is retried after its file was changed runs the code that it began with', async () => {
+test('[FN15] a job that is retried after its file changed runs the code that it started with', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
   const first = await node.send('o1')
@@ -170,7 +170,7 @@ test('[FN14] [FN15] a later process that has only the new file runs the old code
   expect(await after.stop(kept, fresh)).toEqual(['done', 'done'])
 })
 
-test('[FN20] work of a tenant does not run what was closed to it meanwhile, whatever its old code says', async () => {
+test('[FN20] jobs of a tenant do not run a function that was closed to it meanwhile, whatever its old code declares', async () => {
   const ACME = 'acme' as TenantId
   folder.write({ 'book.ts': book('one', 'active', " tenants: ['acme'],") })
   const { engine, code, store, apply } = await start()
@@ -200,7 +200,7 @@ test('[FN20] work of a tenant does not run what was closed to it meanwhile, what
   await store[Symbol.asyncDispose]()
 })
 
-test('[FN23] a node that runs learns of the code that another node kept, and of what came between', async () => {
+test('[FN23] a running node learns of the code that another node stored, and of what came between', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
   const other = makeTestCode(folder)
@@ -218,7 +218,7 @@ test('[FN23] a node that runs learns of the code that another node kept, and of 
   await node.stop()
 })
 
-test('[FN14] stored code that is not what was stored is not run', async () => {
+test('[FN14] stored code that was changed is not run', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
   const hash = node.code.find('book', DEFAULT_TENANT) as string
@@ -240,7 +240,7 @@ test('[FN14] stored code that is not what was stored is not run', async () => {
   await node.stop()
 })
 
-test('[FN22] a function that changes its input changes it for nobody else, whoever runs first', async () => {
+test('[FN22] a function that changes its input changes it for no other job, whichever runs first', async () => {
   const route = (name: string, input: string) => `
 export const ${name} = defineFunction({
   name: '${name}',

@@ -1,11 +1,11 @@
-// From the stack of an error to the line of the user's file that it comes from.
+// Maps the stack of an error to the line of the user's file that it comes from.
 
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { CodePlace } from '../../core/effects/function/index.ts'
 
-/** The first frame that is in a file of the folder; null where none is. */
+/** The first frame in a file of the folder; null if there is none. */
 export function findPlace(
   error: unknown,
   hash: string,
@@ -24,7 +24,7 @@ export function findPlace(
   return null
 }
 
-/** A frame as the engine gives it: in the bundle. */
+/** A frame as the JavaScript engine gives it: in the bundle. */
 function placeInCopy(frame: string, copy: RegExp, map: SourceMap): CodePlace | null {
   const match = copy.exec(frame)
   if (match === null) return null
@@ -33,7 +33,7 @@ function placeInCopy(frame: string, copy: RegExp, map: SourceMap): CodePlace | n
   return { file: entry.originalSource, line: entry.originalLine + 1, column: entry.originalColumn + 1 }
 }
 
-/** A frame that Node has led back to its source already. */
+/** A frame that Node has already mapped to its source. */
 function placeInSource(frame: string, sources: readonly string[]): CodePlace | null {
   const match = /(?:\(|at (?:async )?)((?:file:|\/|[A-Za-z]:\\).+):(\d+):(\d+)\)?$/.exec(frame)
   if (match === null) return null
@@ -44,7 +44,7 @@ function placeInSource(frame: string, sources: readonly string[]): CodePlace | n
   return source === undefined ? null : { file: source, line: Number(match[2]), column: Number(match[3]) }
 }
 
-/** Relative to the folder; null outside of it, and for packages. */
+/** Relative to the folder; null outside it, and for packages. */
 function fileOf(source: string, folder: string | null): string | null {
   const path =
     source.startsWith('file:') && folder !== null ? relative(folder, fileURLToPath(source)) : source

@@ -1,5 +1,5 @@
-// From loaded modules to their definitions: what has a `kind`, by itself or in a list. A file that only hands on what
-// another file defines counts once, as that other file's.
+// Extracts the definitions of loaded modules: what has a `kind`, by itself or in a list. A definition that a file only
+// re-exports counts once, as the other file's.
 
 import {
   type CodeExport,
@@ -14,7 +14,7 @@ import type { ModuleExports } from './modules.ts'
 export function exportsOf(bundle: Bundle, module: ModuleExports): readonly CodeExport[] {
   const found: CodeExport[] = []
   const seen = new Set<unknown>()
-  // A module lists its exports by name, so that the order is always the same.
+  // A module lists its exports by name, so the order is always the same.
   for (const [exported, value] of Object.entries(module)) {
     for (const one of Array.isArray(value) ? value : [value]) {
       if (!isDefinition(one) || seen.has(one)) continue
@@ -29,7 +29,7 @@ function isDefinition(value: unknown): value is Readonly<Record<string, unknown>
   return typeof value === 'object' && value !== null && typeof (value as { kind?: unknown }).kind === 'string'
 }
 
-/** Without what another file defines and this one merely exports again. */
+/** Without definitions of another file that this one merely re-exports. */
 export function withoutHandedOn(
   exports: readonly CodeExport[],
   bundles: readonly Bundle[],
@@ -54,7 +54,7 @@ export function loadProblem(error: unknown, place: CodePlace): CodeProblem {
   return { kind: 'load', message: `loading this failed: ${message}`, ...place }
 }
 
-/** A name that `millrace` does not export: found only when the bundle is linked, so that its place is looked for. */
+/** A name that `millrace` does not export: found only when the bundle is linked, so its position is searched for. */
 export function unknownExport(
   error: unknown,
   bundle: Bundle,

@@ -1,8 +1,8 @@
-// Bundles in the store, so that work which began with one can be finished by any later process, whatever the folder says
-// by then. A small record per bundle says that it is there, and is signed; the text is read when it is needed.
+// Bundles in the store, so that any later process can finish a job that started with one, whatever the folder contains
+// by then. A small signed record per bundle says that it is there; the text is read when it is needed.
 //
-// Invariants: FN27 only a text whose signature and hash are good is given out. FN28 a bundle that a former version stored unsigned is
-// signed at the first start of this one, if a definition pins it and its text has the hash; never later.
+// Invariants: FN27 only a text with a valid signature and hash is returned. FN28 a bundle that a former version stored
+// unsigned is signed at the first start of this one, if a definition pins it and its text has the hash; never later.
 
 import { createHash } from 'node:crypto'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -17,11 +17,11 @@ export interface Shelf {
     forTenant(tenant: TenantId): Pick<TenantReads, 'record' | 'records'>
   }
   readonly tenant: TenantId
-  /** Left out: bundles are neither signed nor verified, only compared with their hash. */
+  /** Omitted: bundles are neither signed nor verified, only compared with their hash. */
   readonly signatures?: BundleSignatures
 }
 
-/** What the small record says. */
+/** The contents of the small record. */
 interface Name {
   readonly file: string
   readonly bytes: number
@@ -30,13 +30,13 @@ interface Name {
 
 export interface ListedBundle {
   readonly hash: string
-  /** Why it must not be run; null: its signature is good. */
+  /** Why it must not be run; null: its signature is valid. */
   readonly refused: string | null
 }
 
 const NAMES = 'hash/'
 const TEXTS = 'text/'
-/** Says that unsigned bundles were looked at: those that come later are nobody's. */
+/** Says that unsigned bundles were checked: later unsigned ones are not trusted. */
 const SIGNED = 'signed'
 const PAGE = 100
 
@@ -77,7 +77,7 @@ function refusalOf({ signatures, tenant }: Shelf, hash: string, { signature }: N
   }
 }
 
-/** null: it is not there. Throws `CodeRefusedError` for what must not be run. */
+/** null: it does not exist. Throws `CodeRefusedError` for a bundle that must not be run. */
 export async function readBundle(shelf: Shelf, hash: string): Promise<Loadable | null> {
   const { store, tenant, signatures } = shelf
   const reads = store.forTenant(tenant)
@@ -89,7 +89,7 @@ export async function readBundle(shelf: Shelf, hash: string): Promise<Loadable |
     if (refused !== null) throw new CodeRefusedError(hash, refused)
   }
   const { text, map } = parseJson(record.body) as unknown as Loadable
-  // Code is run with all rights of the process: never something other than what was applied.
+  // Code runs with all rights of the process: never run anything other than what was deployed.
   if (hashOf(text) !== hash) {
     if (signatures === undefined) throw new Error(`the stored code of bundle ${hash} is not what was stored`)
     throw new CodeRefusedError(
@@ -124,7 +124,7 @@ function putName(hash: string, name: Name): Write {
   return put(`${NAMES}${hash}`, name as unknown as JsonValue)
 }
 
-/** Signs again what a former master key signed: that one may go then. */
+/** Signs again what a former master key signed: that key can be removed then. */
 export async function renewSignatures(shelf: Shelf): Promise<number> {
   const { store, tenant, signatures } = shelf
   if (signatures === undefined) return 0
@@ -139,12 +139,12 @@ export async function renewSignatures(shelf: Shelf): Promise<number> {
   return old.length
 }
 
-/** Whether a start of this version, or a later one, has been here. */
+/** Whether a node of this version, or a later one, has started on this store. */
 export async function isSignedShelf({ store, tenant }: Shelf): Promise<boolean> {
   return (await store.forTenant(tenant).record('code', SIGNED)) !== null
 }
 
-/** Signs what a former version stored, where `pinned` has it and its text has the hash. Answers the hashes. */
+/** Signs what a former version stored, if `pinned` has it and its text has the hash. Returns the hashes. */
 export async function signFormer(
   shelf: Shelf,
   pinned: () => Promise<ReadonlySet<string>>,

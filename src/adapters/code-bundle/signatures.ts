@@ -1,8 +1,8 @@
-// Signatures of stored bundles: HMAC-SHA-256 under a key that HKDF makes from the master key. Code runs with all rights of the
-// process, and the database says which code that is: without the master key nobody can add to it.
+// Signatures of stored bundles: HMAC-SHA-256 under a key that HKDF derives from the master key. Code runs with all
+// rights of the process, and the database says which code that is: without the master key no one can add to it.
 //
-// A signature is of a tenant and the SHA-256 of the bundle's text, which is compared with the text whenever it is loaded. The source
-// map is not covered: it names lines in errors, and is never run.
+// A signature covers a tenant and the SHA-256 of the bundle's text, which is compared with the text whenever it is
+// loaded. The source map is not covered: it names lines in errors, and is never run.
 
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -10,7 +10,7 @@ import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
 
 export interface BundleSignatures {
   sign(tenant: TenantId, hash: string): string
-  /** `old`: good, by a former master key. `unknown`: by a master key that this node was not given. */
+  /** `old`: valid, by a former master key. `unknown`: by a master key that this node does not have. */
   verify(tenant: TenantId, hash: string, signature: string): 'good' | 'old' | 'unknown' | 'wrong'
 }
 

@@ -1,4 +1,4 @@
-// Somebody who can write to the database, and has no master key, makes no node run their code.
+// An attacker who can write to the database, but has no master key, cannot make a node run their code.
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
@@ -61,7 +61,7 @@ afterEach(() => folder[Symbol.dispose]())
 
 const openStore = () => openSqliteStore({ file: join(folder.copies, '..', 'millrace.db') })
 
-/** A node with nothing in memory but what it reads. `keys` null: of the version before signatures. */
+/** A node that knows only what it reads. `keys` null: a node of the version before signatures. */
 async function start(keys: ReturnType<typeof keysOf> | null = keysOf(1), hasFolder = true) {
   lives += 1
   const store = await openStore()
@@ -126,7 +126,7 @@ const put = (store: Store, key: string, body: object) =>
 const bodyOf = async (store: Store, key: string) =>
   JSON.parse((await store.forTenant(DEFAULT_TENANT).record('code', key))?.body ?? 'null')
 
-/** What somebody with the database alone can add: another text under its right hash. */
+/** What an attacker with only the database can add: another text under its right hash. */
 async function plant(store: Store, from: string, more: object = {}): Promise<string> {
   const { text, map } = await bodyOf(store, `text/${from}`)
   const own = `globalThis[Symbol.for('millrace.test.harm')] = true\n${text}`
@@ -173,13 +173,13 @@ test('[FN27] a bundle that is unsigned, forged, copied or changed is refused bef
   await node.stop()
 })
 
-test('[FN27] a route that the database points to other code waits, and goes on when it is deployed again', async () => {
+test('[FN27] a route that the database points to other code waits, and continues when it is deployed again', async () => {
   folder.write({ 'book.ts': book('one', 'paused') })
   const before = await start()
   const event = await before.send('o1')
   const good = before.hash()
   const own = await plant(before.store, good)
-  // Definitions are not signed: every record that names the one bundle names the other now.
+  // Definitions are not signed: every record that names one bundle now names the other.
   const { items } = await before.reads.records({ kind: 'definition', cursor: null, limit: 10 })
   for (const { key, version, body } of items)
     await before.store.commit({
@@ -208,7 +208,7 @@ test('[FN27] a route that the database points to other code waits, and goes on w
   await after.stop()
 })
 
-test('[FN27] a changed text is stored again by a node that has the file, and the jobs that waited run', async () => {
+test('[FN27] a changed text is stored again by a node that has the file, and the waiting jobs run', async () => {
   folder.write({ 'book.ts': book('one') })
   const before = await start()
   const good = before.hash()
@@ -231,7 +231,7 @@ test('[FN27] a changed text is stored again by a node that has the file, and the
   await healed.stop()
 })
 
-test('[FN28] what a former version stored is signed once, where a definition pins it and it is what it was', async () => {
+test('[FN28] a former version’s bundle is signed once, if a definition pins it and it is unchanged', async () => {
   folder.write({ 'book.ts': book('one', 'paused') })
   const former = await start(null)
   const event = await former.send('o1')
@@ -247,7 +247,7 @@ test('[FN28] what a former version stored is signed once, where a definition pin
     [{ count: 1, codeHashes: [good] }],
   )
   expect(first.refused()).toMatchObject([{ codeHash: loose }])
-  // Somebody makes the store look as the former version left it.
+  // Makes the store look as the former version left it.
   const { signature: _, ...unsigned } = await bodyOf(first.store, `hash/${good}`)
   await put(first.store, `hash/${good}`, unsigned)
   await first.store.commit({
@@ -263,7 +263,7 @@ test('[FN28] what a former version stored is signed once, where a definition pin
   await second.stop()
 })
 
-test('[FN28] another machine does not sign what came after the first start, either', async () => {
+test('[FN28] another machine does not sign bundles that came after the first start, either', async () => {
   folder.write({ 'book.ts': book('one') })
   const node = await start()
   const own = await plant(node.store, node.hash())
@@ -288,7 +288,7 @@ test('[FN28] another machine does not sign what came after the first start, eith
   await other.stop()
 })
 
-test('[FN29] another master key signs bundles again, and the former one may go', async () => {
+test('[FN29] a new master key signs bundles again, and the former one can be removed', async () => {
   folder.write({ 'book.ts': book('one', 'paused') })
   const before = await start(keysOf(1))
   const event = await before.send('o1')

@@ -5,7 +5,7 @@ import { makeStaticCode } from './index.ts'
 
 codeConformance('static', () => ({ make: async (functions) => makeStaticCode(functions) }))
 
-test('an error from another copy of the classes is known by its mark', async () => {
+test('an error from another copy of the classes is recognised by its mark', async () => {
   const code = makeStaticCode({
     foreign: () => {
       throw Object.assign(new Error('foreign'), {

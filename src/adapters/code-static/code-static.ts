@@ -1,6 +1,6 @@
-// Functions that are part of the process, as one bundle. Its hash covers their names and texts, so that work pinned to
-// an earlier text is not run by a later one. What a function closes over is outside the hash: keep state out of them. Their
-// input is shared with the other items of the event: they read it, and change nothing in it.
+// Functions that are part of the process, as one bundle. Its hash covers their names and texts, so that a job pinned to
+// an earlier text is not run by a later one. The hash does not cover what a function closes over: keep state out of
+// them. They share their input with the other jobs of the event and must not change it.
 
 import { createHash } from 'node:crypto'
 import {
@@ -21,7 +21,7 @@ export function makeStaticCode(functions: Readonly<Record<string, StaticFunction
     hashes: () => [hash],
     has: (codeHash) => codeHash === hash,
     prepare: async (codeHash) => codeHash === hash,
-    // They are the node's own: nobody opened them to anybody.
+    // They belong to the node's own tenant and are open to no other.
     find: (name, tenant) => (byName.has(name) && isOpenTo(undefined, tenant) ? hash : null),
     isOpen: (_codeHash, _name, tenant) => isOpenTo(undefined, tenant),
     run: (codeHash, name, input, context) => {

@@ -25,7 +25,7 @@ async function exchange(
   return outcome
 }
 
-/** Writes the piece again and again, for as long as somebody takes it. */
+/** Writes the piece again and again, for as long as the other side reads. */
 function flood(socket: Socket, head: string, piece: string): void {
   socket.write(head)
   const more = () => {
@@ -44,7 +44,7 @@ function drip(socket: Socket, piece: string, head = ''): void {
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n'
 const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`
 
-describe('an answer that may be cut', () => {
+describe('a response that may be cut', () => {
   const cut = { cut: true, maxResponseBytes: 10, timeoutMs: FOR_EVER_MS } as const
 
   test.each<[string, (socket: Socket) => unknown, string]>([
@@ -64,7 +64,7 @@ describe('an answer that may be cut', () => {
       (socket) => socket.write(`${CHUNKED}5\r\nshort\r\n0\r\nx: ${'x'.repeat(100_000)}`),
       'short',
     ],
-  ])('[OG12] [OG13] that %s is an answer, and the connection is given up', async (_name, act, body) => {
+  ])('[OG12] [OG13] that %s is a response, and the connection is closed', async (_name, act, body) => {
     const outcome = await exchange(act, cut)
     expect(outcome).toMatchObject({ kind: 'response', status: 200, isCut: true })
     expect(outcome.kind === 'response' && body.startsWith(outcome.body.slice(0, 5))).toBe(true)
@@ -76,7 +76,7 @@ describe('an answer that may be cut', () => {
     ['stops in its body', (socket) => socket.write(`${CHUNKED}5\r\nshort\r\n`)],
     ['drips', (socket) => drip(socket, '1\r\nx\r\n', CHUNKED)],
   ])(
-    '[OG12] [OG13] that %s is cut after its grace, or at the limit if that is sooner',
+    '[OG12] [OG13] that %s is cut after its grace period, or at the limit if that is sooner',
     async (_name, act) => {
       const plenty = { ...cut, maxResponseBytes: 1_000_000 }
       for (const [limits, options] of [
@@ -89,7 +89,7 @@ describe('an answer that may be cut', () => {
     },
   )
 
-  test('[OG12] that is whole is not cut, and its connection is kept', async () => {
+  test('[OG12] that is complete is not cut, and its connection is kept alive', async () => {
     const sockets = new Set<Socket>()
     const { url } = await listenRaw((socket) => {
       sockets.add(socket)
@@ -104,7 +104,7 @@ describe('an answer that may be cut', () => {
     expect(sockets.size).toBe(1)
   })
 
-  test('[OG12] a failure before the head stays one', async () => {
+  test('[OG12] a failure before the head is still a failure', async () => {
     const late = { ...cut, timeoutMs: 60 }
     expect(await exchange(() => {}, late)).toMatchObject({ code: 'timeout', sent: 'maybe' })
     expect(await exchange((socket) => socket.destroy(), cut)).toMatchObject({ code: 'reset', sent: 'maybe' })
@@ -115,7 +115,7 @@ describe('an answer that may be cut', () => {
     })
   })
 
-  test('[OG12] after a cut the next request has a connection of its own', async () => {
+  test('[OG12] after a cut the next request opens a new connection', async () => {
     const seen = new Set<Socket>()
     const { url } = await listenRaw((socket) => {
       seen.add(socket)
@@ -187,7 +187,7 @@ describe('a server that', () => {
     ['trailers', `${CHUNKED}2\r\nok\r\n0\r\nx-sum: 1\r\n\r\n`, 'ok'],
     ['chunk extensions', `${CHUNKED}2;a=b\r\nok\r\n0\r\n\r\n`, 'ok'],
     ['no reason', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok', 'ok'],
-  ])('[OG14] answers with %s is understood', async (_name, text, body) => {
+  ])('[OG14] responds with %s is understood', async (_name, text, body) => {
     for (const over of [{}, { cut: true } as const])
       expect(await exchange((socket) => socket.end(text), over)).toMatchObject({
         kind: 'response',

@@ -1,9 +1,9 @@
-// Opening connections, and the guard that every one passes.
+// Opens connections, and checks each one by the guard.
 //
-// A name is resolved once, every address of the answer is judged, and only what was judged is dialled: the socket asks nobody else, so
-// a name that changes its answer between check and use gains nothing. A literal address never reaches the resolver: it is judged
-// first, after the URL parser has brought spellings such as 0x7f000001 or 127.1 to their usual form. A connection that is kept
-// belongs to an address that was judged, whatever its name says meanwhile.
+// A name is resolved once, every address of the answer is judged, and only judged addresses are dialled: the socket
+// resolves nothing itself, so a name that changes its answer between check and use gains nothing. A literal address
+// never reaches the resolver: it is judged first, after the URL parser has normalised spellings such as 0x7f000001 or
+// 127.1. A kept-alive connection belongs to an address that was judged, whatever its name resolves to meanwhile.
 //
 // Invariant: whatever fails here failed before a byte of the request was written.
 
@@ -25,7 +25,7 @@ export type FailureCode = Extract<HttpOutcome, { kind: 'failed' }>['code']
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure'
   readonly failure: FailureCode
-  /** For people, where the code does not say everything. */
+  /** A reason for operators, if the code does not say everything. */
   readonly reason: string | undefined
   constructor(failure: FailureCode, more: { readonly cause?: unknown; readonly reason?: string } = {}) {
     super(failure, { cause: more.cause })
@@ -38,7 +38,7 @@ export interface ConnectorOptions {
   readonly policy: OutboundPolicy
   readonly resolve: Resolve
   readonly connectTimeoutMs: number
-  /** Told why a name may not be called, which its caller does not learn. */
+  /** Receives the reason why a name may not be called; the caller does not learn it. */
   readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
   /** Certificates to trust instead of the usual ones. */
   readonly ca?: string
@@ -74,7 +74,7 @@ export function makeConnector(options: ConnectorOptions): buildConnector.connect
   return (target, callback) => {
     const verdict = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, policy)
     if (verdict?.ok === false) {
-      // Later, as a connection would: undici is not prepared for an answer within the call.
+      // Deferred, as a connection would be: undici does not expect a callback within the call.
       setImmediate(callback, new ConnectFailure('blocked', { reason: verdict.message }), null)
       return
     }

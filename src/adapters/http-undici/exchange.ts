@@ -1,11 +1,12 @@
-// One request and what becomes of it: collects the answer, or decides how it failed and whether a byte may have left.
+// One request and its outcome: collects the response, or decides how it failed and whether a byte may have been sent.
 //
-// undici announces a request on a connection right before it writes it. Until then nothing has left; from then on
-// something may have. The announcement is also where a request that is late, or that undici would write a second time
-// after losing a connection, is stopped.
+// undici announces a request on a connection right before it writes it. Until then nothing was sent; from then on
+// something may have been. At the announcement a request is stopped that is late, or that undici would write a second
+// time after losing a connection.
 //
-// Where the status is all that counts (`cut`), the answer is there with its head: whatever becomes of the body behind it, too much, too
-// late or broken, ends the reading and not the exchange. The connection is given up then, because its place in the stream is lost.
+// If only the status counts (`cut`), the response is complete with its head: a body that is too large, too late or
+// broken ends the reading and not the exchange. The connection is then closed, because its position in the stream is
+// lost.
 //
 // Invariants: E1 settles once. E2 `sent: 'no'` only if the request was never announced. E3 at most one announcement is
 // let through.
@@ -18,12 +19,12 @@ import { ConnectFailure, type FailureCode } from './connector.ts'
 interface ExchangeOptions {
   readonly request: HttpRequest
   readonly host: string
-  /** How long a body may take behind its head, where it may be cut. */
+  /** How long a body may take after its head, if it may be cut. */
   readonly cutAfterMs: number
   settle(outcome: HttpOutcome): void
 }
 
-/** A server that goes on announcing an answer never gives one. */
+/** A server that keeps sending informational responses never sends a final one. */
 const INFORMATIONAL_MAX = 16
 
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -80,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const { request } = this.#options
     if (request.cut === true) {
-      // Most bodies come with the head: they are over before this runs, and need no timer.
+      // Most bodies arrive with the head: they are complete before this runs, and need no timer.
       queueMicrotask(() => this.#allowGrace())
       return
     }
@@ -109,7 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#tell(chunk)
   }
 
-  /** A character may be cut by the pieces that the network makes. */
+  /** The network may split a character between chunks. */
   #tell(chunk: Buffer): void {
     const { onChunk } = this.#options.request
     if (onChunk === undefined || this.#status < 200 || this.#status > 299) return
@@ -162,7 +163,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Our own decision to end an exchange; its outcome is settled already. */
+/** Our own decision to end an exchange; its outcome is already settled. */
 class Stopped extends Error {
   override readonly name = 'Stopped'
 }
@@ -184,7 +185,7 @@ function codeOf(error: Error): FailureCode {
   return 'reset'
 }
 
-/** Fixed sentences: texts of the system name addresses, and those of the other side may hold anything. */
+/** Fixed sentences: system messages name addresses, and the other side's may contain anything. */
 function describeFailure(
   code: FailureCode,
   sent: 'no' | 'maybe',

@@ -66,18 +66,18 @@ describe('the guard', () => {
     'http://localhost:PORT/',
     'http://LOCALHOST.:PORT/',
     'https://127.0.0.1:PORT/',
-  ])('blocks %s when this machine is not allowed', async (spelling) => {
+  ])('blocks %s if this machine is not allowed', async (spelling) => {
     const { port, received } = await listenRaw((socket) => socket.end(answer(200, {}, 'leaked')))
     const outcome = await makeClient({ allow: [] }).send(get(spelling.replace('PORT', String(port))))
     expect(outcome.kind === 'failed' && outcome.sent).toBe('no')
-    // Some resolvers do not know the name with a final dot at all.
+    // Some resolvers do not know the name with a final dot.
     expect(outcome.kind === 'failed' && outcome.code).toMatch(
       spelling.includes('.:') ? /blocked|unresolved/ : /^blocked$/,
     )
     expect(received()).toBe(0)
   })
 
-  test('lets this machine through when it is allowed, by name and by number', async () => {
+  test('allows this machine if it is listed, by name and by number', async () => {
     const { port } = await listenRaw((socket) => socket.write(answer(200, {}, 'ok')))
     const client = makeClient()
     for (const host of ['127.0.0.1', 'localhost', '0x7f000001', '[::ffff:127.0.0.1]']) {
@@ -88,7 +88,7 @@ describe('the guard', () => {
     }
   })
 
-  test('lets networks through that were named, and only those', async () => {
+  test('allows listed networks, and only those', async () => {
     const { port, url } = await listenRaw((socket) => socket.write(answer(200, {}, 'ok')))
     expect(await makeClient({ allow: ['127.0.0.0/8'] }).send(get(url))).toMatchObject({
       kind: 'response',
@@ -99,7 +99,7 @@ describe('the guard', () => {
     expect(() => makeHttpClient({ allow: ['10.0.0'] })).toThrow()
   })
 
-  test('resolves once per connection and dials only what it has checked', async () => {
+  test('resolves once per connection and dials only checked addresses', async () => {
     const { port, received } = await listenRaw((socket) => socket.end(answer(200, {}, 'ok')))
     const asked: string[] = []
     // The first answer passes, the second would not: a resolver that changes its mind.
@@ -117,7 +117,7 @@ describe('the guard', () => {
     expect(received()).toBe(1)
   })
 
-  test('[OG3] [OG31] one forbidden address among those of a name refuses the name', async () => {
+  test('[OG3] [OG31] one forbidden address of a name refuses the name', async () => {
     const { port, received } = await listenRaw((socket) => socket.end(answer(200, {}, 'ok')))
     for (const bad of ['10.255.255.1', 'fd00::1', '169.254.169.254']) {
       const mixed = ['127.0.0.1', bad, '127.0.0.1'].map((address) => ({
@@ -132,7 +132,7 @@ describe('the guard', () => {
     expect(received()).toBe(0)
   })
 
-  test('[OG31] a name without addresses is not reached', async () => {
+  test('[OG31] a name without addresses cannot be reached', async () => {
     const client = makeClient({ resolve: async () => [] })
     expect(await client.send(get('http://empty.example/'))).toMatchObject({ code: 'unresolved', sent: 'no' })
   })
@@ -172,7 +172,7 @@ describe('the exchange', () => {
     expect(body).toBe('{"ü":1}')
   })
 
-  test('is limited in size also when the answer does not say its length', async () => {
+  test('is limited in size also if the response does not declare its length', async () => {
     const handler: RequestListener = (_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(10_000)), 1)
       response.once('close', () => clearInterval(timer))
@@ -189,7 +189,7 @@ describe('the exchange', () => {
     expect(await makeClient().send(get(url))).toMatchObject({ code: 'too_large', sent: 'maybe' })
   })
 
-  test('takes a HEAD answer at its word about the length', async () => {
+  test('accepts the length that a HEAD response declares', async () => {
     const { url } = await listenRaw((socket) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000000\r\n\r\n'),
     )
@@ -199,7 +199,7 @@ describe('the exchange', () => {
     })
   })
 
-  test('passes over informational answers', async () => {
+  test('skips informational responses', async () => {
     const { url } = await listenRaw((socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n')
       socket.write(answer(200, {}, 'ok'))
@@ -220,7 +220,7 @@ describe('the exchange', () => {
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
     'HTTP/1.1 100 Continue\r\n\r\n',
     'HTTP/9.9 200 OK\r\n\r\n',
-  ])('calls %j no HTTP', async (text) => {
+  ])('rejects %j as not HTTP', async (text) => {
     const { url } = await listenRaw((socket) => socket.end(text))
     expect(await makeClient().send(get(url))).toMatchObject({ code: 'protocol', sent: 'maybe' })
   })
@@ -236,7 +236,7 @@ describe('the exchange', () => {
     expect(second).toMatchObject({ code: 'timeout', sent: 'no' })
   })
 
-  test('a request that was given up while it waited is not sent later', async () => {
+  test('a request that timed out while it waited is not sent later', async () => {
     let release = () => {}
     const seen: string[] = []
     const { url } = await listenRaw((socket, _number, text) => {
@@ -257,7 +257,7 @@ describe('the exchange', () => {
     expect(seen).toEqual(['/first', '/last'])
   })
 
-  test('a kept connection that the other side drops at the next request costs that request, once', async () => {
+  test('a kept-alive connection that the other side drops at the next request costs that request, once', async () => {
     const { url, received } = await serve({ do: 'answer-then-close' })
     const client = makeClient({ connectionsPerOrigin: 1 })
     const kinds: string[] = []
@@ -269,7 +269,7 @@ describe('the exchange', () => {
     expect(received()).toBe(4)
   })
 
-  test('a kept connection that was closed while idle is not used', async () => {
+  test('a kept-alive connection that was closed while idle is not used', async () => {
     let closing: Promise<unknown> = Promise.resolve()
     const { url, received } = await listenRaw((socket) => {
       closing = once(socket, 'close')
@@ -283,7 +283,7 @@ describe('the exchange', () => {
     expect(received()).toBe(3)
   })
 
-  test('many requests for few connections all end, whether it works or not', async () => {
+  test('many requests over few connections all end, whether they succeed or not', async () => {
     const client = makeClient({ connectionsPerOrigin: 2 })
     const { url, received } = await listenRaw((socket) => socket.write(answer(200, {}, 'ok')))
     const served = await Promise.all(Array.from({ length: 50 }, () => client.send(get(url))))
@@ -294,7 +294,7 @@ describe('the exchange', () => {
     expect(failed.every((outcome) => outcome.kind === 'failed' && outcome.code === 'refused')).toBe(true)
   })
 
-  test('proxies named by the environment are ignored', async () => {
+  test('proxies of the environment are ignored', async () => {
     const proxy = await listenRaw((socket) => socket.end(answer(200, {}, 'proxied')))
     const { url } = await listenRaw((socket) => socket.end(answer(200, {}, 'direct')))
     const before = { ...process.env }
@@ -309,7 +309,7 @@ describe('the exchange', () => {
     }
   })
 
-  test('after closing, what was under way and what comes is lost, as an outcome', async () => {
+  test('after closing, requests under way and later ones fail with an outcome', async () => {
     const { url, received } = await listenRaw(() => {})
     const client = makeHttpClient({ allow: ['loopback'] })
     const underWay = client.send(get(url))
@@ -347,7 +347,7 @@ describe('TLS', () => {
     expect(names).toHaveLength(1)
   })
 
-  test('does not send to somebody whose certificate nobody vouches for', async () => {
+  test('does not send to a server whose certificate is not trusted', async () => {
     const { port, names } = await listenTls()
     const client = makeClient({ resolve })
     expect(await client.send(get(`https://api.example.test:${port}/`))).toMatchObject({
@@ -372,7 +372,7 @@ describe('TLS', () => {
     })
   })
 
-  test('a handshake that never ends is a time-out with nothing sent', async () => {
+  test('a handshake that never ends times out with nothing sent', async () => {
     const port = await listen(createNetServer(() => {}))
     const outcome = await makeClient().send(get(`https://127.0.0.1:${port}/`, { timeoutMs: 100 }))
     expect(outcome).toMatchObject({ code: 'timeout', sent: 'no' })

@@ -1,5 +1,5 @@
-// Requests to other people's servers, on undici's dispatcher (its `fetch` is several times slower). One request per call:
-// no redirects, no retries, no proxies, no cookies, no decompression.
+// Requests to other systems' servers, on undici's dispatcher (its `fetch` is several times slower). One request per
+// call: no redirects, no retries, no proxies, no cookies, no decompression.
 
 import { Agent } from 'undici'
 import {
@@ -16,27 +16,30 @@ import { makeLanes } from './name-lanes.ts'
 import { makeVet, type Resolve, resolveBySystem } from './names.ts'
 
 export interface HttpClientOptions {
-  /** What may be called beside public addresses: networks, hosts, `*.` and a domain, `loopback`. It holds as long as the client. */
+  /**
+   * What may be called besides public addresses: networks, hosts, `*.` and a domain, `loopback`. Fixed for the client's
+   * lifetime.
+   */
   readonly allow: readonly string[]
-  /** The upper bound of that; left out: there is none. */
+  /** The upper bound of `allow`; omitted: none. */
   readonly within?: readonly string[] | undefined
   readonly connectionsPerOrigin?: number
   readonly connectTimeoutMs?: number
-  /** How long an idle connection is kept; a server's own hint may shorten it. */
+  /** How long an idle connection is kept alive; a server's own hint may shorten it. */
   readonly keepAliveMs?: number
   /** Certificates to trust instead of the usual ones, in PEM. */
   readonly ca?: string
-  /** Stands in for the system's name resolution. */
+  /** Replaces the system's name resolution. */
   readonly resolve?: Resolve
-  /** How long the body of an answer may take behind its head, where the status is all that counts. */
+  /** How long the body of a response may take after its head, if only the status counts. */
   readonly cutAfterMs?: number
-  /** Told why a name may not be called: for the operator's log, callers do not learn it. */
+  /** Receives the reason why a name may not be called: for the operator's log, callers do not learn it. */
   readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
-  /** How long vetting waits for a name. */
+  /** How long vetting waits for a name to resolve. */
   readonly vetMs?: number
 }
 
-/** Decide about the connection or the framing, which is the client's business. */
+/** They control the connection or the framing, which is the client's responsibility. */
 const FORBIDDEN_HEADERS = new Set([
   'host',
   'connection',
@@ -54,9 +57,9 @@ const FORBIDDEN_HEADERS = new Set([
 const ENCODING = 'accept-encoding'
 const CUT_AFTER_MS = 2_000
 const VET_MS = 3_000
-/** Addresses of which it is remembered where they lead. */
+/** How many parsed URLs are remembered. */
 const KNOWN_MAX = 4_096
-/** Longer ones hold what an event brought: they hardly come again, and thousands of them would fill the memory. */
+/** Longer ones contain an event's data: they hardly repeat, and thousands of them would fill the memory. */
 const KNOWN_LENGTH_MAX = 1_024
 
 export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDisposable {
@@ -82,7 +85,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
     }),
   })
 
-  // Most calls go to few addresses. What is known of one depends on its text and the policy alone.
+  // Most calls go to few URLs. The parsed target depends only on its text and the policy.
   let known = new Map<string, Target | Unsendable>()
   const targetOf = (url: string): Target | Unsendable => {
     const found = known.get(url)
@@ -118,7 +121,7 @@ export function makeHttpClient(options: HttpClientOptions): HttpClient & AsyncDi
             method,
             headers,
             body: request.body,
-            // undici may write an idempotent request again by itself; whether to repeat is decided elsewhere.
+            // undici may write an idempotent request again by itself; retries are decided elsewhere.
             idempotent: false,
           },
           exchange,
@@ -148,7 +151,10 @@ interface Target {
   readonly host: string
 }
 
-/** Where an address leads, or what is wrong with it; never a value of it. Literals and what names lead to are judged when they are dialled. */
+/**
+ * The target of a URL, or what is wrong with it; never a value of it. Literals and resolved addresses are judged when
+ * they are dialled.
+ */
 function readUrl(text: string, policy: OutboundPolicy): Target | Unsendable {
   const target = readTarget(text)
   if (!target.ok) return target.rule === 'port' ? blocked(target.message) : unsendable(target.message)
@@ -158,13 +164,13 @@ function readUrl(text: string, policy: OutboundPolicy): Target | Unsendable {
   return { ok: true, origin, path: pathname + search, host }
 }
 
-/** Names and values in turn, as undici takes them without a look at each. */
+/** Names and values alternating, as undici takes them without checking each. */
 function listHeaders({ headers }: HttpRequest): string[] | Unsendable {
   const list: string[] = []
   for (const name in headers) {
     if (FORBIDDEN_HEADERS.has(name.toLowerCase()))
       return unsendable(`the header ${name.toLowerCase()} cannot be set`)
-    // Ours is the one that counts.
+    // Our own value wins.
     if (name !== ENCODING) list.push(name, headers[name] as string)
   }
   list.push(ENCODING, 'identity')

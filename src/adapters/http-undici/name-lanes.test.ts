@@ -4,7 +4,7 @@ import type { Resolve } from './names.ts'
 
 const HERE = [{ address: '203.0.113.7', family: 4 }]
 
-/** Names that end with `.silent` answer nobody until `release`; the others at once. */
+/** Names that end with `.silent` do not resolve until `release`; the others resolve at once. */
 function makeOutside() {
   const asked: string[] = []
   const held: (() => void)[] = []
@@ -30,7 +30,7 @@ function makeOutside() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('[OG15] a hundred names whose servers are silent hold up nobody else', async () => {
+test('[OG15] a hundred names with silent servers delay no others', async () => {
   const { look, asked, held, release } = makeOutside()
   const silent = Array.from({ length: 100 }, (_, index) => look(`n${index}.silent`).catch(() => 'failed'))
   await turn()
@@ -40,7 +40,7 @@ test('[OG15] a hundred names whose servers are silent hold up nobody else', asyn
     expect(await Promise.all(others)).toEqual(others.map(() => HERE))
   }
   expect(asked.filter((name) => name.endsWith('.silent'))).toEqual(['n0.silent'])
-  // They come to their turn one by one, and are told.
+  // They get the lane one by one, and fail.
   for (let index = 0; index < silent.length; index += 1) {
     release()
     await turn()
@@ -48,14 +48,14 @@ test('[OG15] a hundred names whose servers are silent hold up nobody else', asyn
   expect(await Promise.all(silent)).toEqual(silent.map(() => 'failed'))
 })
 
-test('[OG15] a name is asked for once, however many wait for it', async () => {
+test('[OG15] a name is looked up once, however many callers wait for it', async () => {
   const { look, asked } = makeOutside()
   await Promise.all([look('one.example'), look('one.example'), look('one.example')])
   await look('one.example')
   expect(asked).toEqual(['one.example', 'one.example'])
 })
 
-test('[OG15] one that stops answering loses its standing, and gets it back', async () => {
+test('[OG15] a name that stops resolving loses its standing, and gets it back', async () => {
   let isSilent = false
   const lanes: string[] = []
   const look = makeLanes(
@@ -76,7 +76,7 @@ test('[OG15] one that stops answering loses its standing, and gets it back', asy
   expect(lanes).toEqual(['a.example', 'a.example'])
 })
 
-test('[OG15] a thread is left, whatever is asked', async () => {
+test('[OG15] one thread stays free, whatever is looked up', async () => {
   let most = 0
   let running = 0
   const look = makeLanes(
@@ -94,7 +94,7 @@ test('[OG15] a thread is left, whatever is asked', async () => {
   expect(most).toBe(3)
 })
 
-test('[OG15] good names that fall silent together hold up those that answer until the first of them is seen to be slow', async () => {
+test('[OG15] good names that fall silent together delay the others until the first is seen to be slow', async () => {
   const due: (() => void)[] = []
   let isDown = false
   const held: string[] = []
@@ -118,7 +118,7 @@ test('[OG15] good names that fall silent together hold up those that answer unti
   for (let index = 0; index < 40; index += 1) void look(`n${index}.dead`)
   const well = look('well.example')
   await turn()
-  // Three of four threads are theirs, and behind them the others wait for a second.
+  // They hold three of four threads, and the others wait behind them for a second.
   expect(held.length).toBe(3)
   for (const callback of due.splice(0)) callback()
   expect(await well).toEqual(HERE)
@@ -126,7 +126,7 @@ test('[OG15] good names that fall silent together hold up those that answer unti
   expect(held.length).toBe(3)
 })
 
-test('[OG15] a standing is good for some seconds', async () => {
+test('[OG15] a standing lasts for some seconds', async () => {
   let now = 0
   const asked: string[] = []
   const look = makeLanes(

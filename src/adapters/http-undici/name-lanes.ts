@@ -1,26 +1,27 @@
-// Looking names up without one that hangs slowing down the others.
+// Resolves names so that one that hangs does not slow down the others.
 //
-// The system looks names up on a few threads that it shares with everything else, and a name whose servers are silent keeps its thread
-// for many seconds. So each name has a standing. One that answered a moment ago goes ahead, and a thread is always left for such. Any
-// other is asked for over a socket first, which costs no thread: only where nothing answers there does it take the one lane that may
-// be stuck. What the socket says is used for nothing else: a name may stand in a file of this machine alone. A standing is good for
-// some seconds, and as soon as one is slow all others lose it: names that were good and fall silent together are found by the socket,
-// too, and not by the threads that they take.
+// The system resolves names on a few threads that it shares with everything else, and a name with silent servers holds
+// its thread for many seconds. So each name has a standing. A name that resolved a moment ago goes ahead, and one
+// thread is always reserved for such names. Any other name is first queried over a socket, which costs no thread: only
+// if nothing answers there does it use the one lane that may be stuck. The socket's answer is used for nothing else: a
+// name may be only in this machine's hosts file. A standing lasts for some seconds, and as soon as one name is slow all
+// others lose it: good names that fall silent together are then found by the socket, too, and not by the threads they
+// would hold.
 
 import { Resolver } from 'node:dns/promises'
 import type { Resolve } from './names.ts'
 
-/** Settles: something answers for the name, with whatever. Rejects: nothing does in time. */
+/** Settles: something answers for the name, with any answer. Rejects: nothing does in time. */
 export type Canary = (hostname: string) => Promise<void>
 
-/** Node has four threads unless told otherwise: with these at most, none of the lanes takes them all. */
+/** Node has four threads by default: with these limits no combination of lanes takes them all. */
 const LANES = { good: 3, answering: 2, silent: 1 } as const
 type Lane = keyof typeof LANES
 const THREADS = 4
 
 const NAMES_MAX = 10_000
 const SLOW_MS = 1_000
-/** For so long a name that answered is taken to answer still. */
+/** A name that resolved is presumed to resolve for this long. */
 const GOOD_MS = 5_000
 
 export function makeLanes(
@@ -29,7 +30,7 @@ export function makeLanes(
   now: () => number = () => performance.now(),
   after: (ms: number, callback: () => void) => () => void = afterByTimer,
 ): Resolve {
-  /** When each was found to answer. */
+  /** When each name last resolved. */
   const good = new Map<string, number>()
   const underWay = new Map<string, ReturnType<Resolve>>()
   const running: Record<Lane, number> = { good: 0, answering: 0, silent: 0 }
@@ -38,7 +39,7 @@ export function makeLanes(
   const isFree = (lane: Lane) =>
     running[lane] < LANES[lane] && running.good + running.answering + running.silent < THREADS
 
-  /** False: its standing is gone, and with it its place. */
+  /** False: its standing is gone, and with it its position. */
   const enter = (lane: Lane): Promise<boolean> => {
     if (isFree(lane)) {
       running[lane] += 1
@@ -83,7 +84,7 @@ export function makeLanes(
     }
   }
 
-  /** A good name is slow: it is one of the silent, and whoever answers for it may answer for the others. */
+  /** A good name is slow: its servers are silent, and they may serve the other names too. */
   const doubtAll = () => {
     running.good -= 1
     running.silent += 1
@@ -113,7 +114,7 @@ export function makeLanes(
     }
   }
 
-  // Whoever asks while somebody else does gets the same answer: it is as fresh as one of its own.
+  // Callers that ask at the same time share one lookup: its answer is as fresh as their own would be.
   return (hostname) => {
     const known = underWay.get(hostname)
     if (known !== undefined) return known
@@ -130,7 +131,10 @@ function afterByTimer(ms: number, callback: () => void): () => void {
 
 const SOCKET = { timeout: SLOW_MS, tries: 1 } as const
 
-/** Any answer will do, also that there is no such name, or that nobody can be asked: then the system says so quickly, too. */
+/**
+ * Any answer will do, also that there is no such name, or that no server can be asked: then the system fails quickly,
+ * too.
+ */
 async function askBySocket(hostname: string): Promise<void> {
   const resolver = new Resolver(SOCKET)
   try {

@@ -1,4 +1,5 @@
-// Names: what they lead to, and whether that may be called. Everybody who needs an address of a name asks here, once.
+// Resolves names and judges whether the addresses may be called. All code that needs an address of a name asks here,
+// once.
 
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import {
@@ -22,8 +23,8 @@ export function resolveBySystem(hostname: string): Promise<readonly LookupAddres
 }
 
 /**
- * What is said of an address before it is called. A name that does not resolve yet may do so when it is needed; one that leads where no
- * call may go gets the same answer.
+ * The verdict on a URL before it is called. A name that does not resolve yet may do so when it is needed; one that
+ * leads to a forbidden address gets the same answer.
  */
 export function makeVet(
   policy: OutboundPolicy,

@@ -1,4 +1,4 @@
-// The guard on real sockets: what is dialled, and what is not. Nothing here calls anybody but this machine.
+// The guard on real sockets: what is dialled, and what is not. Nothing here calls another machine.
 
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const four = (address: string) => ({ address, family: 4 })
 const six = (address: string) => ({ address, family: 6 })
 const addressOf = (text: string) => (text.includes(':') ? six(text) : four(text))
 
-/** One port on 127.0.0.1 and on ::1, with everybody who connects. */
+/** One port on 127.0.0.1 and on ::1, recording every connection. */
 async function listenOnBoth(): Promise<{ readonly port: number; readonly reached: string[] }> {
   const reached: string[] = []
   const on = (host: string) =>
@@ -32,7 +32,7 @@ async function listenOnBoth(): Promise<{ readonly port: number; readonly reached
   return { port, reached }
 }
 
-/** What people write besides the host to lead a careless reader astray. */
+/** Spellings around the host that mislead a careless parser. */
 const MISLEADING: readonly string[] = [
   'http:127.0.0.1:PORT/',
   'http:/127.0.0.1:PORT/',
@@ -84,7 +84,7 @@ describe('forbidden targets', () => {
   ])
   const urls = [...[...hosts].map((host) => `http://${host}:PORT/`), ...MISLEADING]
 
-  test(`[OG2] [OG9] of ${urls.length} spellings none is dialled`, async () => {
+  test(`[OG2] [OG9] none of ${urls.length} spellings is dialled`, async () => {
     expect(urls.length).toBeGreaterThanOrEqual(200)
     const { port, reached } = await listenOnBoth()
     const dialled = watchDials()
@@ -92,7 +92,7 @@ describe('forbidden targets', () => {
     for (const text of urls) {
       const url = text.replaceAll('PORT', String(port))
       const outcome = await client.send(get(url))
-      // Nobody knows the names with a dot too many, and what is not http is no request.
+      // Names with an extra dot do not resolve, and what is not http is not a request.
       expect([url, outcome]).toMatchObject([
         url,
         { kind: 'failed', sent: 'no', code: expect.stringMatching(/^(blocked|bad_url|unresolved)$/) },
@@ -104,7 +104,7 @@ describe('forbidden targets', () => {
     expect(reached).toEqual([])
   })
 
-  test('[OG2] the same servers are dialled where this machine is allowed: the check above can fail', async () => {
+  test('[OG2] the same servers are dialled if this machine is allowed: the check above can fail', async () => {
     const { port, reached } = await listenOnBoth()
     const dialled = watchDials()
     const client = makeClient()
@@ -114,7 +114,7 @@ describe('forbidden targets', () => {
     expect(reached).toHaveLength(4)
   })
 
-  test('[OG3] [OG31] nor is one that a name leads to, alone or among others, and callers learn what they learn of no name', async () => {
+  test('[OG3] [OG31] nor is an address behind a name, alone or among others, and callers see the same as for an unknown name', async () => {
     const { port, reached } = await listenOnBoth()
     const dialled = watchDials()
     const absent = makeClient({ allow: [], resolve: async () => [] })
@@ -149,11 +149,11 @@ describe('forbidden targets', () => {
 })
 
 describe('a name that changes its answer', () => {
-  test('[OG7] never reaches what was not judged, though it is asked again for each connection', async () => {
+  test('[OG7] never reaches an address that was not judged, though it is resolved again for each connection', async () => {
     const { port, reached } = await listenOnBoth()
     const dialled = watchDials()
     let asked = 0
-    // 127.0.0.1 stands for the public address here, ::1 for what is behind the firewall.
+    // 127.0.0.1 stands for the public address here, ::1 for one behind the firewall.
     const client = makeClient({
       allow: ['127.0.0.1'],
       resolve: async () => {
@@ -172,7 +172,7 @@ describe('a name that changes its answer', () => {
     expect(reached).not.toContain('::1')
   })
 
-  test('[OG7] a connection that is kept belongs to the address that was judged', async () => {
+  test('[OG7] a kept-alive connection belongs to the address that was judged', async () => {
     const { port, received } = await listenRaw((socket) => socket.write(answer(200, {}, 'ok')))
     const dialled = watchDials()
     const answers = [[four('127.0.0.1')], [four('169.254.169.254')]]
@@ -192,7 +192,7 @@ describe('a name that changes its answer', () => {
     expect(reached.length).toBeGreaterThan(0)
   })
 
-  test('[OG8] whatever is dialled, `host` is the name in the address', async () => {
+  test('[OG8] whatever is dialled, `host` is the name in the URL', async () => {
     const heads: string[] = []
     const { port } = await listenRaw((socket, _number, text) => {
       heads.push(text)
@@ -205,7 +205,7 @@ describe('a name that changes its answer', () => {
 })
 
 describe('the operator’s list', () => {
-  test('[OG4] [OG5] networks let literals and names through, hosts only names, and neither a metadata service', async () => {
+  test('[OG4] [OG5] networks allow literals and names, hosts only names, and neither a metadata service', async () => {
     const dialled = watchDials()
     const resolve = async (name: string) => [four(name.startsWith('cloud') ? '169.254.169.254' : '10.0.0.1')]
     const refused: RefusedName[] = []
@@ -226,7 +226,7 @@ describe('the operator’s list', () => {
     expect(dialled).toEqual([])
   })
 
-  test('[OG4] a host that is not named is not dialled', async () => {
+  test('[OG4] a host that is not listed is not dialled', async () => {
     const dialled = watchDials()
     const resolve = async () => [four('10.255.255.254')]
     const blocked = makeClient({ allow: ['other.internal'], resolve })
@@ -239,7 +239,7 @@ describe('the operator’s list', () => {
 })
 
 describe('vetting', () => {
-  test('[OG10] says what sending would say, and calls nobody', async () => {
+  test('[OG10] says what sending would say, and calls no server', async () => {
     const dialled = watchDials()
     const asked: string[] = []
     const client = makeClient({
@@ -272,7 +272,7 @@ describe('vetting', () => {
   })
 })
 
-test('[OG14] a resolver that never answers holds nobody longer than the limit', async () => {
+test('[OG14] a resolver that never answers holds no caller longer than the limit', async () => {
   const client = makeClient({ resolve: () => new Promise(() => {}) })
   expect(await client.send(get('http://slow.example/', { timeoutMs: 60 }))).toMatchObject({
     code: 'timeout',

@@ -1,4 +1,5 @@
-// Servers on this machine for the tests of the client, closed after each test, and what the client dials meanwhile.
+// Servers on this machine for the client's tests, closed after each test, and a record of what the client dials
+// meanwhile.
 
 import { type AddressInfo, createServer as createNetServer, type Server, Socket } from 'node:net'
 import { afterEach, vi } from 'vitest'
@@ -75,7 +76,7 @@ export function get(url: string, over: Partial<HttpRequest> = {}): HttpRequest {
   }
 }
 
-/** Every address that any socket of this process tries to reach from here on, until the test is over. */
+/** Every address that any socket of this process tries to reach from now until the test is over. */
 export function watchDials(): readonly string[] {
   const dialled: string[] = []
   const connect = Socket.prototype.connect

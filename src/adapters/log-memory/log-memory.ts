@@ -1,4 +1,4 @@
-// A log that keeps what it is told, for tests and the simulator.
+// A log that stores its entries, for tests and the simulator.
 
 import type { ControlLine, Log } from '../../ports/log.ts'
 

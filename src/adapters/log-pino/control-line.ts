@@ -1,10 +1,10 @@
-// One control-point line as JSON text. Built by hand because it is written for every event: a general serialiser costs
-// several times as much. The names and their order are part of the contract with those who read the logs.
+// Formats one control-point line as JSON text. Built by hand because it is written for every event: a general
+// serialiser costs several times as much. The names and their order are part of the contract with readers of the logs.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { ControlLine } from '../../ports/log.ts'
 
-/** What JSON escapes, and halves of surrogate pairs, which the built-in writer checks. */
+/** Characters that JSON escapes, and lone surrogates, which the built-in writer checks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be found
 const NEEDS_ESCAPE = /["\\\u0000-\u001f\ud800-\udfff]/
 const MESSAGE_LENGTH_MAX = 2_000
@@ -18,7 +18,7 @@ export function makeControlLineWriter(env: string): {
   let second = -1
   let secondText = ''
 
-  /** ISO 8601; the part before the milliseconds is kept for the rest of its second. */
+  /** ISO 8601; the part before the milliseconds is cached for the rest of its second. */
   const timestamp = (now: Instant): string => {
     const current = Math.floor(now / 1_000)
     if (current !== second) {

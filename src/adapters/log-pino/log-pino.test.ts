@@ -67,7 +67,7 @@ describe('control lines', () => {
     expect(second).toMatchObject({ configHash: 'hash-1' })
   })
 
-  test('keep the timestamp right over the edges of seconds', async () => {
+  test('have the right timestamp across the boundaries of seconds', async () => {
     const times = [0, 999, 1_000, 1_009, 1_099, 1_700_000_000_999, 1_700_000_001_000]
     let now = 0
     const { log, path } = makeFileLog({ now: () => now })
@@ -79,7 +79,7 @@ describe('control lines', () => {
     expect(lines.map((line) => line.timestamp)).toEqual(times.map((time) => new Date(time).toISOString()))
   })
 
-  test('write what is no number as null and cut a long message', async () => {
+  test('write what is not a number as null and cut a long message', async () => {
     const { log, path } = makeFileLog()
     log.control({ ...exampleLine, durationMs: Number.NaN, message: 'x'.repeat(10_000) })
     const [line] = await readLines(log, path)
@@ -116,7 +116,7 @@ describe('ordinary messages', () => {
     expect(line!.error).toMatchObject({ name: 'Error', message: 'full', code: 'ENOSPC' })
   })
 
-  test('obey the level; fields cannot pose as the log’s own', async () => {
+  test('respect the level; fields cannot overwrite the log’s own', async () => {
     const { log, path } = makeFileLog({ level: 'warn' })
     log.info('quiet')
     log.warn('loud', { name: 'other', level: 'none', env: 'PROD' })
@@ -144,7 +144,7 @@ describe('[AU1] the audit trail', () => {
     },
   )
 
-  test('names messages that the code writes and the guide explains, and all that are about access', () => {
+  test('lists messages that the code writes and the guide explains, and all that are about access', () => {
     const source = readSource('src')
     const guide = readFileSync('docs/logs.md', 'utf8')
     const names = Object.values(AUDIT_MESSAGES).flat()
@@ -156,7 +156,7 @@ describe('[AU1] the audit trail', () => {
   })
 })
 
-/** All code but tests and the table itself. */
+/** All code except tests and the table itself. */
 function readSource(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !/\.(test|fixture)\.ts$|access.audit\.ts$/.test(path))
@@ -165,7 +165,7 @@ function readSource(folder: string): string {
 }
 
 describe('the destination', () => {
-  test('[DU10] a file is put aside at its bound, a bounded number of them stays, and no line is lost between', async () => {
+  test('[DU10] a file is rotated at its limit, a bounded number of them stays, and no line is lost between', async () => {
     const { log, path } = makeFileLog({ rotation: { bytesMax: 2_000, files: 2 } })
     for (let number = 0; number < 60; number += 1) {
       log.info('test.line', { number, text: 'x'.repeat(100) })
@@ -183,7 +183,7 @@ describe('the destination', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
-  test('[DU10] a file that was full before the start is put aside too', async () => {
+  test('[DU10] a file that was full before the start is rotated too', async () => {
     const { log, path } = makeFileLog()
     log.info('test.old', { text: 'x'.repeat(3_000) })
     await log[Symbol.asyncDispose]()
@@ -257,19 +257,19 @@ describe('the destination', () => {
     return lines.map((line) => JSON.parse(line))
   }
 
-  test('may be a pipe whose reader comes back: what waited is written, in order', async () => {
+  test('may be a pipe whose reader comes back: buffered lines are written, in order', async () => {
     const lines = await writeToBrokenPipe('pipe-kept', 1_000_000)
     expect(lines.map((line) => line.attempt)).toEqual(Array.from({ length: 100 }, (_, n) => n))
   })
 
-  test('may take nothing for so long that lines are lost: it says how many', async () => {
+  test('may be blocked for so long that lines are lost: it says how many', async () => {
     const lines = await writeToBrokenPipe('pipe-lost', 20_000)
     const last = lines.at(-1)
     expect(last).toMatchObject({ name: 'log.dropped' })
     expect(lines.length - 1 + (last?.lines as number)).toBe(100)
   })
 
-  test('that cannot be opened is refused at the start', () => {
+  test('is refused at the start if it cannot be opened', () => {
     expect(() =>
       makeLog({ destination: '/dev/null/x.log', env: 'DEV', level: 'info', now: Date.now }),
     ).toThrow()

@@ -1,5 +1,5 @@
-// The operator's log: JSON lines. Control points are written by hand (control-line.ts), ordinary messages by pino; both
-// leave through one sink, in the order they came. The level drops ordinary messages, but none of the audit trail.
+// The operator's log: JSON lines. Control points are formatted by hand (control-line.ts), ordinary messages by pino;
+// both leave through one sink, in order. The level drops ordinary messages, but none of the audit trail.
 
 import { pino } from 'pino'
 import { isAuditMessage } from '../../core/access/callers/index.ts'
@@ -18,23 +18,23 @@ export interface LogOptions {
   /** Of ordinary messages; control points and the audit trail are always written. */
   readonly level: LogLevel
   now(): Instant
-  /** When a file is put aside, and how many of them stay; left out: never. */
+  /** When a file is rotated, and how many rotated files stay; omitted: never. */
   readonly rotation?: Rotation
-  /** Characters that may wait while the destination does not take them; more are dropped and counted. */
+  /** Characters that may be buffered while the destination is blocked; more are dropped and counted. */
   readonly waitingLengthMax?: number
 }
 
 export interface OperatorLog extends Log, AsyncDisposable {
-  /** Hash of the definitions in force; written with every control point. */
+  /** Hash of the deployed definitions; written with every control point. */
   setConfigHash(hash: string | null): void
-  /** Settles when what was logged so far is written, or cannot be. */
+  /** Settles when everything logged so far is written, or cannot be. */
   flush(): Promise<void>
 }
 
 const WAITING_LENGTH_MAX = 8 * 1024 * 1024
 /** Written by the log itself: a field of the same name would appear twice. */
 const OWN_NAMES = ['level', 'timestamp', 'env', 'name', 'audit'] as const
-/** What each level lets through, and more. */
+/** Each level lets through its own rank and higher. */
 const RANKS = { info: 0, warn: 1, error: 2, silent: 3 } as const
 
 export function makeLog(options: LogOptions): OperatorLog {

@@ -1,5 +1,5 @@
-// Fields of ordinary messages on their way to the log: secrets blanked by their name, size and depth bounded, and
-// nothing left that a serialiser could trip over.
+// Prepares fields of ordinary messages for the log: masks secrets by their name, bounds size and depth, and leaves
+// nothing that could make a serialiser throw.
 
 import { isNumeral } from '../../core/foundation/json/index.ts'
 
@@ -13,7 +13,7 @@ export function redactFields(fields: Readonly<Record<string, unknown>>): Record<
   try {
     return redactObject(fields, 0)
   } catch {
-    // A getter or proxy of somebody else's object threw.
+    // A getter or proxy of a foreign object threw.
     return { fields: '[unreadable]' }
   }
 }

@@ -1,11 +1,11 @@
-// Where log texts go: one file descriptor, written in the background, one write at a time. A file that has grown to its bound is renamed
-// to `.1`, older ones move up, and the oldest goes.
+// The destination of log lines: one file descriptor, written in the background, one write at a time. A file that has
+// grown to its limit is renamed to `.1`, older ones move up, and the oldest is removed.
 //
 // Not pino's own destination: its flush at exit repeats a failed write for ever, so a full disk would keep a dying
 // process alive. Here a log that cannot be written costs lines, never the engine.
 //
-// Invariants: texts keep their order. A bounded length waits; what comes on top is dropped and counted.
-// No call throws, and none waits for the disk except `flush` and `close`, which give up on the first failure.
+// Invariants: lines stay in order. A bounded length is buffered; more is dropped and counted. No call throws, and none
+// waits for the disk except `flush` and `close`, which give up on the first failure.
 
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -17,25 +17,25 @@ const CLOSE_MS_MAX = 2_000
 
 export interface Sink {
   write(text: string): void
-  /** Settles when all that was written before is out, or when it turned out that it cannot be. */
+  /** Settles when everything written before is out, or is known to have failed. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 export interface Rotation {
   readonly bytesMax: number
-  /** Beside the one that is written. */
+  /** Besides the one that is written. */
   readonly files: number
 }
 
 export interface SinkOptions {
   /** `stdout`, `stderr` or the path of a file that is appended to. */
   readonly destination: string
-  /** Bytes that may wait. */
+  /** Bytes that may be buffered. */
   readonly lengthMax: number
-  /** When a file is put aside, and how many of them stay; left out: never. */
+  /** When a file is rotated, and how many rotated files stay; omitted: never. */
   readonly rotation?: Rotation
-  /** A text that says that this many lines were lost; written when the sink works again. */
+  /** A line that says that this many lines were lost; written when the sink works again. */
   dropped(lines: number): string
 }
 
@@ -44,11 +44,12 @@ export function makeSink(options: SinkOptions): Sink {
   const opened = openDestination(options.destination)
   const { owned } = opened
   let { fd, length } = opened
-  // Bytes, not text: a line is put together from dozens of pieces, which a text would keep alive until it is written.
+  // Bytes, not strings: a line is concatenated from dozens of pieces, which a string would keep alive until it is
+  // written.
   let waiting: Buffer[] = []
   let waitingLength = 0
   let writing = false
-  /** The last write failed: lines wait for the next try, which comes by itself. */
+  /** The last write failed: lines wait for the next attempt, which happens by itself. */
   let failing = false
   let lost = 0
   let closed = false
@@ -101,7 +102,7 @@ export function makeSink(options: SinkOptions): Sink {
     })
   }
 
-  /** Between two writes. If it cannot be done the file grows on, and the next piece tries again. */
+  /** Between two writes. If it fails the file grows on, and the next chunk tries again. */
   const rotate = ({ files }: Rotation) => {
     const path = options.destination
     try {
@@ -139,12 +140,12 @@ export function makeSink(options: SinkOptions): Sink {
     schedule(RETRY_MS)
   }
 
-  /** The last chance of a process that ends without closing: one try, no waiting. */
+  /** The last chance of a process that ends without closing: one attempt, no waiting. */
   const onExit = () => {
     try {
       writeSync(fd, takeWaiting())
     } catch {
-      // Nobody is left to tell.
+      // There is nowhere left to report it.
     }
   }
   process.on('exit', onExit)
@@ -177,7 +178,7 @@ export function makeSink(options: SinkOptions): Sink {
       closed = true
       unschedule()
       process.off('exit', onExit)
-      // With a write under way the descriptor stays open: its number could be given to somebody else's file.
+      // During a write the descriptor stays open: its number could otherwise be reused for another file.
       if (owned && !writing) closeSync(fd)
     },
   }

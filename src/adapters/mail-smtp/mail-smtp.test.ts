@@ -1,4 +1,5 @@
-// Submissions to real mail servers on the loopback: what they got, what they replied, and what is honest to say when they break off.
+// Submissions to real mail servers on the loopback: what they received, what they replied, and what is reported when
+// they break off.
 
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
@@ -98,7 +99,7 @@ const bodyOf = (outcome: { readonly kind: string; readonly body?: string }) =>
   JSON.parse(outcome.body ?? '{}')
 
 describe('a submission', () => {
-  test('[VN18] reaches everybody, hides who is hidden, and has an id that follows from its key', async () => {
+  test('[VN18] reaches all recipients, hides the hidden ones, and has an id derived from its key', async () => {
     const { got, port } = await mailServer()
     const first = await make().send(post(`smtp://127.0.0.1:${port}`))
     expect(first).toMatchObject({ kind: 'response', status: 200 })
@@ -113,7 +114,7 @@ describe('a submission', () => {
     expect(got[0]?.text).toContain(bodyOf(first).messageId)
   })
 
-  test('[VN25] that was taken for some and refused for others says who is who, and is no success', async () => {
+  test('[VN25] accepted for some recipients and refused for others names both, and is not a success', async () => {
     const { got, port } = await mailServer({
       ...plain,
       onRcptTo({ address }, _session, done) {
@@ -131,7 +132,7 @@ describe('a submission', () => {
     expect(got).toHaveLength(1)
   })
 
-  test('[VN19] a credential is tried, and a probe sends nothing', async () => {
+  test('[VN19] a credential is checked, and a probe sends nothing', async () => {
     const { got, port } = await mailServer({ ...plain, allowInsecureAuth: true })
     const url = `smtp://127.0.0.1:${port}`
     const client = make()
@@ -152,7 +153,7 @@ describe('a submission', () => {
     [421, 503],
     [550, 422],
     [530, 401],
-  ])('[VN18] the reply %i is the status %i, and nothing was taken', async (responseCode, status) => {
+  ])('[VN18] the reply %i is the status %i, and nothing was accepted', async (responseCode, status) => {
     const refuse = (_address: unknown, _session: unknown, done: (error: Error) => void) =>
       done(Object.assign(new Error('no'), { responseCode }))
     const { got, port } = await mailServer({ ...plain, onMailFrom: refuse })
@@ -160,7 +161,7 @@ describe('a submission', () => {
     expect(got).toEqual([])
   })
 
-  test('[VN18] a refusal behind the message is one, too', async () => {
+  test('[VN18] a refusal after the message is a refusal, too', async () => {
     const { port } = await mailServer({
       ...plain,
       onData(stream, _session, done) {
@@ -173,7 +174,7 @@ describe('a submission', () => {
 })
 
 describe('a server that breaks off', () => {
-  /** Speaks just enough, and does `last` once the message has begun. */
+  /** Speaks just enough SMTP, and calls `last` once the message has begun. */
   const speaking = (last: (socket: Socket) => void) => (socket: Socket) => {
     let inData = false
     socket.write('220 hello\r\n')
@@ -188,7 +189,7 @@ describe('a server that breaks off', () => {
     })
   }
 
-  test('[VN20] before the message got nothing', async () => {
+  test('[VN20] before the message received nothing', async () => {
     const client = make()
     const closed = await rawServer((socket) => socket.end('220 hello\r\n'))
     expect(await client.send(post(`smtp://127.0.0.1:${closed}`))).toMatchObject({
@@ -200,7 +201,7 @@ describe('a server that breaks off', () => {
     expect(outcome).toMatchObject({ kind: 'failed', sent: 'no', code: 'timeout' })
   })
 
-  test('[VN20] behind its first byte may have taken it', async () => {
+  test('[VN20] after its first byte may have accepted it', async () => {
     const client = make()
     const reset = await rawServer(speaking((socket) => socket.destroy()))
     expect(await client.send(post(`smtp://127.0.0.1:${reset}`))).toMatchObject({
@@ -214,13 +215,13 @@ describe('a server that breaks off', () => {
 })
 
 describe('where mail may go', () => {
-  test('[VN21] over TLS alone, but to this machine where somebody says so', async () => {
+  test('[VN21] only over TLS, except to this machine if the request allows it', async () => {
     const { got, port } = await mailServer(plain)
     const headers = { 'idempotency-key': 'K1' }
     const refused = await make().send(post(`smtp://127.0.0.1:${port}`, { headers }))
     expect(refused).toMatchObject({ kind: 'failed', sent: 'no' })
     expect(got).toEqual([])
-    // A certificate that nobody vouches for.
+    // A certificate that is not trusted.
     const secure = await mailServer({ secure: true })
     expect(await make().send(post(`smtps://127.0.0.1:${secure.port}`))).toMatchObject({
       kind: 'failed',
@@ -229,7 +230,7 @@ describe('where mail may go', () => {
     expect(secure.got).toEqual([])
   })
 
-  test('[VN21] [OG31] a name that leads there and a name that does not exist are the same to callers', async () => {
+  test('[VN21] [OG31] a name that leads to a forbidden address and one that does not exist look the same to callers', async () => {
     const { got, port } = await mailServer()
     const url = `smtp://mail.example.com:${port}`
     const refused: RefusedName[] = []
@@ -249,7 +250,7 @@ describe('where mail may go', () => {
     expect(got).toEqual([])
   })
 
-  test('[VN21] not where the operator allows no calls, whatever a name leads to', async () => {
+  test('[VN21] not to addresses that the operator forbids, whatever a name resolves to', async () => {
     const { got, port } = await mailServer()
     const closed = makeMailClient({ allow: [], resolve: async () => [{ address: '127.0.0.1', family: 4 }] })
     for (const host of ['127.0.0.1', '0x7f000001', 'localhost']) {
@@ -268,7 +269,7 @@ describe('where mail may go', () => {
     ['no recipient', JSON.stringify({ ...MESSAGE, to: [], bcc: undefined })],
     ['a file', JSON.stringify({ ...MESSAGE, attachments: [{ path: '/etc/passwd' }] })],
     ['a header that says who sends', JSON.stringify({ ...MESSAGE, headers: { From: 'eve@example.com' } })],
-  ])('[VN21] a message with %s is refused before anybody is called', async (_name, body) => {
+  ])('[VN21] a message with %s is refused before any server is called', async (_name, body) => {
     const { got, port } = await mailServer()
     expect(await make().send(post(`smtp://127.0.0.1:${port}`, { body }))).toMatchObject({ status: 400 })
     expect(got).toEqual([])

@@ -1,10 +1,11 @@
-// Mail as one more way of calling somebody: a request to an `smtp:` or `smtps:` address is one submission, and what the server replied is
-// the answer. `POST` sends the message of its body; `HEAD` and `GET` sign in and leave, which is a probe.
+// Mail as a kind of outbound call: a request to an `smtp:` or `smtps:` URL is one submission, and the server's reply is
+// the response. `POST` sends the message of its body; `HEAD` and `GET` sign in and leave, which is a probe.
 //
-// The server is resolved once, every address is judged, and the first of them is dialled: nodemailer asks nobody. TLS is not a matter of
-// taste: `smtp:` must offer STARTTLS, unless the request says `x-smtp-plain: true` and the server is on this machine.
+// The server's name is resolved once, every address is judged, and the first of them is dialled: nodemailer resolves
+// nothing. TLS is required: `smtp:` must offer STARTTLS, unless the request says `x-smtp-plain: true` and the server is
+// on this machine.
 //
-// Invariant: `sent: 'no'` until the first byte of the message is asked for; from then on only a reply says what happened.
+// Invariant: `sent: 'no'` until the first byte of the message is read; from then on only a reply says what happened.
 
 import { type LookupAddress, lookup } from 'node:dns'
 import { isIP } from 'node:net'
@@ -27,17 +28,17 @@ type Failed = Extract<HttpOutcome, { kind: 'failed' }>
 type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 export interface MailClientOptions {
-  /** As of the HTTP client. */
+  /** As for the HTTP client. */
   readonly allow: readonly string[]
-  /** The upper bound of that; left out: there is none. */
+  /** The upper bound of `allow`; omitted: none. */
   readonly within?: readonly string[] | undefined
   /** Certificates to trust instead of the usual ones, in PEM. */
   readonly ca?: string
-  /** Stands in for the system's name resolution. */
+  /** Replaces the system's name resolution. */
   readonly resolve?: Resolve
-  /** Told why a name may not be called: for the operator's log, callers do not learn it. */
+  /** Receives the reason why a name may not be called: for the operator's log, callers do not learn it. */
   readonly onRefusedName?: ((refused: RefusedName) => void) | undefined
-  /** What the server is told that we are. */
+  /** The name that the client gives to the server. */
   readonly name?: string
 }
 
@@ -112,7 +113,7 @@ async function findServer(
     port: Number(target.url.port || 80),
     isSecure: /^smtps:/i.test(url),
   } as const
-  // A literal address, or a name that means this machine: nothing that a resolver knows is told.
+  // A literal address, or a name that means this machine: this reveals nothing that a resolver knows.
   const written = isLiteral ? judgeAddress(host, policy) : judgeTarget(target, policy)
   if (!written.ok) return { ok: false, code: 'blocked', message: written.message }
   const address = isLiteral ? host : await findAddress(host, policy, resolve, onRefusedName)
@@ -121,7 +122,7 @@ async function findServer(
     : { ...found, address }
 }
 
-/** The address to dial; null: the name does not resolve, or leads where no call may go. */
+/** The address to dial; null: the name does not resolve, or leads to a forbidden address. */
 async function findAddress(
   host: string,
   policy: OutboundPolicy,
@@ -190,7 +191,7 @@ async function submit(
         connection.send({ from, to: [...to], size: message.bytes.length }, body, (refused, info) => {
           if (refused) return fail(refused)
           const { accepted = [], rejected = [], response = '' } = info ?? {}
-          // Some have it and some do not: neither a success nor a call to repeat for all.
+          // Some recipients were accepted and some were not: neither a success nor a call to repeat for all.
           const isPartly = rejected.length > 0
           end({
             is: 'reply',
@@ -219,13 +220,13 @@ interface MailError extends Error {
   readonly responseCode?: number | undefined
 }
 
-/** Wrong credentials, or none where some are needed. */
+/** Wrong credentials, or none if some are needed. */
 const AUTH_REPLIES = new Set([530, 534, 535, 538])
 
 function endedBy({ code, responseCode }: MailError, sent: Failed['sent'], isGreeted: boolean): Ended {
-  // Without TLS nothing is said, whatever the server replied to the wish for it.
+  // Without TLS nothing is sent, whatever the server replied to STARTTLS.
   if (code === 'ETLS') return { is: 'failed', code: 'tls', sent }
-  // A reply settles it, also behind the message: what a server refuses it has not taken.
+  // A reply settles it, also after the message: a server has not accepted what it refuses.
   if (responseCode !== undefined && responseCode >= 400) {
     const status = AUTH_REPLIES.has(responseCode) ? 401 : responseCode < 500 ? 503 : 422
     return {
@@ -258,7 +259,7 @@ function answer(status: number, body: object, durationMs: number): HttpOutcome {
   return { kind: 'response', status, headers, body: JSON.stringify(body), durationMs }
 }
 
-/** Says when the first byte is asked for: nodemailer does so behind the server's 354. */
+/** Calls back when the first byte is read: nodemailer does so after the server's 354. */
 function onceRead(bytes: Buffer, onRead: () => void): Readable {
   return new Readable({
     highWaterMark: 64 * 1024,

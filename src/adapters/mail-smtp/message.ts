@@ -1,5 +1,5 @@
-// A message as an operation wrote it, from JSON to what a mail server takes. Only fields that are named here reach the composer: it can
-// read files and fetch addresses, and must never do so for somebody's payload.
+// Converts a message from an operation's JSON to what a mail server accepts. Only the fields named here reach the
+// composer: it can read files and fetch URLs, and must never do so for a payload.
 
 import { createHash } from 'node:crypto'
 
@@ -13,15 +13,15 @@ type Fields = Readonly<Record<string, unknown>>
 
 const TEXTS = ['from', 'replyTo', 'subject', 'text', 'html', 'inReplyTo'] as const
 const LISTS = ['to', 'cc', 'bcc'] as const
-/** A mail server takes 10 to 50 MiB; what comes here was bounded before. */
+/** A mail server accepts 10 to 50 MiB; the input was bounded before. */
 const ATTACHMENTS_MAX = 20
 
-/** The text says what is wrong, and holds nothing of the message. */
+/** The text says what is wrong, and contains nothing of the message. */
 export class MessageError extends Error {
   override readonly name = 'MessageError'
 }
 
-/** `key`: the same gives the same message id, so that servers that look for doubles find them. */
+/** `key`: the same key gives the same message id, so that servers that deduplicate find duplicates. */
 export async function readMessage(body: string | null, key: string | null): Promise<Message> {
   const fields = parse(body)
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
@@ -49,7 +49,7 @@ function parse(body: string | null): Fields {
     const value: unknown = JSON.parse(body ?? '')
     if (isFields(value)) return value
   } catch {
-    // It is no JSON, which is said below.
+    // It is not JSON, which is reported below.
   }
   throw new MessageError('the message is no JSON object')
 }
@@ -73,7 +73,7 @@ function headersOf(value: unknown): Readonly<Record<string, string>> {
   if (!isFields(value)) throw new MessageError('`headers` is no map')
   const headers: Record<string, string> = {}
   for (const [name, text] of Object.entries(value)) {
-    // The others say who sends to whom, which is said above.
+    // The others name sender and recipients, which are set above.
     if (!/^x-[\w-]+$|^list-[\w-]+$|^auto-submitted$|^precedence$|^references$/i.test(name))
       throw new MessageError(`the header ${name} cannot be set: use a name that begins with x- or list-`)
     headers[name] = textOf(text, `headers.${name}`)

@@ -10,7 +10,7 @@ export function makeSystemRandom(): Random {
   const view = new DataView(pool.buffer)
   let used = POOL_BYTES
 
-  /** Offset of `length` bytes of the pool that nobody has seen. */
+  /** Offset of `length` bytes of the pool that were never handed out. */
   const take = (length: number): number => {
     if (used + length > POOL_BYTES) {
       randomFillSync(pool)

@@ -14,8 +14,8 @@ sealConformance('local', () => ({
   stranger: () => makeLocalSeal({ keys: makeMasterKeys(key(3)), random }),
 }))
 
-test('[SE6] what a store holds opens with the master key alone, in another process too', () => {
-  // Sealed by an earlier build: the form and the way to the key must not change under data that is kept.
+test('[SE6] stored data decrypts with the master key alone, in another process too', () => {
+  // Encrypted by an earlier build: the format and the key derivation must not change for stored data.
   const sealed =
     'mrs1.d9f1744d33f79138.WyJwYXlsb2FkLmVtYWlsIl0.mSkXtWnGE0AJNpFDwjG4xf4WKky1sRoITszaMqunoRD1Uwxi4-xtM8xtwKXV50Xo-2lgaFIBSw'
   const seal = makeLocalSeal({ keys: makeMasterKeys(key(7)), random })

@@ -1,8 +1,8 @@
-// Sealing with keys that are made from the master key: AES-256-GCM under a key per tenant, by HKDF. The vault uses the
-// master key itself, and only to wrap other keys; neither's keys say anything of the other's.
+// Encrypts with keys derived from the master key: AES-256-GCM under a key per tenant, by HKDF. The vault uses the
+// master key itself, and only to wrap other keys; the keys of one reveal nothing of the other's.
 //
-// Invariants: a nonce is drawn for every text. Its 96 bits are enough for four thousand million texts of one tenant under one
-// master key; a new master key begins anew.
+// Invariants: every text has a random nonce. Its 96 bits suffice for four thousand million texts of one tenant under
+// one master key; a new master key starts over.
 
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { joinSealed, splitSealed } from '../../core/events/sensitive/index.ts'
@@ -15,7 +15,7 @@ const NONCE_BYTES = 12
 const PROOF_BYTES = 16
 const KEY_BYTES = 32
 const SALT = Buffer.from('millrace sealed events 1')
-/** Making a key takes longer than sealing with it; tenants beyond these make theirs again. */
+/** Deriving a key takes longer than encrypting with it; tenants beyond this number derive theirs again. */
 const KEYS_MAX = 10_000
 
 export function makeLocalSeal(deps: { readonly keys: MasterKeys; readonly random: Random }): Seal {
@@ -63,10 +63,10 @@ export function makeLocalSeal(deps: { readonly keys: MasterKeys; readonly random
         decipher.setAAD(boundTo(place, parts.paths)).setAuthTag(bytes.subarray(-PROOF_BYTES))
         const open = decipher.update(bytes.subarray(NONCE_BYTES, -PROOF_BYTES))
         const text = Buffer.concat([open, decipher.final()]).toString('utf8')
-        // Proved by now: nobody but a seal has written them.
+        // Authenticated by now: only the seal can have written them.
         return { text, paths: JSON.parse(Buffer.from(parts.paths, 'base64url').toString('utf8')) as string[] }
       } catch {
-        // The library's own words would only say that it failed.
+        // The library's own message would only say that it failed.
         throw altered()
       }
     },

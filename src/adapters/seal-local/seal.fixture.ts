@@ -1,5 +1,4 @@
-// A seal in the hands of a test or the simulator: a key that everybody knows, and nonces that are counted, so that equal runs
-// are equal.
+// A seal for tests and the simulator: a well-known key, and counted nonces, so that equal runs are equal.
 
 import { makeMasterKeys } from '../../core/secrets/index.ts'
 import type { Seal } from '../../ports/seal.ts'

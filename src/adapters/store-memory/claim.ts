@@ -1,4 +1,4 @@
-// Claiming: due work goes to an owner, slot by slot.
+// Claiming: due jobs go to an owner, slot by slot.
 
 import { assert } from '../../core/foundation/errors/index.ts'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'

@@ -1,4 +1,4 @@
-// Cursors: the place of the last row of a page, and the list it belongs to.
+// Cursors: the position of the last row of a page, and the list it belongs to.
 
 import { Buffer } from 'node:buffer'
 import { StoreError } from '../../ports/store.ts'
@@ -12,7 +12,7 @@ export function encodeCursor(list: string, [rank, id]: Position): string {
 export function decodeCursor(list: string, cursor: string): Position {
   const [, rank, id] = parseParts(cursor)
   if (typeof rank === 'number' && typeof id === 'string') {
-    // Decoding base64 forgives, and other lists have cursors too; only what this list handed out is taken back.
+    // Decoding base64 is lenient, and other lists have cursors too; only a cursor that this list returned is accepted.
     if (encodeCursor(list, [rank, id]) === cursor) return [rank, id]
   }
   throw new StoreError('invalid_cursor', 'the cursor is not one of this list')

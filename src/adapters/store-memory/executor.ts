@@ -1,6 +1,7 @@
-// The commits of one group, one after the other, at one instant: a later commit sees what an earlier one wrote.
+// Executes the commits of one group, one after the other, at one instant: a later commit sees the writes of an earlier
+// one.
 //
-// A plain synchronous function, so that whoever calls it decides when and with which faults.
+// A plain synchronous function, so that the caller decides when it runs and with which faults.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'

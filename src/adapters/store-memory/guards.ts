@@ -1,4 +1,4 @@
-// One guard against the state: null while it holds, otherwise what stood in its way.
+// Checks one guard against the state: null while it holds, otherwise what refused it.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { unreachable } from '../../core/foundation/errors/index.ts'

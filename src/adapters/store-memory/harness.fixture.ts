@@ -1,4 +1,4 @@
-// The memory store in the hands of a test.
+// The memory store for tests.
 
 import type { StoreHarness } from '../../ports/store.conformance.ts'
 import { makeMemoryState, makeMemoryStore } from './index.ts'

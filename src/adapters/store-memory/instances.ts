@@ -1,4 +1,4 @@
-// Instances of workflows, and the items that are about them.
+// Instances of workflows, and the jobs that are about them.
 
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { joinKey } from '../../core/foundation/text/index.ts'
@@ -52,7 +52,7 @@ export function countInstances(state: MemoryState, tenant: TenantId, workflow: s
   }
 }
 
-/** Those that are over are looked for among the work of the event that the instance began with. */
+/** Finished ones are found among the jobs of the event that the instance started with. */
 export function workOfInstance(
   state: MemoryState,
   tenant: TenantId,

@@ -5,7 +5,7 @@ import type { LaneRows } from '../../core/store/commit/index.ts'
 import { compareText, findWork, laneKey, type MemoryState } from './state.ts'
 import { put, putWorkRow, type Transaction } from './transaction.ts'
 
-/** Those that wait, the eldest first. */
+/** The waiting jobs, oldest first. */
 export function waitingRows(state: MemoryState, key: string): readonly WorkRow[] {
   const rows = [...(state.waiting.get(key) ?? [])].flatMap((id) => state.work.get(id) ?? [])
   return rows.sort((a, b) => a.createdAt - b.createdAt || compareText(a.id, b.id))

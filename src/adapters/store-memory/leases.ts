@@ -1,4 +1,4 @@
-// The lives of nodes: one heartbeat per incarnation, and the way back for what a dead one held.
+// Leases of nodes: one heartbeat per incarnation, and the reclaim of jobs that a dead one had leased.
 
 import type { Incarnation, NodeId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'

@@ -1,4 +1,4 @@
-// What is still to be told to the bus.
+// What is still to be published to the bus.
 
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import type { NewOutboxRow, OutboxRow } from '../../core/store/outbox/index.ts'
@@ -22,7 +22,7 @@ export function outboxRows(state: MemoryState): OutboxRow[] {
   return [...state.outbox.values()].sort((a, b) => a.position - b.position)
 }
 
-/** The events that the rows tell of, each once. */
+/** The events that the rows are about, each once. */
 export function eventsOf(state: MemoryState, rows: readonly OutboxRow[]): StoredEvent[] {
   const events = new Set<StoredEvent>()
   for (const { tenant, event } of rows) {

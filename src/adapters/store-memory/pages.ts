@@ -1,4 +1,4 @@
-// Pages of rows that lie in memory.
+// Pages of rows in memory.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'

@@ -1,5 +1,5 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them; then entries of the ledger, lanes and
-// escalations that are older than what they are kept for, instances and orphans that are over, and runs that no work is behind.
+// Retention: events that nothing needs any more are removed with everything that depends on them; then ledger entries,
+// lanes and escalations past their retention, instances and orphans that ended, and runs without a job.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
@@ -24,7 +24,7 @@ import { compareText, findWork, type MemoryState, putWork } from './state.ts'
 
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
-/** What is walked, in this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
+/** The walks, in this order. A cursor is the name of the walk and its position; for events, their id alone. */
 const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans', 'runs'] as const
 type Walk = (typeof WALKS)[number]
 
@@ -69,7 +69,7 @@ function parsePosition(after: string | null): [Walk, string | null] {
   return [after.slice(0, at) as Walk, after.slice(at + 1)]
 }
 
-/** The rows of a walk in its order: where each stands, and what lets go of it if its time is up. */
+/** The rows of a walk in order: the position of each, and what removes it if its time is up. */
 function walkRows(
   state: MemoryState,
   now: Instant,
@@ -158,7 +158,10 @@ function walkRows(
   }
 }
 
-/** What an active instance began with, what somebody may still bring to its instance, and what the bus is still to be told. */
+/**
+ * Events that an active instance started with, that may still be assigned to an instance, and that are still to be
+ * published to the bus.
+ */
 function keptEvents(state: MemoryState, tenant: TenantId): ReadonlySet<EventId> {
   const active = ownRows(state.instances, tenant).filter((row) => row.state === 'active')
   const open = ownRows(state.orphans, tenant).filter((row) => OPEN_ORPHANS.includes(row.state))
@@ -201,7 +204,7 @@ function pruneEvent(
   state.events.delete(event.id)
 }
 
-/** The runs of its work. */
+/** The runs of its jobs. */
 function deleteRunsOf(state: MemoryState, { id, tenant }: StoredEvent): number {
   const work = new Set<WorkId | null>(state.workOfEvent.get(id))
   const runs = [...state.runs].filter(([, row]) => row.tenant === tenant && work.has(row.workId))
@@ -209,7 +212,10 @@ function deleteRunsOf(state: MemoryState, { id, tenant }: StoredEvent): number {
   return runs.length
 }
 
-/** A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key. */
+/**
+ * A key is removed as a whole, by its latest generation: if only that one were removed, an earlier one would stand for
+ * the key.
+ */
 function pruneKey(
   state: MemoryState,
   now: Instant,
@@ -257,7 +263,7 @@ function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean
   )
 }
 
-/** One that holds a place holds others up: somebody has to say what becomes of it. */
+/** A closed job that still holds a lane position blocks others: an operator has to decide about it. */
 function isFinal(state: MemoryState, id: WorkId): boolean {
   const row = state.work.get(id)
   return row === undefined || (FINAL_WORK.includes(row.state) && !row.hasPlace)

@@ -298,7 +298,7 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
   }
 }
 
-/** Everything, in the order that every store keeps in a dump. */
+/** Everything, in the order that every store uses for a dump. */
 export function dumpState(state: MemoryState): StoreDump {
   const work = sortedBy([...state.work.values()], (row) => [row.tenant, row.id])
   return {
@@ -330,7 +330,7 @@ function dumpHistory(state: MemoryState): StoreDump['history'] {
   )
 }
 
-/** The newest letters that there is room for, each a group of one until it meets its like. */
+/** The newest dead letters that fit, each a group of one until a similar one joins it. */
 function groupLetters(letters: readonly DeadLetter[]) {
   const newest = [...letters].sort((a, b) => compareText(b.id, a.id)).slice(0, GROUPED_LETTERS_MAX)
   const groups = groupByCause(
@@ -384,7 +384,7 @@ function workOfEvent(state: MemoryState, tenant: TenantId, id: EventId): readonl
   return rows.sort((a, b) => compareText(a.id, b.id))
 }
 
-/** Every generation, those of one key together and in their order. */
+/** Every generation, those of one key together and in order. */
 function allEntries(state: MemoryState): LedgerEntry[] {
   return [...state.ledger].flatMap(([key, latest]) => [...(state.ledgerBefore.get(key) ?? []), latest])
 }

@@ -1,4 +1,4 @@
-// Events and work by filters that have no index in any store: a page looks at a bounded number of rows.
+// Events and jobs by filters that have no index in any store: a page scans a bounded number of rows.
 
 import { Buffer } from 'node:buffer'
 import type { EventSummary, StoredEvent } from '../../core/events/event/index.ts'
@@ -106,7 +106,7 @@ export function searchWork(state: MemoryState, tenant: TenantId, query: WorkQuer
   }
 }
 
-/** What a list goes on with, newest first. */
+/** The rest of a list after the cursor, newest first. */
 function behind<Row extends { readonly id: string }>(
   list: string,
   cursor: string | null,
@@ -118,7 +118,7 @@ function behind<Row extends { readonly id: string }>(
     .sort((a, b) => compareText(b.id, a.id))
 }
 
-/** Up to the row that makes the bytes full, and with it: there is always one. */
+/** Up to and including the row that reaches the byte limit: there is always one. */
 function takeBytes(rows: readonly StoredEvent[], bytesMax: number): readonly StoredEvent[] {
   let bytes = 0
   const last = rows.findIndex(({ data }) => {

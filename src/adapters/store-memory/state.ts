@@ -1,7 +1,7 @@
-// What a memory store holds: maps of frozen rows, and the few indexes that claims and reclaims need.
+// The state of a memory store: maps of frozen rows, and the few indexes that claims and reclaims need.
 //
 // The state may outlive a store object, as a file outlives a process. Rows are replaced whole and never changed, so
-// that what a reader was given stays as it was.
+// that rows a reader has stay as they were.
 
 import type { Run } from '../../core/effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -40,7 +40,7 @@ export interface MemoryState {
   readonly attempts: Map<WorkId, readonly Attempt[]>
   /** The latest generation, by `joinKey(tenant, key)`. */
   readonly ledger: Map<string, LedgerEntry>
-  /** The earlier generations, the first one first, by `joinKey(tenant, key)`. */
+  /** The earlier generations, oldest first, by `joinKey(tenant, key)`. */
   readonly ledgerBefore: Map<string, readonly LedgerEntry[]>
   /** By `joinKey(tenant, id)`. */
   readonly deadLetters: Map<string, DeadLetter>
@@ -65,15 +65,15 @@ export interface MemoryState {
   /** By position. */
   readonly outbox: Map<number, OutboxRow>
   lastPosition: number
-  /** Index: ready items by `joinKey(tenant, consumer)`. */
+  /** Index: ready jobs by `joinKey(tenant, consumer)`. */
   readonly ready: Map<string, Set<WorkId>>
-  /** Index: leased items by owner. */
+  /** Index: leased jobs by owner. */
   readonly leased: Map<Incarnation, Set<WorkId>>
-  /** Index: leased items by `joinKey(tenant, consumer)`. */
+  /** Index: leased jobs by `joinKey(tenant, consumer)`. */
   readonly leasedOf: Map<string, Set<WorkId>>
-  /** Index: waiting items by `laneKey`. */
+  /** Index: waiting jobs by `laneKey`. */
   readonly waiting: Map<string, Set<WorkId>>
-  /** Index: items by `joinKey(tenant, instance)`. */
+  /** Index: jobs by `joinKey(tenant, instance)`. */
   readonly ofInstance: Map<string, Set<WorkId>>
 }
 
@@ -132,13 +132,13 @@ export function isAlive(state: MemoryState, owner: Incarnation, now: Instant): b
   return row !== undefined && !row.fenced && now < row.until
 }
 
-/** The item, if it is the tenant's. */
+/** The job, if it is the tenant's. */
 export function findWork(state: MemoryState, tenant: TenantId, id: WorkId): WorkRow | undefined {
   const row = state.work.get(id)
   return row?.tenant === tenant ? row : undefined
 }
 
-/** The only way in which a work row changes: it keeps the indexes right. `null` takes the row out. */
+/** The only function that changes a work row: it keeps the indexes consistent. `null` removes the row. */
 export function putWork(state: MemoryState, id: WorkId, row: WorkRow | null): void {
   const before = state.work.get(id)
   if (before) unindexWork(state, before)

@@ -1,6 +1,6 @@
-// The store over a memory state: the port's shell around the plain functions beside this file.
+// The store over a memory state: implements the port with the plain functions beside this file.
 //
-// Nothing here reads a clock or waits: `now` and `defer` are passed in, so that equal calls give equal answers.
+// Nothing here reads a clock or waits: `now` and `defer` are passed in, so that equal calls give equal results.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { makeGatherer } from '../../core/store/commit/index.ts'
@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
   defer(callback: () => void): void
   readonly groupMax?: number
   readonly inFlightMax?: number
-  /** What an earlier store left; a new, empty state when left out. */
+  /** The state of an earlier store; omitted: a new, empty one. */
   readonly state?: MemoryState
 }
 

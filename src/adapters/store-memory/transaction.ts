@@ -1,4 +1,4 @@
-// One commit under way, with the way back of everything that it put.
+// One commit in progress, with an undo for everything that it wrote.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -9,7 +9,7 @@ export interface Transaction {
   readonly state: MemoryState
   readonly now: Instant
   readonly tenant: TenantId
-  /** Ways back, in the order of the writes. */
+  /** Undo steps, in the order of the writes. */
   readonly undo: (() => void)[]
 }
 

@@ -34,8 +34,8 @@ const COMMIT = prepare('COMMIT')
 const insert = (id: number) => prepare('INSERT INTO one (id) VALUES ($1::int)', [id])
 const all = prepare('SELECT id, id::int8 AS "big", NULL::text AS "none" FROM one ORDER BY id')
 
-describe('statements that travel together', () => {
-  test('[PG16] are answered each in its place, the first time and later', async () => {
+describe('statements sent as one batch', () => {
+  test('[PG16] get each its own result, the first time and later', async () => {
     for (const id of [1, 2]) {
       const answers = await sendBatch(client, [BEGIN, insert(id), all, insert(id + 10), COMMIT])
       expect(answers.map(({ command }) => command)).toEqual([
@@ -49,7 +49,7 @@ describe('statements that travel together', () => {
     }
   })
 
-  test('[PG16] nothing behind one that fails is done, and all of them can be sent again', async () => {
+  test('[PG16] nothing after a failed one is executed, and all of them can be sent again', async () => {
     const failing = () => sendBatch(client, [BEGIN, insert(1), insert(1), all, COMMIT])
     for (let time = 0; time < 2; time += 1) {
       await expect(failing()).rejects.toMatchObject({ code: '23505' })
@@ -60,14 +60,14 @@ describe('statements that travel together', () => {
     expect(await server.query(database.url, 'SELECT id FROM one')).toEqual([])
   })
 
-  test('[PG16] a statement that cannot be understood spoils no other', async () => {
+  test('[PG16] a statement that does not parse spoils no other', async () => {
     const wrong = prepare('SELECT nothing FROM nowhere')
     for (let time = 0; time < 2; time += 1)
       await expect(sendBatch(client, [all, wrong])).rejects.toMatchObject({ code: '42P01' })
     expect((await sendBatch(client, [all]))[0]?.rows).toEqual([])
   })
 
-  test('[PG16] a number that cannot be held is an error, and no wrong value', async () => {
+  test('[PG16] a number that cannot be represented is an error, not a wrong value', async () => {
     const large = prepare('SELECT 9007199254740993::int8 AS "large"')
     await expect(sendBatch(client, [large, all])).rejects.toThrow('beyond what a number holds')
     expect((await sendBatch(client, [all]))[0]?.rows).toEqual([])
@@ -82,13 +82,13 @@ describe('statements that travel together', () => {
   })
 })
 
-describe('items that are known to be in no lane', () => {
+describe('jobs that are known to be in no lane', () => {
   const tenant = 'acme' as TenantId
   const row = (id: string, lane: string | null = null, processedAt: number | null = null) => ({
     ...{ tenant, id: id as WorkId, lane, processedAt },
   })
 
-  test('are those that were learned and not settled', () => {
+  test('are those that were added and not settled', () => {
     const laneless = makeLaneless()
     laneless.learn([row('w1'), row('w2', 'lane'), row('w3')])
     laneless.forget([row('w1', null, 5), row('w3')])

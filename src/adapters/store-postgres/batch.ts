@@ -1,8 +1,9 @@
-// Statements of one transaction that travel together: one write to the socket, one Sync, one answer.
+// Statements of one transaction sent as one batch: one write to the socket, one Sync, one response.
 //
-// The driver's pipeline sends each statement with a Sync of its own, which costs a write here, an answer there and a wake-up for
-// each of them, and has it describe its columns every time. A batch asks for them once per connection. After a failure the server
-// skips the rest, so nothing behind it is done; a transaction that was begun stays open, and is to be rolled back.
+// The driver's pipeline sends each statement with its own Sync, which costs a write here, a response there and a
+// wake-up for each of them, and has it describe its columns every time. A batch asks for them once per connection.
+// After a failure the server skips the rest, so nothing after it is executed; an open transaction stays open, and must
+// be rolled back.
 //
 // Statements of batches have names of their own: the driver does not know them, and need not.
 
@@ -13,7 +14,7 @@ import { TYPES } from './parameters.ts'
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
   readonly rows: any[]
-  /** As the server names it: `COMMIT`, or `ROLLBACK` where it could not. */
+  /** As the server names it: `COMMIT`, or `ROLLBACK` if it could not commit. */
   readonly command: string
 }
 
@@ -22,7 +23,7 @@ interface Column {
   parse(text: string): unknown
 }
 
-/** What the driver's connection offers to those who submit; newer than its types. */
+/** The part of the driver's connection that submittables use; newer than its types. */
 interface Connection {
   readonly stream: { cork(): void; uncork(): void }
   close(message: { type: 'S'; name: string }): void
@@ -33,14 +34,14 @@ interface Connection {
   sync(): void
 }
 
-/** The statements that a connection knows, with their columns. */
+/** The statements prepared on a connection, with their columns. */
 const known = new WeakMap<object, Map<string, readonly Column[]>>()
 
 const NO_COLUMNS: readonly Column[] = []
 
 type Done = (error: Error | null, answers?: readonly Answer[]) => void
 
-/** A query to the driver, because in its pipeline it takes nothing else. */
+/** A query to the driver, because its pipeline accepts nothing else. */
 class Batch extends pg.Query {
   /** Read by the driver, which wraps it to bound the wait. */
   callback: Done
@@ -69,7 +70,7 @@ class Batch extends pg.Query {
         const isNew = !this.#knows.has(statement) && !this.#learned.has(statement)
         if (isNew) {
           this.#learned.set(statement, NO_COLUMNS)
-          // One that failed half-way may be there: to close what is not is no error.
+          // A statement that failed half-way may exist: closing one that does not exist is not an error.
           connection.close({ type: 'S', name: statement })
           connection.parse({ name: statement, text })
         }
@@ -121,7 +122,7 @@ class Batch extends pg.Query {
   }
 }
 
-/** Numbers travel as text; arrays are in the binary format already. */
+/** Numbers travel as text; arrays are already in the binary format. */
 const asItIs = (value: unknown) => (typeof value === 'number' ? String(value) : value)
 
 function readRow(columns: readonly Column[], fields: readonly (string | null)[]): Record<string, unknown> {

@@ -13,7 +13,7 @@ afterAll(() => server?.close())
 const WAITING = 3_000
 const TAKEN = 8
 
-test('[PG15] a claim reads about as much as it takes, of tables that the planner knows nothing of', async () => {
+test('[PG15] a claim reads about as much as it takes, from tables that the planner has no statistics of', async () => {
   const { url, drop } = await server.makeDatabase()
   await server.query(
     url,
@@ -54,7 +54,7 @@ test('[PG15] a claim reads about as much as it takes, of tables that the planner
          WHERE n.nspname = 'millrace' AND c.relkind IN ('r', 'i')`,
       )
     ).rows
-    // Each item, its event and their rows, some of them twice, and the few rows of owners.
+    // Each job, its event and their rows, some of them twice, and the few rows of owners.
     expect(read.count).toBeLessThan(20 * TAKEN)
     await client.query('COMMIT')
   } finally {

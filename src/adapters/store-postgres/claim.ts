@@ -1,7 +1,7 @@
 // Claiming: due jobs go to an incarnation, slot by slot, in one statement.
 //
-// The answer of a claim must not get lost: its jobs would stay leased by a living owner that does not know of them. A claim that took
-// something has a group id like a commit, and a lost answer is settled by it.
+// The response of a claim must not get lost: its jobs would stay leased by a living owner that does not know of them. A
+// claim that took something has a group id like a commit, and a lost response is settled by it.
 
 import type { QueryResult } from 'pg'
 import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
@@ -14,13 +14,14 @@ import { queryAgain, retry } from './retry.ts'
 import { EVENT, eventList, readEvent, selectList, WORK } from './tables.ts'
 
 /**
- * Slot by slot, because what one slot takes is missing in the budget of the next. A last row without a job has the instant and the next due
- * time.
+ * Slot by slot, because the jobs of one slot reduce the budget of the next. A last row without a job has the instant
+ * and the next due time.
  *
- * - Claims under a limit (what a consumer may have leased at once, over all nodes) come one after the other, so that two of them cannot both
- *   see room for the last one. Their locks are taken in one order and before any row.
+ * - Claims under a limit (what a consumer may have leased at once, over all nodes) come one after the other, so that
+ *   two of them cannot both see room for the last one. Their locks are taken in one order and before any row.
  * - Each look-up leaves the planner one way, by index: before it has seen a table it takes it for nearly empty.
- * - Only isolated jobs (`alone` with `losses`) are limited by `p_max_alone`: what one crash interrupted runs in parallel.
+ * - Only isolated jobs (`alone` with `losses`) are limited by `p_max_alone`: jobs that one crash interrupted run in
+ *   parallel.
  */
 export const CLAIM: LiveFunction = {
   name: 'claim',

@@ -1,7 +1,8 @@
-// Connections: two pools of our own, one to write and claim, one that can only read.
+// Connections: two separate pools, one to write and claim, one that can only read.
 //
-// Writing statements look rows up by key, always: the planner is told so, because a plan made while a table was empty
-// would otherwise stay in use until the table is analysed. Statements are named, so each connection parses them once.
+// Writing statements always look rows up by key: the planner is configured for that, because a plan made while a table
+// was empty would otherwise stay in use until the table is analysed. Statements are named, so each connection parses
+// them once.
 
 import { createHash } from 'node:crypto'
 import pg, { type PoolClient, type PoolConfig, type QueryResult } from 'pg'
@@ -21,7 +22,7 @@ export type Query = (statement: Statement) => Promise<any[]>
 
 const names = new Map<string, string>()
 
-/** The name holds a hash of the text: two stores with different schemas may meet behind one pooler. */
+/** The name contains a hash of the text: two stores with different schemas may share one pooler. */
 export function prepare(text: string, values: unknown[] = []): Statement {
   let name = names.get(text)
   if (name === undefined) {
@@ -36,7 +37,7 @@ export interface PoolLimits {
   readonly connectTimeoutMs: number
   readonly statementTimeoutMs: number
   readonly lockTimeoutMs: number
-  /** Asked for with every connection, in this order, before it is used. */
+  /** Set on every connection, in this order, before it is used. */
   readonly settings: Readonly<Record<string, string>>
 }
 
@@ -49,7 +50,7 @@ export const WRITE_SETTINGS = {
 }
 export const READ_SETTINGS = { default_transaction_read_only: 'on', jit: 'off' }
 
-/** Not sent as parameters of the connection: a pooler such as PgBouncer refuses those that it does not know. */
+/** Not sent as connection parameters: a pooler such as PgBouncer refuses those that it does not know. */
 const timeoutsOf = ({ statementTimeoutMs, lockTimeoutMs }: PoolLimits) => ({
   statement_timeout: String(statementTimeoutMs),
   lock_timeout: String(lockTimeoutMs),
@@ -58,7 +59,7 @@ const timeoutsOf = ({ statementTimeoutMs, lockTimeoutMs }: PoolLimits) => ({
 
 export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error: Error) => void): Pool {
   const settings = { ...timeoutsOf(limits), ...limits.settings }
-  // `pipeline` (send without waiting for the answer before) and `onConnect` are newer than the driver's types.
+  // `pipeline` (send without waiting for the previous response) and `onConnect` are newer than the driver's types.
   const options: PoolConfig & { pipeline: boolean; onConnect(client: PoolClient): Promise<void> } = {
     application_name: 'millrace',
     keepAlive: true,
@@ -66,17 +67,17 @@ export function makePool(config: PoolConfig, limits: PoolLimits, onError: (error
     types: TYPES,
     max: limits.connections,
     connectionTimeoutMillis: limits.connectTimeoutMs,
-    // The server's own limit comes first; this one ends the wait for a server that does not answer at all.
+    // The server's own limit comes first; this one ends the wait for a server that does not respond at all.
     query_timeout: limits.statementTimeoutMs + 5_000,
     pipeline: true,
     onConnect: async (client) => {
-      // A connection that breaks while it is lent out says so here too; its queries have failed already.
+      // A connection that breaks while it is lent out reports it here too; its queries have failed already.
       client.on('error', () => undefined)
       await client.query(
         `SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`,
         [Object.keys(settings), Object.values(settings)],
       )
-      // Whoever is answered is answered after the flush. Stronger settings than 'on' are left alone.
+      // A commit is confirmed only after the flush. Stronger settings than 'on' are left alone.
       await client.query(
         `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`,
       )
@@ -93,7 +94,7 @@ export interface DurabilitySettings {
   readonly fullPageWrites: string
 }
 
-/** As the connection says that they are, not as it was asked to set them. */
+/** As the connection reports them, not as they were requested. */
 export async function readSettings(client: Pick<PoolClient, 'query'>): Promise<DurabilitySettings> {
   const { rows } = await client.query<DurabilitySettings>(
     `SELECT current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync, ` +
@@ -102,7 +103,7 @@ export async function readSettings(client: Pick<PoolClient, 'query'>): Promise<D
   return rows[0] as DurabilitySettings
 }
 
-/** Sends all at once, in one round trip, and waits for all. The first failure is the cause of those behind it. */
+/** Sends all at once, in one round trip, and waits for all. The first failure is the cause of those after it. */
 export async function sendAll(client: PoolClient, statements: readonly Statement[]): Promise<QueryResult[]> {
   const settled = await Promise.allSettled(statements.map((statement) => client.query(statement)))
   const results: QueryResult[] = []
@@ -116,8 +117,8 @@ export async function sendAll(client: PoolClient, statements: readonly Statement
 const SESSION_ROUNDS = 3
 
 /**
- * A pooler that gives each transaction another session would mix up settings, prepared statements and who listens. So two
- * connections mark their sessions, and each must find its own mark again, also while the other keeps a session to itself.
+ * A pooler that gives each transaction another session would mix up settings, prepared statements and listeners. So two
+ * connections mark their sessions, and each must find its own mark again, also while the other holds its session.
  */
 export async function assertOwnSessions(
   client: Pick<PoolClient, 'query'>,

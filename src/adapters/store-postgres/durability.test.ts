@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-test('[DU6] a connection that writes waits for the flush, also where the database says otherwise', async () => {
+test('[DU6] a connection that writes waits for the flush, also if the database is configured otherwise', async () => {
   const { url } = await server.makeDatabase()
   for (const [said, holds] of [
     ['off', 'on'],

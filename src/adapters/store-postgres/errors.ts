@@ -1,12 +1,12 @@
-// What the driver throws, in the port's words.
+// Translates the driver's errors into the port's.
 
 import pg from 'pg'
 import { StoreError } from '../../ports/store.ts'
 
 /**
- * lost: the connection is gone, or was never there; the server may or may not have finished.
- * again: nothing was applied, and the same may succeed at once (a race with another node).
- * busy: nothing was applied; the server has no room or time now.
+ * lost: the connection is gone, or was never made; the server may or may not have finished. again: nothing was applied,
+ * and the same may succeed at once (a race with another node). busy: nothing was applied; the server has no capacity or
+ * time now.
  * corrupt: the tables are not what the migrations made.
  * refused: nothing was applied, and the same will be refused again: our bug.
  */
@@ -24,12 +24,12 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   '57P05': 'lost', // idle session ended
   '57014': 'busy', // statement timeout
   '55P03': 'busy', // lock timeout
-  '58': 'busy', // system error outside of PostgreSQL, such as a full disk
+  '58': 'busy', // system error outside PostgreSQL, such as a full disk
   '40001': 'again', // serialisation failure
   '40P01': 'again', // deadlock
   '40003': 'lost', // statement completion unknown
   '23505': 'again', // another node inserted the same key first
-  '25006': 'lost', // read-only: a standby, or a failover under way; another connection may lead to who writes now
+  '25006': 'lost', // read-only: a standby, or a failover in progress; another connection may reach the new primary
   '28': 'lost', // wrong user or password
   '3D000': 'lost', // no such database
   '3F000': 'corrupt', // no such schema
@@ -37,15 +37,15 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   XX: 'corrupt', // internal error, damaged data
 }
 
-/** Ids are the caller's own: one that exists already is not a race. A partition's key has the partition's name. */
+/** Ids are the caller's own: an existing one is not a race. A partition's key has the partition's name. */
 const OWN_KEYS = /^(event|work|escalation|history)(_past|_default|_\d{8})?_pkey$/
 
-/** What a caller handed over cannot be written: nothing was sent. */
+/** The caller passed a value that cannot be written: nothing was sent. */
 export class Unwritable extends Error {
   override readonly name = 'Unwritable'
 }
 
-/** A row is there that was not when the group took its locks: nothing was sent. */
+/** A row exists that did not when the group took its locks: nothing was sent. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken'
 }
@@ -59,12 +59,12 @@ export function classifyError(error: unknown): Failure {
   return FAILURES[code] ?? FAILURES[code.slice(0, 2)] ?? 'refused'
 }
 
-/** A table that is not there. */
+/** A table that does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '42P01'
 }
 
-/** The statement took longer than it may, apart from its wait for locks. */
+/** The statement exceeded its time limit, apart from its wait for locks. */
 export function isTooSlow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '57014'
 }
@@ -75,7 +75,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What the caller gets. A refusal is an assertion of ours that failed, not infrastructure. */
+/** The error for the caller. A refusal is a failed assertion of ours, not an infrastructure problem. */
 export function toStoreError(error: unknown, applied: 'no' | 'indeterminate' = 'no'): Error {
   if (error instanceof StoreError) return error
   const failure = classifyError(error)

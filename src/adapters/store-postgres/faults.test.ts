@@ -1,4 +1,4 @@
-// What only PostgreSQL has: connections that break, several nodes on one database, migrations.
+// Situations that only PostgreSQL has: connections that break, several nodes on one database, migrations.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -198,7 +198,7 @@ describe('a connection that breaks', () => {
     expect(dump.work).toHaveLength(2)
   })
 
-  test('a server out of reach: nothing was applied', async () => {
+  test('an unreachable server: nothing was applied', async () => {
     const { store, proxy, database } = await openBehindProxy()
     proxy.refuse()
     expect(await rejection(store.commit(makeAccept('order')))).toMatchObject({
@@ -220,7 +220,7 @@ describe('a connection that breaks', () => {
     expect(await answer).toMatchObject({ code: 'unavailable', applied: 'indeterminate' })
   })
 
-  test.each(['before', 'after'] as const)('%s the server got a claim: no item is forgotten', async (cut) => {
+  test.each(['before', 'after'] as const)('%s the server got a claim: no job is forgotten', async (cut) => {
     const { store, proxy } = await openBehindProxy()
     const { owner } = await store.join(NODE, 60_000)
     await claimAll(store, owner)
@@ -234,7 +234,7 @@ describe('a connection that breaks', () => {
     expect(now).toBeGreaterThan(0)
   })
 
-  test('[PG13] connections to a server that only reads are given up, and the next ones write', async () => {
+  test('[PG13] connections to a read-only server are dropped, and the next ones write', async () => {
     const database = await makeDatabase()
     const store = await open(database.url, { settleWithinMs: 200 })
     await store.commit(makeAccept('before'))
@@ -288,7 +288,7 @@ describe('round trips', () => {
     expect(counter.turns()).toBe(2)
   })
 
-  test('also one that settles, in lanes or not, needs two', async () => {
+  test('so does one that settles, in lanes or not', async () => {
     const { store, proxy } = await openBehindProxy()
     const accepts = Array.from({ length: 20 }, (_, index) => {
       const lane = index % 2 === 0 ? { lane: { key: `lane-${index % 4}`, width: 1 } } : {}
@@ -344,7 +344,7 @@ describe('several nodes on one database', () => {
     expect(new Set(claimed.flat()).size).toBe(200)
   })
 
-  test('one event per key, whoever accepts it, and the others are told which', async () => {
+  test('one event per key, whichever node accepts it, and the others learn which', async () => {
     const { stores } = await openNodes(3)
     const rounds = await Promise.all(
       stores.map((store) =>
@@ -367,7 +367,7 @@ describe('several nodes on one database', () => {
     }
   })
 
-  test('a version is taken by one', async () => {
+  test('a version is written by one node', async () => {
     const { stores } = await openNodes(3)
     const applied = await Promise.all(
       stores.map(async (store) => {
@@ -393,7 +393,7 @@ describe('several nodes on one database', () => {
     })
   })
 
-  test('a join waits for what its predecessor has under way', async () => {
+  test('a join waits for its predecessor’s transactions', async () => {
     const { store, proxy, database } = await openBehindProxy()
     const other = await open(database.url)
     const { owner } = await store.join(NODE, 60_000)
@@ -449,7 +449,7 @@ describe('several nodes on one database', () => {
     return results
   }
 
-  test('[ST100] walks of retention and new work for the same events', async () => {
+  test('[ST100] retention walks and new jobs for the same events', async () => {
     const database = await makeDatabase()
     const stores = await Promise.all([open(database.url), open(database.url)])
     const accepts = Array.from({ length: 120 }, (_, index) => makeShort(`key-${index}`))
@@ -480,7 +480,7 @@ describe('several nodes on one database', () => {
     const dump = await dumpOf(stores[0]!)
     const left = new Set(dump.events.map(({ id }) => id))
     expect(gone[0]! + gone[1]! + left.size).toBe(120)
-    // Nothing hangs on an event that is gone, and what has work to do is there.
+    // No row depends on a removed event, and every event with open jobs exists.
     expect(dump.work.filter(({ eventId }) => !left.has(eventId))).toEqual([])
     expect(new Set(dump.work.map(({ eventId }) => eventId))).toEqual(left)
     expect(await server.query(database.url, ORPHANS)).toEqual([{ n: 0 }])
@@ -490,7 +490,7 @@ describe('several nodes on one database', () => {
     expect(await server.query(database.url, stats)).toEqual([{ n: 0 }])
   })
 
-  test('[ST96] an event whose key is being looked at, as by a duplicate that arrives, stays', async () => {
+  test('[ST96] an event whose key is being read, as by an arriving duplicate, stays', async () => {
     const database = await makeDatabase()
     const store = await open(database.url)
     const short = makeShort('key')
@@ -513,7 +513,7 @@ describe('several nodes on one database', () => {
   const ORPHANS =
     'SELECT count(*)::int AS n FROM millrace.event_repeat WHERE event NOT IN (SELECT id FROM millrace.event)'
 
-  /** One whose work is done and whose window is over. */
+  /** An event whose work is done and whose dedup window is over. */
   function makeShort(dedupKey: string): Commit {
     const [append, add] = makeAccept(dedupKey).writes
     if (append?.w !== 'event.append' || add?.w !== 'work.add') throw new Error('not an accept')
@@ -572,7 +572,7 @@ describe('several nodes on one database', () => {
 })
 
 describe('migrations', () => {
-  /** What a release has brought never changes. */
+  /** A released step never changes. */
   const RELEASED = ['13635fe1e13e0b5f', 'a4f49dc654a34ce3', 'a91433f70475b03d', '70ca033937fe5772']
   const readMigrations = (url: string) =>
     server.query(url, 'SELECT number, checksum FROM millrace.migration ORDER BY number')
@@ -584,7 +584,7 @@ describe('migrations', () => {
     expect(await readMigrations(url)).toHaveLength(MIGRATIONS.length)
   })
 
-  test('a database of the release before keeps all it had, and takes what is new', async () => {
+  test('a database of the previous release keeps all its data, and accepts new data', async () => {
     const { url } = await makeDatabase({ empty: true })
     const pool = new pg.Pool({ connectionString: url })
     const client = await pool.connect()
@@ -649,7 +649,7 @@ describe('migrations', () => {
     expect(await readMigrations(url)).toEqual(before)
   })
 
-  test('[ND20] [ND21] the version before starts and goes on beside a newer one, where that says so; older ones are refused', async () => {
+  test('[ND20] [ND21] the previous version starts and works beside a newer one that allows it; older ones are refused', async () => {
     const { url } = await makeDatabase()
     const before = await open(url)
     const add = (number: number, worksFrom: number | null) =>
@@ -676,7 +676,7 @@ describe('migrations', () => {
     expect(error.message).toMatch(/migration 1 \(first tables\) of schema millrace is not the one/)
   })
 
-  test('tables that are gone', async () => {
+  test('missing tables', async () => {
     const { url } = await makeDatabase()
     const store = await open(url)
     await server.query(url, 'DROP TABLE millrace.dedup')
@@ -694,8 +694,8 @@ describe('migrations', () => {
   })
 })
 
-describe('what cannot be written', () => {
-  test('spoils its own commit alone', async () => {
+describe('a value that cannot be written', () => {
+  test('spoils only its own commit', async () => {
     const store = await open((await makeDatabase()).url)
     const broken = makeAccept('broken')
     const [append] = broken.writes
@@ -722,14 +722,14 @@ describe('odd texts', () => {
   })
 })
 
-/** Until so many backends of the store wait for a lock. */
+/** Waits until this many backends of the store wait for a lock. */
 async function waitForLock(url: string, count = 1): Promise<void> {
   const sql = `SELECT count(*)::int AS n FROM pg_stat_activity
     WHERE wait_event_type = 'Lock' AND datname = current_database()`
   await waitUntil(async () => ((await server.query(url, sql))[0]?.n as number) >= count)
 }
 
-/** Until no backend of the store has a transaction open. */
+/** Waits until no backend of the store has a transaction open. */
 async function waitForBackends(url: string): Promise<void> {
   const sql = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'millrace'
     AND datname = current_database() AND state <> 'idle'`
@@ -741,7 +741,7 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
 }
 
 describe('plans', () => {
-  test('rows are looked up by their own key, also with a plan that was made while the table was empty', async () => {
+  test('rows are looked up by their own key, also with a plan made while the table was empty', async () => {
     const { url } = await makeDatabase()
     const client = new pg.Client(url)
     await client.connect()
@@ -766,7 +766,7 @@ describe('plans', () => {
     expect(used.size).toBeGreaterThan(20)
     const byKey = /_pkey$|^(work|event)_of_tenant$/
     const byOther = new Set([...used.values()].flat().filter((index) => !byKey.test(index)))
-    // Who waits in a lane, and what is raised of a cause.
+    // The jobs that wait in a lane, and the raised escalation of a cause.
     expect(byOther).toEqual(new Set(['work_waiting', 'escalation_raised']))
   })
 })

@@ -1,7 +1,7 @@
-// Fencing: how an incarnation ends for good.
+// Fencing: ends an incarnation for good.
 //
-// A transaction that acts for an incarnation holds its lock shared until it ends; the one that fences it holds it alone. So nothing of a
-// fenced incarnation can still be under way once its fencing is known.
+// A transaction that acts for an incarnation holds its lock shared until it ends; the one that fences it holds it
+// exclusively. So no transaction of a fenced incarnation can still be open once its fencing is known.
 
 import type { LiveFunction } from './install-functions.ts'
 

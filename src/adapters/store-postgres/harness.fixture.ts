@@ -2,7 +2,7 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 import type { StoreHarness } from '../../ports/store.conformance.ts'
 import { openPostgresStore } from './index.ts'
 
-/** A store on a database of its own, whose clock stands still until it is told otherwise. */
+/** A store on its own database, whose clock stands still until the test moves it. */
 export async function makePostgresHarness(server: PostgresServer): Promise<StoreHarness> {
   const database = await server.makeDatabase()
   const clock = await server.controlClock(database.url)
@@ -27,7 +27,7 @@ export async function makePostgresHarness(server: PostgresServer): Promise<Store
   }
 }
 
-/** The same with a server of its own, for a test file that needs one store only. */
+/** The same with its own server, for a test file that needs only one store. */
 export async function makeLonePostgresHarness(): Promise<StoreHarness> {
   const server = await startPostgres()
   try {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** What a release brought never changes: databases have these checksums. */
+/** A released step never changes: databases store these checksums. */
 const RELEASED_STEPS = [
   '13635fe1e13e0b5f5af6e2c68228bcd005ec18fe4a67c58d0dd0a47fa07f87f5',
   'a4f49dc654a34ce34ea9075ba94843cf71813f677301afcbb0cd49a4c2c9d289',
@@ -35,8 +35,9 @@ const RELEASED_STEPS = [
 ]
 
 /**
- * Each released text of a function, the first revision first, and its signature. Whoever changes a text raises its revision and adds the checksum
- * here; a signature never changes, because the version before calls it: another one needs a new name.
+ * Each released text of a function, the first revision first, and its signature. A change of a text raises its revision
+ * and adds the checksum here; a signature never changes, because the previous version calls it: another one needs a new
+ * name.
  */
 const RELEASED_FUNCTIONS: Readonly<
   Record<string, { readonly takes: string; readonly answers: string; readonly texts: readonly string[] }>
@@ -97,7 +98,7 @@ const RELEASED_FUNCTIONS: Readonly<
 const CLAIM = FUNCTIONS.find(({ name }) => name === 'claim') as LiveFunction
 const MARK = '-- of the next version'
 
-/** As a version after this one would have it. */
+/** As a later version would have it. */
 const nextClaim = (mark = MARK): readonly LiveFunction[] =>
   FUNCTIONS.map((own) =>
     own === CLAIM
@@ -119,10 +120,10 @@ async function start(url: string, options: MigrateOptions = {}, schema = 'millra
   }
 }
 
-/** As the release before the functions had texts of their own left it. */
+/** As left by the last release in which the steps created the functions. */
 const stepsAlone: MigrateOptions = { migrations: [...MIGRATIONS] }
 
-/** `row`: changes whenever the function is written, even with the text that it had. */
+/** `row`: changes whenever the function is written, even with the same text. */
 async function functionsOf(url: string, schema = 'millrace') {
   const rows = await server.query(
     url,
@@ -143,7 +144,7 @@ async function bodyOfClaim(url: string): Promise<string> {
   return (await functionsOf(url)).find(({ name }) => name === 'claim')?.body ?? ''
 }
 
-test('[PG18] a released step has the checksum that databases have', () => {
+test('[PG18] a released step has the checksum that databases store', () => {
   expect(MIGRATIONS.map(({ sql }) => checksumOf(sql)).slice(0, RELEASED_STEPS.length)).toEqual(RELEASED_STEPS)
 })
 
@@ -159,7 +160,7 @@ test('[PG20] a released function keeps its signature, and a changed text has a n
   expect(found).toEqual(RELEASED_FUNCTIONS)
 })
 
-test('[PG18] a new database and one of any earlier step have the same functions, each in the text of its file', async () => {
+test('[PG18] a new database and one of any earlier step have the same functions, each with the text of its file', async () => {
   const { url, drop } = await server.makeDatabase({ empty: true })
   await start(url, {}, 'fresh')
   const plain = async (schema: string) =>
@@ -186,12 +187,12 @@ test('[PG19] a start that finds its own functions writes none of them', async ()
   const store = await openPostgresStore({ connection: url })
   await store[Symbol.asyncDispose]()
   expect({ functions: await functionsOf(url), installed: await installedIn(url) }).toEqual(before)
-  // What the comparison sees: the same text, written once more.
+  // What the comparison detects: the same text, written once more.
   await server.query(url, CLAIM.sql.replaceAll('{s}', 'millrace'))
   expect(await functionsOf(url)).not.toEqual(before.functions)
 })
 
-test('[PG19] nodes that start at once install them once, on a database of the version before, while that one goes on', async () => {
+test('[PG19] nodes that start at once install them once, on a database of the previous version, while that one goes on', async () => {
   const { url, drop } = await server.makeDatabase({ empty: true })
   await start(url, stepsAlone)
   const older = new pg.Client({ connectionString: url })
@@ -222,7 +223,7 @@ test('[PG19] nodes that start at once install them once, on a database of the ve
   await drop()
 })
 
-/** Notes each function that is created or replaced from now on. */
+/** Records each function that is created or replaced from now on. */
 const COUNT_FUNCTIONS = `
   CREATE TABLE written (name text NOT NULL);
   CREATE FUNCTION note_written() RETURNS event_trigger LANGUAGE plpgsql AS $$
@@ -256,13 +257,13 @@ test('[PG19] [ND20] a newer text replaces an older one; an older node leaves it,
     expect(await store.leave(owner)).toEqual([])
     await store[Symbol.asyncDispose]()
   }
-  // A text that was never released may change as often as its author starts it.
+  // A text that was never released may change with every start.
   await start(url, { functions: nextClaim('-- another try') })
   expect(await bodyOfClaim(url)).toContain('-- another try')
   await drop()
 })
 
-test('[ND20] an older node changes no function of a schema that a newer one brought further', async () => {
+test('[ND20] an older node changes no function of a schema that a newer one migrated', async () => {
   const { url, drop } = await server.makeDatabase()
   const number = MIGRATIONS.length + 1
   const step = { number, name: 'later', worksFrom: MIGRATIONS.length, sql: 'SELECT 1' }
@@ -274,7 +275,7 @@ test('[ND20] an older node changes no function of a schema that a newer one brou
   await drop()
 })
 
-test('[PG18] what a step drops is there again after it, although its text is the same', async () => {
+test('[PG18] a function that a step drops is installed again after it, although its text is the same', async () => {
   const { url, drop } = await server.makeDatabase()
   const number = MIGRATIONS.length + 1
   const signature = RELEASED_FUNCTIONS.claim?.takes.replaceAll(/p_\w+ /g, '')

@@ -1,8 +1,10 @@
-// Installs the functions of the schema after its last numbered step, each in the text that runs today. It belongs to the transaction and the
-// lock of `migrate`, so nodes that start at once do it one after the other, and only the first one changes anything.
+// Installs the functions of the schema after its last numbered step, each with its current text. It runs in the
+// transaction and under the lock of `migrate`, so nodes that start at once do it one after the other, and only the
+// first one changes anything.
 //
-// A function is replaced while nodes of the version before call it. So its parameters, its result and what it promises never change: a verb
-// that needs other ones gets a function with a new name, and the former function stays until no version that may run beside this one calls it.
+// A function is replaced while nodes of the previous version call it. So its parameters, its result and its contract
+// never change: a verb that needs other ones gets a function with a new name, and the former function stays until no
+// version that may run beside this one calls it.
 
 import { createHash } from 'node:crypto'
 import type { PoolClient } from 'pg'
@@ -23,7 +25,7 @@ interface Installed {
 
 export const checksumOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** `isAfterSteps`: a step may have dropped or replaced what was installed, so nothing is taken for granted. */
+/** `isAfterSteps`: a step may have dropped or replaced an installed function, so all are installed again. */
 export async function installFunctions(
   client: PoolClient,
   schema: string,
@@ -46,7 +48,7 @@ export async function installFunctions(
   }
 }
 
-/** The table is made beside the one of the steps, not by a step: it says nothing of what is stored. */
+/** The table is created beside the one of the steps, not by a step: it says nothing about stored data. */
 async function readInstalled(client: PoolClient, schema: string): Promise<ReadonlyMap<string, Installed>> {
   const there = await client.query('SELECT to_regclass($1) IS NOT NULL AS there', [`${schema}.live_function`])
   if (there.rows[0].there !== true) {

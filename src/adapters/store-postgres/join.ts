@@ -1,4 +1,4 @@
-// Joining: a node begins a new incarnation, and ends its earlier ones. Not while a store is moved into the schema.
+// Joining: a node starts a new incarnation, and ends its earlier ones. Refused while a store is moved into the schema.
 
 import type { NodeId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
@@ -31,7 +31,7 @@ export function makeJoin(pool: Pool, schema: string): Store['join'] {
   return (node, ttlMs) => retry(() => joinUnlessHalfMoved(pool, schema, node, Math.ceil(ttlMs)))
 }
 
-/** A node that opened the store before the move began has passed the check that comes with the opening. */
+/** A node that opened the store before the move started has already passed the check on opening. */
 async function joinUnlessHalfMoved(
   pool: Pool,
   schema: string,

@@ -1,4 +1,4 @@
-// Leaving: a node that stops is fenced, and the jobs that it has leased become ready at once, without a loss.
+// Leaving: a node that stops is fenced, and its leased jobs become ready at once, without a crash count.
 
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
@@ -16,7 +16,7 @@ export function makeLeave(pool: Pool, schema: string): Store['leave'] {
   return async (owner) => {
     const [alive] = await queryAgain(pool, prepare(aliveSql, [owner]))
     if (alive === undefined) return []
-    // A statement of its own: the next one sees what was committed while this one waited for its lock.
+    // A separate statement: the next one sees what was committed while this one waited for its lock.
     await queryAgain(pool, prepare(fenceSql(schema), [owner]))
     const rows = await queryAgain(pool, prepare(putDownSql, [owner]))
     return rows.map((row) => row.id as WorkId).sort()

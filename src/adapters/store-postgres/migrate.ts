@@ -1,4 +1,4 @@
-// Brings the schema to the version that this code knows, in one transaction, one node at a time.
+// Migrates the schema to the version that this code knows, in one transaction, one node at a time.
 
 import { createHash } from 'node:crypto'
 import type { PoolClient, QueryConfig } from 'pg'
@@ -10,18 +10,21 @@ import { MIGRATIONS, type Migration } from './migrations/index.ts'
 
 interface AppliedMigration {
   readonly number: number
-  /** null: a version wrote it that did not say. */
+  /** null: written by a version that did not say. */
   readonly worksFrom: number | null
   readonly name: string
   readonly checksum: string
 }
 
-/** How long the driver waits for one answer; the server has no limit then. */
+/** How long the driver waits for one response; the server has no limit then. */
 const STEPS_WITHIN_MS = 6 * 60 * 60 * 1_000
-/** Whoever has a table in hand for longer, such as a backup, keeps the new version from starting, and not everybody from working. */
+/**
+ * A session that holds a table for longer, such as a backup, prevents the new version from starting, and does not block
+ * the other nodes.
+ */
 const TABLE_WAIT = '10s'
 
-/** A lock of the schema's own, before there is a table to lock. */
+/** An advisory lock for the schema, before there is a table to lock. */
 function lockNumber(schema: string): string {
   return createHash('sha256').update(`millrace migrations of ${schema}`).digest().readBigInt64BE(0).toString()
 }
@@ -40,7 +43,9 @@ function runPatiently(client: PoolClient, text: string, values: unknown[] = []):
 export interface MigrateOptions {
   /** The steps of another version. */
   readonly migrations?: readonly Migration[]
-  /** The functions of another version. Left out with the steps of another one: those steps made its functions. */
+  /**
+   * The functions of another version. Omitted together with another version's steps: those steps created its functions.
+   */
   readonly functions?: readonly LiveFunction[]
   /** The mark of a move is the caller's own. */
   readonly isMove?: boolean
@@ -55,7 +60,7 @@ export async function migrate(
   const { functions = migrations === MIGRATIONS ? FUNCTIONS : [] } = options
   await client.query('BEGIN')
   try {
-    // A step may have to read or index a table that is large; the other nodes wait for that.
+    // A step may have to read or index a large table; the other nodes wait for that.
     await client.query(
       "SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)",
     )
@@ -65,7 +70,7 @@ export async function migrate(
     const applied = await readApplied(client, schema)
     checkApplied(applied, migrations, schema)
     const missing = migrations.slice(applied.length)
-    // The table is older than what it says of each step.
+    // The table is older than some of its columns.
     if (missing.length > 0)
       await client.query(`ALTER TABLE ${schema}.migration ADD COLUMN IF NOT EXISTS works_from int`)
     for (const migration of missing) {
@@ -80,7 +85,7 @@ export async function migrate(
         ],
       )
     }
-    // On a schema that a newer version brought further, an older one changes nothing.
+    // An older version changes nothing on a schema that a newer one migrated.
     if (applied.length <= migrations.length)
       await installFunctions(client, schema, functions, missing.length > 0)
     await client.query('COMMIT')
@@ -114,7 +119,7 @@ function checkApplied(
   schema: string,
 ): void {
   const [known, newer] = [applied.slice(0, migrations.length), applied.slice(migrations.length)]
-  // During an upgrade the version before goes on, and may start anew, beside the one that brought the schema further.
+  // During an upgrade the previous version continues, and may restart, beside the one that migrated the schema.
   if (newer.some(({ worksFrom }) => worksFrom === null || worksFrom > migrations.length)) {
     throw new StoreError(
       'newer_version',

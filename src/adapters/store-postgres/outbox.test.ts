@@ -53,7 +53,7 @@ async function tell(id: string): Promise<void> {
 
 const idsTold = async (limit = 10) => (await store.system('relay').outbox(limit)).rows.map(({ id }) => id)
 
-test('[ST189] what another transaction took a position for earlier and commits later is not passed over', async () => {
+test('[ST189] a row whose transaction took an earlier position and commits later is not skipped', async () => {
   const late = await begin()
   await tellBy(late, 'late')
   await tell('soon')
@@ -62,7 +62,7 @@ test('[ST189] what another transaction took a position for earlier and commits l
   expect([...(await idsTold())].sort()).toEqual(['late', 'soon'])
 })
 
-test('[ST189] what was answered stays in front of all that commits later', async () => {
+test('[ST189] returned rows stay ahead of all that commit later', async () => {
   await tell('first')
   const late = await begin()
   expect(await idsTold()).toEqual(['first'])
@@ -74,7 +74,7 @@ test('[ST189] what was answered stays in front of all that commits later', async
   expect(await idsTold()).toHaveLength(3)
 })
 
-test('[ST182] one that waited for a row with an older transaction comes behind the one that it waited for', async () => {
+test('[ST182] a row that waited for another, with an older transaction, comes after the one it waited for', async () => {
   const id = 'ins_1' as InstanceId
   const put = (revision: number, told: string) =>
     store.commit({
@@ -114,7 +114,7 @@ test('[ST182] one that waited for a row with an older transaction comes behind t
   expect(await idsTold()).toEqual(['entered', 'left'])
 })
 
-test('[ST189] rows of another server are answered first, in their order', async () => {
+test('[ST189] rows of another server are returned first, in their order', async () => {
   await tell('restored 1')
   await tell('restored 2')
   await server.query(database.url, `UPDATE millrace.outbox SET turn = 9000000000000000000`)
@@ -125,7 +125,7 @@ test('[ST189] rows of another server are answered first, in their order', async 
   expect(await idsTold()).toEqual(['restored 1', 'restored 2', 'own'])
 })
 
-test('[ST202] who holds everything back is named', async () => {
+test('[ST202] the transaction that holds everything back is named', async () => {
   await tell('first')
   expect(await store.system('relay').outboxEldest()).toMatchObject({ heldBy: null })
   const { rows } = await store.system('relay').outbox(1)

@@ -1,19 +1,20 @@
-// What is still to be told to the bus, in PostgreSQL.
+// The outbox in PostgreSQL: what is still to be published to the bus.
 //
-// Positions come from a sequence, and a sequence is not the order of commits: a reader that went by it would pass over what an
-// open transaction is about to commit. So each row has a turn: the greater of its own transaction's id and of the latest id that
-// had ended when its statement began. The reader takes what is below the oldest open transaction, by turn and then position.
+// Positions come from a sequence, and a sequence is not the order of commits: a reader that went by it would skip what
+// an open transaction is about to commit. So each row has a `turn`: the greater of its own transaction's id and of the
+// latest id that had ended when its statement began. The reader takes rows below the oldest open transaction, by turn
+// and then position.
 //
-// - Whatever commits later has a turn that is not below the oldest open transaction: its own id is not.
-// - What tells of the same row goes in the order of its commits: whoever waited for the row's lock adds after the other has
-//   ended, so with a turn that is not below the other's, and with a later position. The transaction's id alone would not do: it
-//   may have been given before the wait.
+// - A later commit has a turn that is not below the oldest open transaction: its own id is not.
+// - Messages about the same row go in the order of its commits: a transaction that waited for the row's lock adds its
+//   message after the other has ended, so with a turn that is not below the other's, and with a later position. The
+//   transaction's id alone would not do: it may have been assigned before the wait.
 
 import type { SystemReads } from '../../ports/store.ts'
 import { prepare, type Query, type Statement } from './connection.ts'
 import { eventList, OUTBOX, readEvent, selectList } from './tables.ts'
 
-/** Ids of transactions are a server's own: rows that were restored from another's backup are settled, and the eldest. */
+/** Transaction ids belong to one server: rows restored from another server's backup count as committed, and oldest. */
 export function adoptOutboxSql(schema: string): string {
   return `UPDATE ${schema}.outbox SET turn = 0 WHERE turn >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
 }
@@ -66,7 +67,7 @@ export function makeOutboxReads(
   }
 }
 
-/** The oldest transaction of the server that is open. Of other users a session sees only that they are there. */
+/** The oldest open transaction of the server. A session sees of other users only that they are there. */
 async function findHolder(query: Query): Promise<string> {
   const [holder] = await query(
     prepare(

@@ -1,9 +1,9 @@
-// Values on their way to PostgreSQL and back.
+// Converts values for PostgreSQL and back.
 //
-// Arrays travel in the binary format: a body of 20 KiB is copied, not escaped. Text cannot hold U+0000 in PostgreSQL
-// but can in a key that somebody's payload made, so it is written as an escape and read back; equal texts stay equal,
-// and other texts keep their order. Numbers are whole (int8) or floating (float8); int8 is read as a number, and one
-// that a number cannot hold is an error rather than a wrong value.
+// Arrays travel in the binary format: a body of 20 KiB is copied, not escaped. Text cannot contain U+0000 in PostgreSQL
+// but a key made from a payload can, so it is written as an escape and read back; equal texts stay equal, and other
+// texts keep their order. Numbers are whole (int8) or floating (float8); int8 is read as a number, and one that a
+// number cannot represent is an error rather than a wrong value.
 
 import { Buffer } from 'node:buffer'
 import pg, { type CustomTypesConfig } from 'pg'
@@ -15,7 +15,7 @@ const OIDS = { bool: 16, int8: 20, text: 25, float8: 701, uuid: 2950 } as const 
   number
 >
 
-/** The last code point, which is no character: nothing sensible contains it. */
+/** The last code point, which is not a character: no sensible text contains it. */
 const ESCAPE = '\u{10ffff}'
 
 export function escapeText(text: string): string {
@@ -64,7 +64,7 @@ function writeFixed(buffer: Buffer, offset: number, type: ColumnType, value: unk
 
 const HALF = 2 ** 32
 
-/** In two halves: a bigint for each would be a lot of garbage. */
+/** In two halves: a bigint for each would create much garbage. */
 function writeInt8(buffer: Buffer, value: number, offset: number): number {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a whole number that can be kept`)
   buffer.writeInt32BE(Math.floor(value / HALF), offset)
@@ -105,7 +105,7 @@ function parseInt8(text: string): number {
   return value
 }
 
-/** For our own pools alone; the driver's defaults, which others in the process may use, stay as they are. */
+/** Only for Millrace's pools; the driver's defaults, which other code in the process may use, stay as they are. */
 export const TYPES: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === OIDS.text) return unescapeText

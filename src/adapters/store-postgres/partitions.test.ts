@@ -58,7 +58,7 @@ interface World {
   readonly database: TestDatabase
   readonly clock: TestClock
   query(sql: string): Promise<Record<string, unknown>[]>
-  /** The clock of the store, and of ids made from now on. */
+  /** Sets the clock of the store, and of ids created from now on. */
   setNow(to: number): Promise<void>
 }
 
@@ -136,7 +136,7 @@ function addWork(id: WorkId, eventId: EventId): Write {
   return { w: 'work.add', work, lease: null, delayMs: 0 }
 }
 
-/** So many a day from the Monday on. */
+/** This many a day from the Monday on. */
 async function acceptDaily(world: World, days: number, perDay: number): Promise<Accepted[]> {
   const made: Accepted[] = []
   for (let day = 0; day < days; day += 1) {
@@ -150,7 +150,7 @@ async function acceptDaily(world: World, days: number, perDay: number): Promise<
 
 const REQUEST: PruneRequest = { tenant: TENANT, keepMs: {}, otherwiseMs: KEEP, after: null, scanMax: 5 }
 
-/** A whole walk: what went, in sum, and where it came by. */
+/** A whole walk: what it removed in total, and the positions it passed. */
 async function walk(
   store: Store,
   request: PruneRequest = REQUEST,
@@ -180,8 +180,8 @@ const nameAt = (table: string, week: number) =>
 const countIn = async (world: World, table: string) =>
   Number((await world.query(`SELECT count(*)::int AS n FROM millrace.${table}`))[0]?.n)
 
-describe('where rows lie', () => {
-  test('[PG1] by the week of their ids, and in the default partition if there is none for it', async () => {
+describe('where rows are stored', () => {
+  test('[PG1] by the week of their ids, and in the default partition if their week has none', async () => {
     const world = await openWorld()
     await acceptDaily(world, 9, 1)
     expect(await countIn(world, nameAt('event', 0))).toBe(7)
@@ -198,7 +198,7 @@ describe('where rows lie', () => {
     expect(page.items.map(({ dedupKey }) => dedupKey)).toEqual(['odd', '8-0', '7-0', '6-0'])
   })
 
-  test('[PG2] a node that starts makes this week and the two ahead, once', async () => {
+  test('[PG2] a starting node creates this week’s partition and the two ahead, once', async () => {
     const database = await server.makeDatabase({ empty: true })
     cleanUps.push(() => database.drop())
     const stores = await Promise.all([1, 2].map(() => openPostgresStore({ connection: database.url })))
@@ -216,7 +216,7 @@ describe('where rows lie', () => {
     expect(String(rows[1]?.last) > eventIdAt(Date.now() + 2 * WEEK)).toBe(true)
   })
 
-  test('[PG3] a week that the default partition has rows of stays there; the others are made', async () => {
+  test('[PG3] a week of which the default partition has rows stays there; the others are created', async () => {
     const world = await openWorld()
     await world.setNow(MONDAY + WEEKS * WEEK + HOUR)
     await world.store.commit(makeAccepted('early').commit)
@@ -230,7 +230,7 @@ describe('where rows lie', () => {
     expect(await countIn(world, 'event_default')).toBe(1)
   })
 
-  test('[PG2] whoever has a table in hand keeps a partition from being made, and nobody waits for long', async () => {
+  test('[PG2] a locked table prevents the creation of a partition, and nothing waits for long', async () => {
     const world = await openWorld()
     const holder = new pg.Client(world.database.url)
     await holder.connect()
@@ -244,7 +244,7 @@ describe('where rows lie', () => {
     expect(await names()).toEqual([nameAt('event', WEEKS)])
   })
 
-  test('[PG4] what the release before left is kept, as the partition of all that was', async () => {
+  test('[PG4] the previous release’s rows are kept, as the partition of everything before', async () => {
     const database = await server.makeDatabase({ empty: true })
     cleanUps.push(() => database.drop())
     const before = MIGRATIONS.findIndex(({ name }) => name.endsWith('by weeks'))
@@ -283,7 +283,7 @@ describe('where rows lie', () => {
     ])
   })
 
-  test('[PG5] a look-up by ids reads the partitions that have them, also by a plan made for any', async () => {
+  test('[PG5] a look-up by ids reads only their partitions, also with a generic plan', async () => {
     const world = await openWorld()
     const accepted = await acceptDaily(world, 1, 3)
     const client = new pg.Client(world.database.url)
@@ -314,7 +314,7 @@ describe('where rows lie', () => {
   })
 })
 
-/** Each query of either connection goes to the session that is picked for it. */
+/** Each query of either connection goes to the session that is chosen for it. */
 function makePooler(pick: (connection: number, query: number) => number) {
   const marks = new Map<number, unknown>()
   let queries = 0
@@ -330,17 +330,17 @@ function makePooler(pick: (connection: number, query: number) => number) {
   return assertOwnSessions(connect(0) as unknown as PoolClient, pool)
 }
 
-test('[PG12] a pooler that does not leave a connection its session is refused', async () => {
+test('[PG12] a pooler that does not keep a connection on its session is refused', async () => {
   const refusal = "set the pooler's mode to session"
   await expect(makePooler(() => 0)).rejects.toThrow(refusal)
-  // Whoever comes first gets the one that was free first: the two begin apart.
+  // The first query gets the session that was free first: the two start apart.
   await expect(makePooler((_, query) => query % 3)).rejects.toThrow(refusal)
-  // One of them changes late.
+  // One of them changes its session late.
   await expect(makePooler((connection, query) => connection + (query > 8 ? 1 : 0))).rejects.toThrow(refusal)
   await expect(makePooler((connection) => connection)).resolves.toBeUndefined()
 })
 
-test('[PG14] limits are set in the session, not asked for with the connection', async () => {
+test('[PG14] limits are set in the session, not sent with the connection', async () => {
   const { database } = await openWorld()
   const limits = { connections: 1, connectTimeoutMs: 5_000, statementTimeoutMs: 7_000, lockTimeoutMs: 3_000 }
   const pool = makePool(
@@ -359,7 +359,7 @@ test('[PG14] limits are set in the session, not asked for with the connection', 
 })
 
 describe('retention by partitions', () => {
-  test('[PG6] a week that nothing needs any more is dropped, with all that hangs on its events', async () => {
+  test('[PG6] a week that nothing needs any more is dropped, with all that depends on its events', async () => {
     const world = await openWorld()
     const accepted = await acceptDaily(world, 14, 2)
     const letter = { ...accepted[0]!, id: 'dlq_1' as DeadLetterId }
@@ -388,7 +388,7 @@ describe('retention by partitions', () => {
     expect((await walk(world.store)).gone).toMatchObject({ events: 0, work: 0, attempts: 0 })
   })
 
-  test('[PG7] a week with an event that is needed stays; the others of it go row by row', async () => {
+  test('[PG7] a week with a needed event stays; its other events are removed row by row', async () => {
     const world = await openWorld()
     const accepted = await acceptDaily(world, 7, 2)
     await world.setNow(MONDAY + 6 * DAY + 2 * HOUR)
@@ -406,7 +406,7 @@ describe('retention by partitions', () => {
     expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
   })
 
-  test('[PG7] work that is added to one of its events meanwhile keeps the week', async () => {
+  test('[PG7] a job that is added to one of its events meanwhile keeps the week', async () => {
     const world = await openWorld()
     const accepted = await acceptDaily(world, 7, 2)
     await world.setNow(MONDAY + WEEK + KEEP + HOUR)
@@ -430,7 +430,7 @@ describe('retention by partitions', () => {
     expect((await reads.workOfEvent(event)).map(({ id }) => id)).toEqual([replay])
   })
 
-  test('[PG7] an event that comes into an old week by a wrong clock is not lost with it', async () => {
+  test('[PG7] an event that a wrong clock puts into an old week is not lost with it', async () => {
     const world = await openWorld()
     await acceptDaily(world, 7, 2)
     at = MONDAY + 3 * HOUR
@@ -447,7 +447,7 @@ describe('retention by partitions', () => {
     expect(await world.store.forTenant(TENANT).event(late.event)).not.toBeNull()
   })
 
-  test('[PG8] whoever has the table in hand keeps the week until he is done', async () => {
+  test('[PG8] a locked table keeps the week until the lock is released', async () => {
     const world = await openWorld()
     await acceptDaily(world, 7, 2)
     await world.setNow(MONDAY + WEEK + KEEP + HOUR)
@@ -469,11 +469,11 @@ describe('retention by partitions', () => {
     expect(await namesOf(world, 'event')).not.toContain(nameAt('event', 0))
   })
 
-  test('[PG8] a week is read through while everybody works on, and one that takes too long is left alone', async () => {
+  test('[PG8] a week is read while other sessions go on, and one that takes too long is left alone', async () => {
     const world = await openWorld()
     const [first] = await acceptDaily(world, 7, 1)
     const pool = new pg.Pool({ connectionString: world.database.url })
-    // A connection that is on its way out when its database goes says so.
+    // A connection that is being closed when its database is dropped reports an error.
     pool.on('connect', (client) => void client.on('error', () => undefined))
     cleanUps.push(() => pool.end())
     const partition = {
@@ -497,14 +497,14 @@ describe('retention by partitions', () => {
     expect((await world.store.commit({ tenant: TENANT, guards: [], writes: [replay] })).ok).toBe(true)
     expect(await world.store.forTenant(TENANT).event(first!.event)).not.toBeNull()
     expect(answer).toBeNull()
-    // As a statement ends whose time is over.
+    // As a statement ends that exceeds its time.
     await world.query(`SELECT pg_cancel_backend(pid) ${reading}`)
     await dropping
     expect(answer).toBe('needed')
     expect(await namesOf(world, 'event')).toContain(partition.name)
   })
 
-  test('[PG9] where all are kept for weeks, events wait for their week; otherwise each goes at its time', async () => {
+  test('[PG9] if all are kept for weeks, events wait for their week; otherwise each is removed at its time', async () => {
     const world = await openWorld()
     await acceptDaily(world, 7, 2)
     await world.setNow(MONDAY + 3 * DAY + KEEP + 2 * HOUR)
@@ -515,7 +515,7 @@ describe('retention by partitions', () => {
     expect(await namesOf(world, 'event')).toContain(nameAt('event', 0))
   })
 
-  test('[PG11] a week of several tenants of whom one is known goes row by row, each at its time, and when it is empty', async () => {
+  test('[PG11] a week of several tenants of whom one is known is removed row by row, each at its time, and dropped when it is empty', async () => {
     const world = await openWorld()
     await acceptDaily(world, 3, 2)
     const other = makeAccepted('other', { tenant: OTHER })
@@ -544,7 +544,7 @@ describe('retention by partitions', () => {
       const world = await openWorld()
       await acceptOfBoth(world)
       const request = { ...REQUEST, scanMax: 2, byTenant: { [OTHER]: keep(KEEP + 2 * DAY) } }
-      // Where all are kept about as long, those that are over first wait for the others.
+      // If all are kept about as long, those that expire first wait for the others.
       await world.setNow(MONDAY + WEEK + KEEP + HOUR)
       expect((await walk(world.store, request)).gone).toMatchObject({ events: 0 })
       await world.setNow(MONDAY + WEEK + KEEP + 2 * DAY + HOUR)
@@ -556,7 +556,7 @@ describe('retention by partitions', () => {
       expect([dump.events, dump.work, dump.attempts]).toEqual([[], [], []])
     })
 
-    test('goes row by row while others keep theirs for much longer, or nobody says for how long', async () => {
+    test('is removed row by row while others keep theirs for much longer, or their retention is unknown', async () => {
       const world = await openWorld()
       const others = await acceptOfBoth(world)
       await world.setNow(MONDAY + 2 * DAY + KEEP + 2 * HOUR)
@@ -613,7 +613,7 @@ describe('retention by partitions', () => {
       'work that keeps its place',
       (id: string) => `UPDATE millrace.work SET has_place = true WHERE event_id = '${id}'`,
     ],
-  ])('[PG7] one event is needed for %s: it alone stays, with all that hangs on it', async (_, sql) => {
+  ])('[PG7] one event is needed for %s: only that one stays, with all that depends on it', async (_, sql) => {
     const world = await openWorld()
     const accepted = await acceptDaily(world, 7, 2)
     const needed = accepted[9]!
@@ -626,7 +626,7 @@ describe('retention by partitions', () => {
     expect(dump.attempts.map(({ work }) => work)).toEqual([needed.work])
   })
 
-  test('[PG10] history goes with its week when no instance of it is left, and row by row before', async () => {
+  test('[PG10] history is dropped with its week when no instance of it is left, and removed row by row before', async () => {
     const world = await openWorld()
     await world.setNow(MONDAY + HOUR)
     const [over, active] = [ids.instance(), ids.instance()]

@@ -1,4 +1,4 @@
-// The partitions of events, attempts and history: made ahead of time, and read from the catalogue.
+// The partitions of events, attempts and history: created ahead of time, and read from the catalogue.
 
 import { type Pool, prepare, type Statement, sendAll } from './connection.ts'
 import { classifyError, isGone, isTooSlow } from './errors.ts'
@@ -21,7 +21,7 @@ export const WEEK_OF: LiveFunction = {
 $$ SELECT floor((p_at - 345600000) / 604800000.0)::bigint * 604800000 + 345600000 $$`,
 }
 
-/** The least id that the instant can have. */
+/** The smallest id that the instant can have. */
 export const ID_AT: LiveFunction = {
   name: 'id_at',
   revision: 1,
@@ -30,9 +30,10 @@ $$ SELECT p_prefix || '_' || left(hex, 8) || '-' || right(hex, 4) FROM lpad(to_h
 }
 
 /**
- * Makes the partitions of so many weeks from an instant on, where there are none, and returns their names. A partition is made apart and
- * then attached, which blocks no user of another one; the default one is scanned, so it is locked for a moment. A caller that waits too long
- * for that leaves it for the next time. A week of which the default partition has rows stays there.
+ * Creates the partitions of this many weeks from an instant on, where there are none, and returns their names. A
+ * partition is created apart and then attached, which blocks no user of another one; the default one is scanned, so it
+ * is locked for a moment. A caller that waits too long for that leaves it for the next time. A week of which the
+ * default partition has rows stays there.
  */
 export const MAKE_PARTITIONS: LiveFunction = {
   name: 'make_partitions',
@@ -73,12 +74,12 @@ BEGIN
 END $$`,
 }
 
-/** Made when a node starts and whenever retention walks, which is many times a week. */
+/** Created when a node starts and whenever retention walks, which is many times a week. */
 const WEEKS_AHEAD = 2
 
 /**
- * This week's and those ahead. Nothing depends on it at once: what finds no partition goes to the default one. So whatever
- * stands in its way is left to the next time.
+ * This week's and those ahead. Nothing depends on it at once: rows without a partition go to the default one. So a
+ * failure is left to the next time.
  */
 export async function makePartitions(pool: Pool, schema: string): Promise<void> {
   const sql = `SELECT ${schema}.make_partitions(floor(extract(epoch FROM clock_timestamp()) * 1000)::int8, $1::int)`
@@ -90,7 +91,7 @@ export async function makePartitions(pool: Pool, schema: string): Promise<void> 
   }
 }
 
-/** The eldest first, without the default ones. */
+/** Oldest first, without the default ones. */
 export async function listPartitions(
   pool: Pool,
   schema: string,
@@ -108,21 +109,21 @@ export function isIn(partition: Partition | undefined, id: string): boolean {
   return partition !== undefined && id >= (partition.lower ?? '') && id < partition.upper
 }
 
-/** How long everybody may have to wait behind whoever waits for a whole table. */
+/** How long other sessions may have to wait behind one that waits for a whole table. */
 const LOCK_WAIT = '200ms'
-/** How long everybody may have to wait while it is looked whether the partition is still free. */
+/** How long other sessions may have to wait during the check whether the partition is still unneeded. */
 const FREE_WAIT = '1s'
 
 export interface DropChecks {
-  /** Asked while nobody can write to the partition and everybody works on; it may read all of it. */
+  /** Runs while no session can write to the partition and the others go on; it may read all of it. */
   readonly isWhole?: Statement
-  /** Asked while nobody has the table in hand, so it has to be found by an index. */
+  /** Runs under an exclusive lock of the table, so an index must answer it. */
   readonly isFree: Statement
 }
 
 /**
- * Drops a partition if the checks answer `free`. `busy` if somebody has the table for longer than everybody else should wait;
- * `needed` also if a check takes too long, as it would the next time.
+ * Drops a partition if the checks return `free`. `busy` if a session holds the table for longer than the others should
+ * wait; `needed` also if a check takes too long, as it would the next time.
  */
 export async function dropPartition(
   pool: Pool,
@@ -140,7 +141,7 @@ export async function dropPartition(
       prepare("SELECT set_config('lock_timeout', $1, true)", [LOCK_WAIT]),
     ])
     if (isWhole !== undefined) {
-      // Its own kind waits for it too: two nodes that wait for each other would both come away with nothing.
+      // This mode conflicts with itself: in a weaker one two nodes would wait for each other, and both fail.
       const lock = prepare(`LOCK TABLE ${schema}.${partition.name} IN SHARE ROW EXCLUSIVE MODE`)
       const read = prepare("SELECT set_config('enable_seqscan', 'on', true)")
       if (!(await isTrue([lock, read, isWhole]))) return 'needed'
@@ -166,7 +167,7 @@ export async function dropPartition(
     if (classifyError(error) === 'busy' || isGone(error)) return 'busy'
     throw error
   } finally {
-    // With its transaction, and with statements that nobody will use again.
+    // With its transaction, and with statements that will not be used again.
     client.release(true)
   }
 }

@@ -8,7 +8,7 @@ import { prepare } from './connection.ts'
 export type Cut =
   /** The server never gets the statement. */
   | 'before'
-  /** The server does it; its answer gets lost. */
+  /** The server executes it; its response gets lost. */
   | 'after'
   /** The client sees a broken connection; the server gets the statement when `release` is called. */
   | 'held'
@@ -17,13 +17,13 @@ export interface BreakingProxy {
   readonly port: number
   /** Breaks the first connection that sends the statement with this text; resolves once that happened. */
   cutAt(sql: string, cut: Cut): Promise<{ release(): void }>
-  /** From now on every connection is refused, and those open are cut. */
+  /** From now on every connection is refused, and open ones are cut. */
   refuse(): void
-  /** Lets connections in again. */
+  /** Accepts connections again. */
   accept(): void
-  /** Cuts those that are open now. */
+  /** Cuts the connections that are open now. */
   cut(): void
-  /** Those that are open stay so, and nothing comes through. */
+  /** Open connections stay open, and nothing passes. */
   pause(): void
   resume(): void
   /** Delays so that everything sent without waiting travels together, and counts the round trips. */
@@ -138,7 +138,7 @@ export async function startProxy(serverPort: number): Promise<BreakingProxy> {
   }
 }
 
-/** Where the message that binds (or first parses) the statement begins, or -1. */
+/** Where the message that binds (or first parses) the statement starts, or -1. */
 function findStatement(data: Buffer, name: Buffer): number {
   const at = data.indexOf(name)
   if (at < 0) return -1

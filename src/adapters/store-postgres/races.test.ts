@@ -1,4 +1,4 @@
-// Several nodes on one database at once, about what they share: places in a lane, the limit of a consumer, an escalation,
+// Several nodes on one database at once, and what they share: positions in a lane, a consumer's limit, an escalation,
 // an instance and its keys.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** Nodes that wait for each other in a circle would be told so by the server, and it counts them. */
+/** The server detects nodes that wait for each other in a circle, and counts the deadlocks. */
 const countDeadlocks = () =>
   server.query(
     database.url,
@@ -81,7 +81,7 @@ function makeEvent(): NewEvent {
   }
 }
 
-/** An event with one item, of a lane if one is given. */
+/** An event with one job, in a lane if one is given. */
 async function add({ store }: Node, lane?: Lane): Promise<WorkId> {
   const event = makeEvent()
   const work = {
@@ -117,7 +117,7 @@ const finish = ({ store, owner }: Node, { id, epoch }: WorkRow) =>
 
 const dump = ({ store }: Node) => store.system('verification').dump()
 
-/** Every lane says of itself what its items say, and nobody waits for a place that is free. */
+/** Every lane row agrees with its jobs, and no job waits for a free position. */
 async function checkLanes(node: Node) {
   const { work, lanes } = await dump(node)
   for (const lane of lanes) {
@@ -139,7 +139,7 @@ const LANES: readonly Lane[] = [
 const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
-test('[ST102] nodes that come into new lanes at once: as many places as are wide, and the rest waits', async () => {
+test('[ST102] nodes that enter new lanes at once: as many positions as the lane is wide, and the rest waits', async () => {
   const three = await openNodes(3)
   const added = await Promise.all(
     three.flatMap((node) => times(30, (index) => add(node, LANES[index % 3] as Lane))),
@@ -153,7 +153,7 @@ test('[ST102] nodes that come into new lanes at once: as many places as are wide
   ])
 })
 
-test('[ST103] [ST106] lanes that several nodes fill, work off and give up in: one after another, none twice, none forgotten', async () => {
+test('[ST103] [ST106] lanes that several nodes fill, drain and cancel in: one after another, none twice, none forgotten', async () => {
   const three = await openNodes(3)
   const ended = new Set<WorkId>()
   const order = new Map<string, WorkId[]>()
@@ -174,7 +174,7 @@ test('[ST103] [ST106] lanes that several nodes fill, work off and give up in: on
     return items.map(({ work }) => work)
   }
   const workOff = async (node: Node, row: WorkRow) => {
-    // Out of our hands before it is out of the store's: so we count no more than are leased.
+    // Counted down before the store releases it: so the count never exceeds the leased jobs.
     inHand.set(row.lane as string, (inHand.get(row.lane as string) ?? 0) - 1)
     expect(await finish(node, row)).toBe(true)
     end(row.id)
@@ -211,7 +211,7 @@ test('[ST103] [ST106] lanes that several nodes fill, work off and give up in: on
   expect(one).toEqual(one.toSorted((a, b) => a - b))
 })
 
-test('[ST103] [ST106] two that leave at once let two in, and one that is given up meanwhile is not one of them', async () => {
+test('[ST103] [ST106] two that leave at once let two in, and one that is cancelled meanwhile is not one of them', async () => {
   const [first, second] = await openNodes(2)
   for (let round = 0; round < 10; round += 1) {
     const lane = { key: `lane-${round}`, width: 2 }
@@ -247,7 +247,7 @@ test('[ST116] a limit holds over all nodes that claim at once', async () => {
   expect((await dump(four[0])).work.every(({ state }) => state === 'done')).toBe(true)
 })
 
-test('[ST123] [ST125] an escalation that nodes raise and acknowledge at once: every one is counted, and one at most is raised', async () => {
+test('[ST123] [ST125] an escalation that nodes raise and acknowledge at once: every occurrence is counted, and at most one is raised', async () => {
   const three = await openNodes(3)
   const rowOf = (): NewEscalation => ({
     ...{ id: ids.escalation(), cause: 'vendor is down', consumer: ROUTE, class: 'transient' },
@@ -275,7 +275,7 @@ test('[ST123] [ST125] an escalation that nodes raise and acknowledge at once: ev
   expect(escalations.filter(({ state }) => state === 'raised').length).toBeLessThanOrEqual(1)
 })
 
-test('[ST100] [ST131] lanes that retention takes while others come into them and leave them', async () => {
+test('[ST100] [ST131] lanes that retention removes while jobs enter and leave them', async () => {
   const [first, second, third] = await openNodes(3)
   const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 100 }
   const lane = (index: number) => ({ key: `lane-${index % 4}`, width: 1 })
@@ -295,7 +295,7 @@ test('[ST100] [ST131] lanes that retention takes while others come into them and
   for (let isMore = true; isMore; ) {
     const { items, nextDueAt } = await claim(first, 10)
     for (const { work } of items) expect(await finish(first, work)).toBe(true)
-    // An item that retention is just looking at is passed over.
+    // A job that retention is reading right now is skipped.
     isMore = items.length > 0 || nextDueAt !== null
     await checkLanes(second)
   }
@@ -320,11 +320,11 @@ const changeTo = (row: NewInstance): readonly Write[] => [
   },
 ]
 
-test('[ST135] [ST140] nodes that create and change the instance of one key at once: one is made, and no change is lost', async () => {
+test('[ST135] [ST140] nodes that create and change the instance of one key at once: one is created, and no change is lost', async () => {
   const three = await openNodes(3)
   const keys = times(4, (index) => `order/number/${index}`)
   let refused = 0
-  /** Looks who has the key, then makes one or changes it, until nobody was quicker. */
+  /** Looks up the key's instance, then creates or changes it, until no other node was faster. */
   const bring = async ({ store }: Node, key: string): Promise<void> => {
     const reads = store.forTenant(TENANT)
     for (;;) {
@@ -364,7 +364,7 @@ test('[ST135] [ST140] nodes that create and change the instance of one key at on
   expect(events).toHaveLength(60)
 })
 
-test('[ST140] keys that nodes put and free in turns, several in one commit: nobody has half of them', async () => {
+test('[ST140] keys that nodes put and free by turns, several in one commit: no instance has half of them', async () => {
   const three = await openNodes(3)
   const keys = times(3, (index) => `order/part/${index}`)
   const turn = async ({ store }: Node, order: readonly string[], body: string) => {
@@ -391,7 +391,7 @@ test('[ST140] keys that nodes put and free in turns, several in one commit: nobo
   expect((await dump(three[0])).correlations).toEqual([])
 })
 
-test('[ST146] an event whose work makes an instance while retention walks stays until the instance has ended', async () => {
+test('[ST146] an event whose job creates an instance while retention walks stays until the instance has ended', async () => {
   const [first, second, third] = await openNodes(3)
   const request = { tenant: TENANT, keepMs: {}, otherwiseMs: 0, after: null, scanMax: 100 }
   let isOver = false

@@ -1,4 +1,4 @@
-// Reclaiming: incarnations whose time is over are fenced, and the jobs that they had leased become ready again.
+// Reclaiming: incarnations whose lease expired are fenced, and the jobs that they had leased become ready again.
 
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
@@ -40,7 +40,7 @@ const PRUNED_GROUPS = 10_000
 
 export function makeReclaim(pool: Pool, schema: string): Store['reclaim'] {
   const reclaimSql = `SELECT id FROM ${schema}.reclaim($1::int8)`
-  // The ids of groups settle a COMMIT whose answer was lost, which takes minutes at most.
+  // Group ids settle a COMMIT whose response was lost, which takes minutes at most.
   const forgetGroupsSql =
     `DELETE FROM ${schema}.commit_group WHERE id IN (SELECT id FROM ${schema}.commit_group ` +
     `WHERE made_at < clock_timestamp() - ${KEPT_GROUPS} ORDER BY made_at LIMIT ${PRUNED_GROUPS} ` +

@@ -1,11 +1,11 @@
-// Renewing: an incarnation that is alive gets more time; one whose time is over is fenced.
+// Renewing: a living incarnation extends its lease; one whose lease expired is fenced.
 
 import type { Store } from '../../ports/store.ts'
 import { type Pool, prepare } from './connection.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { queryAgain } from './retry.ts'
 
-/** A lease never gets shorter: of two renewals that pass each other on their way, the one for less time may come last. */
+/** A lease never gets shorter: if two renewals overtake each other, the one for less time may come last. */
 export const RENEW_INCARNATION: LiveFunction = {
   name: 'renew_incarnation',
   revision: 1,

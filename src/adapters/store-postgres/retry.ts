@@ -19,7 +19,7 @@ async function queryOnce(pool: Pool, statement: Statement): Promise<QueryResult[
   }
 }
 
-/** Runs again what may be run twice, once per connection that turns out to be dead, and after a race. */
+/** Runs an idempotent operation again, once per connection that turns out to be dead, and after a race. */
 export async function retry<Result>(run: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {

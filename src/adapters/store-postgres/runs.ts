@@ -17,7 +17,7 @@ export function readRun(row: Readonly<Record<string, unknown>>): Run {
   return { ...row, attempts: JSON.parse(row.attempts as string) } as unknown as Run
 }
 
-/** Written out: a plan for any state or purpose could not use an index over some of them. */
+/** Written as literals: a generic plan for any state or purpose could not use a partial index. */
 export function runsWhere({ state, purpose }: Parameters<TenantReads['runs']>[0]): string {
   const states = RUN_STATES.filter((name) => name === state).map((name) => `t.state = '${name}'`)
   const purposes = RUN_PURPOSES.filter((name) => name === purpose).map((name) =>
@@ -26,7 +26,7 @@ export function runsWhere({ state, purpose }: Parameters<TenantReads['runs']>[0]
   return [...states, ...purposes].join(' AND ') || 'true'
 }
 
-/** Those that no work is behind, and that nobody has touched for as long as any event is kept. */
+/** Those without a job, not touched for as long as any event is kept. */
 export async function pruneRuns(
   { pool, schema, request, now }: Walking,
   after: string,

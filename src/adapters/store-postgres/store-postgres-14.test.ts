@@ -3,7 +3,7 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 import { storeConformance } from '../../ports/store.conformance.ts'
 import { makePostgresHarness } from './harness.fixture.ts'
 
-// The oldest release that the store is for; `store-postgres.test.ts` has the newest.
+// The oldest release that the store supports; `store-postgres.test.ts` has the newest.
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres({ major: 14 })

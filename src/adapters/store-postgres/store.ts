@@ -1,4 +1,4 @@
-// The store on PostgreSQL: opens the pools, brings the schema up to date, and puts the parts together.
+// The store on PostgreSQL: opens the pools, migrates the schema, and composes the parts.
 
 import { randomBytes } from 'node:crypto'
 import type { ClientConfig, QueryResult } from 'pg'
@@ -36,7 +36,7 @@ import { makeRenew } from './renew.ts'
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, or the driver's own options. */
   readonly connection: string | ClientConfig
-  /** Everything lives in this schema; it is made if it is not there. */
+  /** Everything lives in this schema; it is created if missing. */
   readonly schema?: string
   readonly groupMax?: number
   readonly groupsInFlightMax?: number
@@ -45,19 +45,19 @@ export interface PostgresStoreOptions {
   readonly connectTimeoutMs?: number
   readonly statementTimeoutMs?: number
   readonly lockTimeoutMs?: number
-  /** How long to go on asking what became of a COMMIT whose answer was lost. */
+  /** How long to keep asking whether a COMMIT succeeded whose response was lost. */
   readonly settleWithinMs?: number
-  /** Told when an idle connection breaks; the pool replaces it by itself. */
+  /** Called when an idle connection breaks; the pool replaces it by itself. */
   onIdleError?(error: Error): void
 }
 
-/** Each group costs two round trips and a flush, whatever its size; more than this wait for nothing but their own rows. */
+/** Each group costs two round trips and a flush, whatever its size; beyond this, a larger group gains nothing. */
 const GROUP_MAX = 128
-/** Of large bodies fewer: a group is held in memory once more on its way. */
+/** Fewer with large bodies: a group is held in memory once more while it is sent. */
 const GROUP_WEIGHT_MAX = 4 * 1024 * 1024
 
 export interface PostgresStore extends Store {
-  /** What holds on a connection that writes, read back from it. */
+  /** The settings in effect on a connection that writes, read back from it. */
   readonly settings: DurabilitySettings
 }
 
@@ -75,7 +75,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     lockTimeoutMs: options.lockTimeoutMs ?? 10_000,
   }
   const onError = options.onIdleError ?? (() => undefined)
-  // Beside the groups: a claim, a heartbeat, and one more to settle a lost COMMIT.
+  // Besides the groups: a claim, a heartbeat, and one more to settle a lost COMMIT.
   const connections = options.writeConnectionsMax ?? groupsInFlightMax + 3
   const writers = makePool(config, { ...limits, connections, settings: WRITE_SETTINGS }, onError)
   const readConnections = options.readConnectionsMax ?? 4
@@ -192,7 +192,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
   }
 }
 
-/** A read may be repeated: once more, in case that the pooled connection had died unnoticed. */
+/** A read may be repeated: once more, in case the pooled connection had died unnoticed. */
 async function twice<Result>(run: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried += 1) {
     try {

@@ -39,10 +39,10 @@ export const EVENT = makeTable('event', {
   raw: 'text',
 })
 
-/** How often an event's key came again. */
+/** How often an event's key was repeated. */
 export const EVENT_REPEAT = makeTable('event_repeat', { event: 'text', count: 'int8', lastAt: 'int8' })
 
-/** What every change of a work item writes. */
+/** What every change of a job writes. */
 export const WORK_CHANGES = {
   state: 'text',
   dueAt: 'int8',
@@ -86,7 +86,7 @@ export const WORK = makeTable('work', {
   ...WORK_CHANGES,
 })
 
-/** `laneHash` stands for the lane; no reader is shown it. */
+/** `laneHash` stands for the lane; readers never see it. */
 export const NEW_WORK = makeTable('work', { ...WORK.columns, laneHash: 'uuid' })
 
 /** `hash` stands for tenant, consumer and key. */
@@ -301,7 +301,7 @@ export const RECORD = makeTable('record', {
   body: 'text',
 })
 
-/** Its turn is the store's own, and given by the statement that adds it: see outbox.ts. */
+/** Its turn is internal to the store, and assigned by the statement that adds the row: see outbox.ts. */
 export const OUTBOX = makeTable('outbox', {
   tenant: 'text',
   id: 'text',
@@ -312,7 +312,10 @@ export const OUTBOX = makeTable('outbox', {
   createdAt: 'int8',
 })
 
-/** Always so. Whoever lists rows by state says it, and may use indexes that are not for looking up a row: see the sixth migration. */
+/**
+ * Always true. Queries that list rows by state say it, and may then use indexes that are not for looking up a row: see
+ * the sixth migration.
+ */
 export const LISTED = "id <> ''"
 
 export function toColumn(property: string): string {
@@ -324,7 +327,7 @@ export function selectList(from: string, properties: readonly string[]): string 
   return properties.map((property) => `${from}."${toColumn(property)}" AS "${property}"`).join(', ')
 }
 
-/** What is kept of an event beside its row; `id` is where the event's id stands. */
+/** What is stored about an event beside its row; `id` is where the event's id stands. */
 function repeatList(schema: string, id: string): string {
   const read = (column: string) =>
     `(SELECT r.${column} FROM ${schema}.${EVENT_REPEAT.name} AS r WHERE r.event = ${id})`
@@ -333,7 +336,7 @@ function repeatList(schema: string, id: string): string {
 
 const BODIES: readonly string[] = ['headers', 'data', 'raw']
 
-/** All of an event but the paths that no store keeps; `readEvent` adds them. */
+/** All of an event except the paths that no store has; `readEvent` adds them. */
 export function eventList(schema: string, from: string): string {
   return `${selectList(from, Object.keys(EVENT.columns))}, ${repeatList(schema, `${from}.id`)}`
 }
@@ -352,7 +355,7 @@ export function unnest(types: readonly ColumnType[]): string {
   return `unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})`
 }
 
-/** How a column is made of a row that does not have it as it is kept; left out: the property of its name. */
+/** How to compute a column that the row does not have in stored form; omitted: the property of its name. */
 export type Made<Row> = Readonly<Record<string, (row: Row) => unknown>>
 
 const AS_THEY_ARE: Made<object> = {}

@@ -53,7 +53,7 @@ async function connectBehindProxy(options: Partial<PostgresWakesOptions> = {}) {
   return { proxy, wakes, heard, said }
 }
 
-test('[WK6] a connection that was cut comes back by itself, and tells that something may have been missed', async () => {
+test('[WK6] a connection that was cut is restored by itself, and reports that something may have been missed', async () => {
   const { proxy, wakes, heard, said } = await connectBehindProxy()
   const other = await connect()
   const toOther: Wake[] = []
@@ -72,7 +72,7 @@ test('[WK6] a connection that was cut comes back by itself, and tells that somet
   await proxy.close()
 })
 
-test('[WK6] it comes back from every one of many cuts, also those while it connects', async () => {
+test('[WK6] it is restored after each of many cuts, also those while it connects', async () => {
   const { proxy, heard } = await connectBehindProxy()
   const other = await connect()
   for (let round = 1; round <= 8; round += 1) {
@@ -85,7 +85,7 @@ test('[WK6] it comes back from every one of many cuts, also those while it conne
   await proxy.close()
 })
 
-test('[WK6] a server that ended the session is asked anew', async () => {
+test('[WK6] it is restored after the server ended the session', async () => {
   const { proxy, heard, said } = await connectBehindProxy()
   await server.query(
     url,
@@ -96,7 +96,7 @@ test('[WK6] a server that ended the session is asked anew', async () => {
   await proxy.close()
 })
 
-test('[WK7] telling without a connection does nothing, and the first one may come late', async () => {
+test('[WK7] sending without a connection does nothing, and the first connection may come late', async () => {
   const proxy = await startProxy(server.port)
   proxy.refuse()
   let troubles = 0
@@ -120,7 +120,7 @@ test('[WK7] telling without a connection does nothing, and the first one may com
   await proxy.close()
 })
 
-test('[WK7] while the server does not answer, what is told waits together for one query', async () => {
+test('[WK7] while the server does not respond, wake-ups wait together for one query', async () => {
   const { proxy, wakes } = await connectBehindProxy({ checkEveryMs: 1 })
   const [other, third] = [await connect(), await connect()]
   const heard: Wake[] = []
@@ -128,7 +128,7 @@ test('[WK7] while the server does not answer, what is told waits together for on
   proxy.pause()
   for (let round = 1; round <= 9; round += 1) {
     wakes.tell({ wake: 'watching', forMs: round })
-    // Longer than it gathers: a turn between two that are answered.
+    // Longer than it gathers: a pause between two that are answered.
     third.tell({ wake: 'watching', forMs: round * 100 })
     await until(() => expect(heard).toContainEqual({ wake: 'watching', forMs: round * 100 }))
   }
@@ -139,7 +139,7 @@ test('[WK7] while the server does not answer, what is told waits together for on
   await proxy.close()
 })
 
-test('[WK8] what is no wake-up, or one of a kind that is not known here, is passed over', async () => {
+test('[WK8] what is not a wake-up, or one of an unknown kind, is ignored', async () => {
   const wakes = await connect()
   const heard: Wake[] = []
   wakes.listen((wake) => heard.push(wake))
@@ -162,7 +162,7 @@ test('[WK8] what is no wake-up, or one of a kind that is not known here, is pass
   await until(() => expect(heard).toEqual([{ wake: 'work' }]))
 })
 
-test('[WK9] of a flood of changes it is told once for a tenant that there are more', async () => {
+test('[WK9] a flood of changes is reported once for a tenant as more changes', async () => {
   const [wakes, other] = [await connect(), await connect()]
   const heard: Wake[] = []
   other.listen((wake) => heard.push(wake))

@@ -1,8 +1,8 @@
-// Wake-ups between nodes over LISTEN and NOTIFY, on one connection that does nothing else.
+// Wake-ups between nodes over LISTEN and NOTIFY, on a dedicated connection.
 //
-// They are hints outside of any commit: a commit that notified would wait for a lock of the whole database, and one that is lost
-// costs no more than the time until somebody looks by himself. So what is told while there is no connection is dropped, and when
-// the connection is there again, the listeners are told that they may have missed something.
+// They are hints outside any commit: a commit that notified would wait for a lock of the whole database, and a lost
+// wake-up costs no more than the time until the next poll. So wake-ups sent without a connection are dropped, and when
+// the connection is restored, the listeners learn that they may have missed something.
 
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
@@ -10,17 +10,17 @@ import pg, { type ClientConfig } from 'pg'
 import { MISSED, readWake, WAKE_BYTES_MAX, type Wake, type Wakes } from '../../ports/wakes.ts'
 
 export interface PostgresWakesOptions {
-  /** As the store has them. */
+  /** The same as the store's. */
   readonly connection: string | ClientConfig
   readonly schema?: string
   readonly connectTimeoutMs?: number
-  /** The longest wait between two tries to connect. */
+  /** The longest wait between two attempts to connect. */
   readonly retryMsMax?: number
-  /** How often an idle connection is asked whether it still lives. */
+  /** How often an idle connection is checked. */
   readonly checkEveryMs?: number
   /** The connection broke, or cannot be made; it is tried again. */
   onTrouble?(error: Error): void
-  /** It is there again after trouble. */
+  /** The connection is restored after trouble. */
   onBack?(): void
 }
 
@@ -34,13 +34,13 @@ type Client = InstanceType<typeof pg.Client>
 interface Link {
   readonly client: Client
   isLost: boolean
-  /** The driver wants one query at a time; what is told meanwhile goes together with the next. */
+  /** The driver wants one query at a time; wake-ups sent meanwhile go together with the next. */
   isAsking: boolean
 }
 
 const GATHER_MS = 5
 const RETRY_MS = 50
-/** Different ones that may wait to be sent together; of changes beyond it is told only that there are more. */
+/** How many different ones may wait to be sent together; further changes are reported only as more changes. */
 const WAITING_MAX = 200
 
 export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes {
@@ -94,7 +94,7 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
   }
   const check = (link: Link) => {
     later(checkEveryMs, () => check(link))
-    // One that is under way shows as well whether somebody answers.
+    // A query in progress shows as well whether the server responds.
     if (!link.isAsking) ask(link, 'SELECT 1')
   }
   const connect = async () => {
@@ -108,7 +108,7 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
     })
     try {
       await client.connect()
-      // Nobody depends on a wake-up that was told: no flush to disk for it.
+      // Nothing depends on a wake-up: no flush to disk for it.
       await client.query('SET synchronous_commit = off')
       await client.query(`LISTEN "${channel}"`)
     } catch (error) {
@@ -180,8 +180,8 @@ function makeClient({ connection, connectTimeoutMs }: PostgresWakesOptions): Cli
 }
 
 /**
- * A line of JSON, and behind it the body as it is: inside JSON its quotes would be escaped, and PostgreSQL carries less than 8,000
- * bytes and no U+0000.
+ * A line of JSON, and after it the body unescaped: inside JSON its quotes would be escaped, and PostgreSQL carries less
+ * than 8,000 bytes and no U+0000.
  */
 function makePayload(wake: Wake, from: string): string {
   if (wake.wake !== 'changes') return JSON.stringify({ from, ...wake })
@@ -190,7 +190,10 @@ function makePayload(wake: Wake, from: string): string {
   return isFit ? `${JSON.stringify({ from, ...head })}\n${body}` : JSON.stringify({ from, ...head })
 }
 
-/** Null for one's own, and for what is no wake-up here: nodes of another version may tell of what this one does not know. */
+/**
+ * Null for the node's own, and for what is not a wake-up here: nodes of another version may send kinds that this one
+ * does not know.
+ */
 function readPayload(payload: string, own: string): Wake | null {
   const end = payload.indexOf('\n')
   let head: unknown

@@ -1,4 +1,4 @@
-// A connection in the hands of the reads: statements prepared once, and the numbers of tenants.
+// A connection for the reads: statements prepared once, and the numbers of tenants.
 
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -11,7 +11,7 @@ export interface ReadAccess {
   sql(text: string): StatementSyncInstance
   get(text: string, ...values: Value[]): Row | undefined
   all(text: string, ...values: Value[]): Row[]
-  /** 0 is nobody's number: a tenant that never wrote has no rows. */
+  /** 0 is never assigned: a tenant that never wrote has no rows. */
   tenantNumber(tenant: TenantId): number
 }
 

@@ -1,6 +1,8 @@
-// The file as an archive: every row that carries the promise, read once, while nobody runs on it. The file is not changed.
+// The file as an archive: reads every row that carries the promise once, while no process runs on it. The file is not
+// changed.
 //
-// Whether an event has its key's window, and whether an entry speaks for its key, only the index of the keys knows.
+// Only the index of the keys knows whether an event holds its key's window, and whether a ledger entry is the latest of
+// its key.
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -50,9 +52,9 @@ interface Reading {
 interface Piece<Table extends ArchiveTable> {
   /** In the order in which they were written. */
   readonly rows: string
-  /** null: the row has nothing to say here. */
+  /** null: the row is not part of this table's archive. */
   read(row: Row, reading: Reading): ArchiveRows[Table] | null
-  /** Left out: as many as are read. */
+  /** Omitted: as many as are read. */
   readonly count?: string
 }
 
@@ -166,7 +168,7 @@ const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
   },
 }
 
-/** Refused, without a change: a file that is not there, that a process uses, or that another version wrote. */
+/** Refuses, without a change: a file that does not exist, that a process uses, or that another version wrote. */
 export async function openSqliteArchive(given: string): Promise<ArchiveSource> {
   const file = resolve(given)
   if (!existsSync(file)) {
@@ -198,7 +200,8 @@ function makeArchive(file: string, db: DatabaseSyncInstance, lock: Disposable): 
       return name
     },
   }
-  // Kept: the driver frees a statement that nobody holds, also while its rows are being read, and the process dies of it.
+  // Kept referenced: the driver frees an unreferenced statement even while its rows are being read, and the process
+  // dies of it.
   const held: StatementSyncInstance[] = []
   function* rowsOf<Table extends ArchiveTable>(table: Table): Generator<ArchiveRows[Table]> {
     const { rows, read } = PIECES[table] as Piece<Table>

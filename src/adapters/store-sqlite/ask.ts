@@ -1,4 +1,4 @@
-// The port's read objects over one function that asks for a read by name, here or on another thread.
+// The port's read objects over one function that requests a read by name, here or on another thread.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { SystemReads, TenantReads } from '../../ports/store.ts'

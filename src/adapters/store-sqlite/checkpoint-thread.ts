@@ -1,11 +1,11 @@
-// The checkpointing thread: moves pages from the log into the file beside the writer, which goes on meanwhile.
+// The checkpointing thread: moves pages from the log into the file beside the writer, which continues meanwhile.
 
 import type { MessagePort } from 'node:worker_threads'
 import { openForCheckpoints } from './connection.ts'
 import { makeMarkFlusher } from './durable-mark.ts'
 import { serve, type ThreadData } from './thread.ts'
 
-/** Its flush is for a power cut only, and competes with those of the log. */
+/** Its flush matters only for a power cut, and competes with those of the log. */
 const MARK_FLUSH_MS = 500
 
 export function runCheckpoints(port: MessagePort, { file }: ThreadData): void {

@@ -1,21 +1,21 @@
-// When to move pages from the log into the file.
+// Decides when to move pages from the log into the file.
 //
-// A checkpoint inside a COMMIT holds up everybody behind it, so a thread of its own does it while the writer goes on.
-// Under steady load that thread never quite catches up, and the log could only grow; so past a bound the writer does
-// the short rest itself, between two groups, and its next commit begins the log anew.
+// A checkpoint inside a COMMIT delays everything behind it, so a separate thread does it while the writer continues.
+// Under steady load that thread never quite catches up, and the log could only grow; so past a limit the writer does
+// the short rest itself, between two groups, and its next commit restarts the log.
 
 import type { Thread } from './thread.ts'
 
 /** Groups between two checkpoints: about 16 MiB of log at 24 commits each. */
 const GROUPS_PER_CHECKPOINT = 128
-/** Pages in the log from which on the writer finishes the work: 64 MiB. */
+/** Pages in the log from which on the writer finishes the checkpoint: 64 MiB. */
 const LOG_PAGES_MAX = 16_384
 /** A quiet store is checkpointed this long after its last commit. */
 const QUIET_MS = 1_000
 
 interface Progress {
   readonly busy: number
-  /** Pages in the log, and how many of them are in the file by now. */
+  /** Pages in the log, and how many of them are already in the file. */
   readonly log: number
   readonly checkpointed: number
 }
@@ -46,7 +46,8 @@ export function makeCheckpoints(
   }
   const start = () => {
     groups = 0
-    // A failed checkpoint loses nothing: the pages stay in the log, and the next one tries again. But for a failed flush: see there.
+    // A failed checkpoint loses nothing: the pages stay in the log, and the next one tries again. A failed flush is
+    // different: see there.
     running ??= checkpoint().catch(onFailure).then(done)
   }
   const done = () => {

@@ -16,7 +16,7 @@ const prepare = (db: DatabaseSyncInstance) => ({
   readyWork: db.prepare(
     `SELECT seq, ${WORK_COLUMNS} FROM work WHERE state = 2 AND tenant = ? AND consumer = ? ORDER BY due_at, id`,
   ),
-  // Few jobs are leased at once: a look at each of them costs less than one more index for all.
+  // Few jobs are leased at once: reading each of them costs less than another index over all.
   leasedCount: db.prepare(
     'SELECT count(*) AS n FROM work INDEXED BY work_leased WHERE state = 1 AND tenant = ? AND consumer = ?',
   ),
@@ -82,8 +82,8 @@ function findCandidates(
         if (isLone) isolatedCount += 1
         continue
       }
-      // Rows come by due time: the first that is left is the earliest of its slot. Only an
-      // isolated job is passed over for those behind it.
+      // Rows come by due time: the first one left is the earliest of its slot. Only an isolated job is skipped in
+      // favour of those behind it.
       nextDueAt = Math.min(nextDueAt ?? row.due_at, row.due_at)
       const isFull = slotCount >= slotMax || found.length >= request.max
       if (row.due_at > now || isFull) break
@@ -92,7 +92,7 @@ function findCandidates(
   return { found, nextDueAt }
 }
 
-/** How many more of the consumer may be leased, by its limit and by what it asks for. */
+/** How many more jobs of the consumer may be leased, by its limit and by the request. */
 function roomOf(
   sql: Claiming['sql'],
   limit: number,

@@ -1,15 +1,15 @@
-// Connections and their settings. Durability is not a setting: every commit is flushed before it is answered.
+// Connections and their settings. Durability is not configurable: every commit is flushed before it is acknowledged.
 
 import { DatabaseSync, type DatabaseSyncInstance, type DatabaseSyncOptions } from '@photostructure/sqlite'
 
 const BUSY_TIMEOUT_MS = 5_000
 
-/** For the one connection that writes. Checkpoints are the writer's own business: none happens inside a COMMIT. */
+/** For the one connection that writes. The writer schedules checkpoints itself: none happens inside a COMMIT. */
 export function openForWriting(file: string): DatabaseSyncInstance {
   return openWith(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: false }, [
     'journal_mode = WAL',
     'synchronous = FULL',
-    // On macOS a plain flush leaves the data in the disk's own memory; elsewhere these change nothing.
+    // On macOS a plain flush leaves the data in the disk's own cache; elsewhere these change nothing.
     'fullfsync = ON',
     'checkpoint_fullfsync = ON',
     'wal_autocheckpoint = 0',
@@ -18,7 +18,7 @@ export function openForWriting(file: string): DatabaseSyncInstance {
   ])
 }
 
-/** For moving pages from the log into the file beside the one that writes. */
+/** For moving pages from the log into the file beside the connection that writes. */
 export function openForCheckpoints(file: string): DatabaseSyncInstance {
   return openWith(file, { timeout: 0, enableForeignKeyConstraints: false }, [
     'synchronous = FULL',
@@ -35,7 +35,7 @@ export interface DurabilitySettings {
   readonly checkpointFullfsync: number
 }
 
-/** As the connection says that they are, not as it was asked to set them. */
+/** As the connection reports them, not as they were requested. */
 export function readSettings(db: DatabaseSyncInstance): DurabilitySettings {
   const read = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() as object)[0]
   return {

@@ -1,4 +1,5 @@
-// Files that were damaged after a killed process: what was acknowledged and is gone is found, and a torn tail is none of it.
+// Files that were damaged after a killed process: lost acknowledged writes are found, and a torn tail is not among
+// them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
@@ -39,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Writes until `count` events are acknowledged, and is killed. Answers the ids of all that were. */
+/** Writes until `count` events are acknowledged, and is killed. Returns the ids of the acknowledged events. */
 async function writeAndKill(file: string, count: number): Promise<readonly EventId[]> {
   const child = spawn(process.execPath, ['--import', 'tsx', fixture, file, 'write'], {
     cwd: project,
@@ -97,7 +98,7 @@ describe('after kill -9 with acknowledged events', () => {
   })
 
   const log = () => `${file}-wal`
-  /** The end of what the process wrote: behind it lie frames of an earlier round of the log, or nothing. */
+  /** The end of what the process wrote: after it come frames of an earlier round of the log, or nothing. */
   const DAMAGES: readonly [name: string, damage: () => void][] = [
     ['the log is deleted', () => rmSync(log())],
     ['the log is emptied', () => truncateSync(log())],
@@ -136,7 +137,7 @@ describe('after kill -9 with acknowledged events', () => {
   ]
 
   test.each(DAMAGES)(
-    '[DU1] %s: refused, nothing is changed, and going on needs the number',
+    '[DU1] %s: refused, nothing is changed, and opening needs the group number',
     async (_, damage) => {
       damage()
       const before = readFileSync(file)
@@ -153,7 +154,7 @@ describe('after kill -9 with acknowledged events', () => {
       const { count, opening } = await missing(file, ids, accept)
       expect(count).toBeGreaterThan(0)
       expect(opening.loss).toMatchObject({ found: accept })
-      // What was accepted is not asked again.
+      // An accepted loss is not reported again.
       expect((await missing(file, [])).opening).toMatchObject({ loss: null, wasUnclean: false })
     },
   )
@@ -186,7 +187,7 @@ describe('after kill -9 with acknowledged events', () => {
     expect(readFileSync(log())).toEqual(before)
   })
 
-  test('[DU12] without the mark, a store that was not closed in order is refused although its log is sound', async () => {
+  test('[DU12] without the mark, a store that was not closed cleanly is refused although its log is valid', async () => {
     rmSync(markPath(file))
     const error: Error = await openSqliteStore({ file }).then(
       () => expect.unreachable(),
@@ -239,8 +240,8 @@ describe('after kill -9 with acknowledged events', () => {
     expect((error as Error).message).toMatch(/backup/)
   })
 
-  test('[DU2] a torn last transaction is no hole', async () => {
-    // The last write was under way: part of a frame, then frames whose pages came and whose commit did not.
+  test('[DU2] a torn last transaction is not a loss', async () => {
+    // The last write was in progress: part of a frame, then frames whose pages arrived and whose commit did not.
     const whole = readFileSync(log())
     writeFileSync(log(), Buffer.concat([whole, whole.subarray(32, 32 + 3 * FRAME_BYTES + 100)]))
     const { count, opening } = await missing(file, ids)
@@ -248,7 +249,7 @@ describe('after kill -9 with acknowledged events', () => {
     expect(opening).toMatchObject({ wasUnclean: true, loss: null, isChecked: true })
   })
 
-  test('[DU3] after an unclean stop the file has all that the log had, before anything is asked of it', async () => {
+  test('[DU3] after an unclean stop the file contains everything of the log, before it is used', async () => {
     const store = await openSqliteStore({ file })
     const alone = join(dirname(file), 'alone.db')
     cpSync(file, alone)
@@ -259,7 +260,7 @@ describe('after kill -9 with acknowledged events', () => {
     expect(n).toBeGreaterThanOrEqual(ids.length)
   })
 
-  test('[DU1] without the mark, commits behind a damaged frame are found all the same', async () => {
+  test('[DU1] without the mark, commits after a damaged frame are found all the same', async () => {
     rmSync(markPath(file))
     flip(log(), 32 + 24 + 2_000)
     await expect(openSqliteStore({ file })).rejects.toMatchObject({
@@ -285,7 +286,7 @@ test('[DU4] a failed flush stops the store until it is opened again', async () =
     code: 'sync_failed',
     applied: 'indeterminate',
   })
-  // The disk is back, and the store does not know what it lost.
+  // The disk works again, and the store does not know what it lost.
   Atomics.store(flushFault, 0, 0)
   await expect(store.commit(EVENTLESS)).rejects.toMatchObject({ code: 'sync_failed', applied: 'no' })
   await expect(store.join('node' as NodeId, 1_000)).rejects.toMatchObject({ code: 'sync_failed' })
@@ -298,7 +299,7 @@ test('[DU4] a failed flush stops the store until it is opened again', async () =
   await again[Symbol.asyncDispose]()
 })
 
-test('[DU6] the connection that writes says that every commit is flushed', async () => {
+test('[DU6] the connection that writes reports that every commit is flushed', async () => {
   const store = await openSqliteStore({ file: join(folder, 'settings', 'test.db') })
   expect(store.opening.settings).toEqual({
     journalMode: 'wal',

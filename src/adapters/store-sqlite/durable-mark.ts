@@ -1,10 +1,11 @@
 // The number of the last durable group, in a small file beside the database: `millrace.db.durable`.
 //
-// The writer writes it after every flush of the log and before the group is answered, without a flush of its own. So after a killed
-// process it names the last acknowledged group exactly. After a power cut it may be older, by about a second under load: the
-// checkpointing thread flushes it. It is never ahead of the log. A database that ends before it has lost acknowledged writes.
+// The writer writes it after every flush of the log and before the group is acknowledged, without a flush of its own.
+// So after a killed process it names the last acknowledged group exactly. After a power cut it may be older, by about a
+// second under load: the checkpointing thread flushes it. It is never ahead of the log. A database that ends before it
+// has lost acknowledged writes.
 //
-// Two slots take turns, each in a sector of its own and with a checksum: a torn write leaves the other one.
+// Two slots alternate, each in a sector of its own and with a checksum: a torn write leaves the other one.
 
 import { closeSync, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,13 +16,13 @@ const LINE = /^millrace 1 (open|clean) (\d{16}) ([0-9a-f]{8})\n/
 
 export interface Mark {
   readonly group: number
-  /** The store was closed in order. */
+  /** The store was closed cleanly. */
   readonly isClean: boolean
 }
 
 export interface MarkWriter {
   note(group: number): void
-  /** The store was closed in order; flushes. */
+  /** The store was closed cleanly; flushes. */
   close(group: number): void
 }
 
@@ -52,7 +53,7 @@ function sumOf(text: string): string {
   return crc32(`millrace 1 ${text}`).toString(16).padStart(8, '0')
 }
 
-/** Says that the store is open, on disk, before anything is written to it. */
+/** Records that the store is open, on disk, before anything is written to it. */
 export function openMark(file: string, group: number): MarkWriter {
   closeSync(openSync(markPath(file), 'a', 0o600))
   const own = openSync(markPath(file), 'r+')
@@ -74,7 +75,7 @@ export function openMark(file: string, group: number): MarkWriter {
       try {
         put(number % 2, 'open', number)
       } catch {
-        // It stays behind, and proves less: nothing that it says becomes wrong.
+        // The mark stays behind, and proves less: nothing that it says becomes wrong.
       }
     },
     close(number) {
@@ -88,7 +89,7 @@ export function openMark(file: string, group: number): MarkWriter {
   }
 }
 
-/** For another thread than the writer's: flushes what was noted. */
+/** For another thread than the writer's: flushes what was written. */
 export function makeMarkFlusher(file: string): { flush(): void; close(): void } {
   const fd = openSync(markPath(file), 'r+')
   return {

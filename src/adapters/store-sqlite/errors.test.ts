@@ -22,13 +22,13 @@ test.each([
   ['ENOSPC', system('ENOSPC', 'write'), 'unavailable', 'make room'],
   ['EROFS', system('EROFS'), 'unavailable', 'mount it for writing'],
   ['EACCES', system('EACCES'), 'unavailable', 'owner and mode'],
-])('[DU11] %s is told in plain words, with what to do', (_name, error, code, next) => {
+])('[DU11] %s is reported in plain words, with what to do', (_name, error, code, next) => {
   const told = toStoreError(error, 'no')
   expect(told).toBeInstanceOf(StoreError)
   expect(told).toMatchObject({ code, message: expect.stringContaining(next) })
 })
 
-test('[DU4] a failed flush has a code of its own', () => {
+test('[DU4] a failed flush has its own code', () => {
   for (const error of [sqlite(1_034), sqlite(1_290), system('EIO', 'fsync')])
     expect(toStoreError(error, 'indeterminate')).toMatchObject({
       code: 'sync_failed',
@@ -36,7 +36,7 @@ test('[DU4] a failed flush has a code of its own', () => {
     })
 })
 
-test('[DU11] a row of a damaged page is told in plain words', () => {
+test('[DU11] a row of a damaged page is reported in plain words', () => {
   for (const value of [null, undefined, 5])
     expect(() => fromStored(value as never)).toThrow(/the file is damaged: .*restore a backup/)
 })

@@ -1,4 +1,4 @@
-// The driver's errors as the port's, by a table.
+// Translates the driver's errors into the port's, by a table.
 
 import { getSystemErrorName } from 'node:util'
 import { StoreError } from '../../ports/store.ts'
@@ -51,7 +51,7 @@ const TRANSLATIONS: Readonly<Record<number, Translation>> = {
   26: { code: 'corrupt', message: 'the file is not a database of this program: give another path' },
 }
 
-/** The node ends by it: see the executor. */
+/** The node stops because of it: see the executor. */
 const SYNC_FAILED =
   'flushing to the disk failed, so the store writes nothing more: check the disk, its mount and the system log'
 
@@ -67,7 +67,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EIO: IO_FAILED.message,
 }
 
-/** The driver says which answer of the system made it fail, where there was one: SQLite's own code often says less. */
+/** The driver reports the system's error code, if there was one: SQLite's own code often says less. */
 function fromErrno(error: unknown): Translation | null {
   const errno = (error as { readonly systemErrno?: unknown }).systemErrno
   if (typeof errno !== 'number' || errno <= 0) return null
@@ -93,7 +93,7 @@ function resultCode(error: unknown): number | null {
   return typeof error.errcode === 'number' ? error.errcode : null
 }
 
-/** The port's error for the driver's; anything else (a broken commit, our own bug) stays what it is. */
+/** The port's error for the driver's; anything else (a broken commit, our own bug) stays as it is. */
 export function toStoreError(error: unknown, applied: 'no' | 'indeterminate'): unknown {
   const code = resultCode(error)
   if (code === null) return fromSystem(error, applied)

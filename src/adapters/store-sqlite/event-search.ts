@@ -1,5 +1,5 @@
-// Lists of events. Filters without an index look at a bounded number of rows and bytes, so that a word that nobody ever
-// sent costs a page as little as one that everybody sends.
+// Lists of events. Filters without an index scan a bounded number of rows and bytes, so that a word that no event
+// contains costs a page as little as one that every event contains.
 
 import type { EventSummary } from '../../core/events/event/index.ts'
 import { idSpan } from '../../core/events/event/index.ts'
@@ -65,7 +65,7 @@ function filtersOf({ source, subject, unmatched, objectId, correlationId, from, 
   return wheres
 }
 
-/** The last row to look at, if there are more behind it: from the index alone. */
+/** The last row to scan, if there are more after it: from the index alone. */
 function findEnd({ all }: ReadAccess, indexed: readonly Where[], scanMax: number): string | null {
   const [where, values] = join(indexed)
   const text = `SELECT id FROM event WHERE ${where} ORDER BY id DESC LIMIT 2 OFFSET ?`
@@ -73,7 +73,9 @@ function findEnd({ all }: ReadAccess, indexed: readonly Where[], scanMax: number
   return next === undefined ? null : (end?.id as string)
 }
 
-/** The row that makes the bytes full, if there are more behind it: lengths stand at the head of a row, texts stay unread. */
+/**
+ * The row that reaches the byte limit, if there are more after it: lengths are at the head of a row, texts stay unread.
+ */
 function findFull({ all }: ReadAccess, indexed: readonly Where[], bytesMax: number): string | null {
   const [where, values] = join(indexed)
   const text =
@@ -89,8 +91,8 @@ function eventOfWork({ get, tenantNumber }: ReadAccess, tenant: TenantId, work: 
 }
 
 /**
- * `lower` and LIKE know the letters A to Z only. A payload is JSON, which holds no NUL, where LIKE would stop; a sealed one is
- * noise, in which a short word would be found by chance.
+ * `lower` and LIKE know only the letters A to Z. A payload is JSON, which contains no NUL, where LIKE would stop; an
+ * encrypted one is noise, in which a short word would be found by chance.
  */
 function hasText(q: string): Where {
   const short = ['id', 'subject', 'source', 'object_id', 'correlation_id', 'dedup_key']

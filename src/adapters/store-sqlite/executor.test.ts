@@ -1,4 +1,4 @@
-// The executor under faults: what a group does when a commit is broken or COMMIT itself fails.
+// The executor under faults: what a group does if a commit is broken or COMMIT itself fails.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -60,13 +60,13 @@ describe('the executor under faults', () => {
     expect(executor.commit(1_001, [put('c')])).toEqual([{ ok: true, at: 1_001, leased: [] }])
   })
 
-  test('COMMIT that failed before it took effect is done again', () => {
+  test('a COMMIT that failed before it took effect is executed again', () => {
     faults = [failBefore]
     expect(executor.commit(1_000, [put('a'), put('b')]).map(({ ok }) => ok)).toEqual([true, true])
     expect(keys()).toEqual(['a', 'b'])
   })
 
-  test('COMMIT that failed after it took effect is answered with its results, and not done again', () => {
+  test('a COMMIT that failed after it took effect returns its results, and is not executed again', () => {
     faults = [failAfter]
     const guarded: Commit = {
       ...put('a'),
@@ -76,7 +76,7 @@ describe('the executor under faults', () => {
     expect(keys()).toEqual(['a'])
   })
 
-  test('COMMIT that keeps failing is an error that says that nothing was applied', () => {
+  test('a COMMIT that keeps failing is an error that says that nothing was applied', () => {
     faults = [failBefore, failBefore, failBefore]
     const outcomes = executor.commit(1_000, [put('a'), put('b')])
     expect(outcomes).toMatchObject([
@@ -106,7 +106,7 @@ describe('the executor under faults', () => {
     expect(keys()).toEqual([])
   })
 
-  test('when looking is impossible too, the commit is indeterminate', () => {
+  test('if the check is impossible too, the commit is indeterminate', () => {
     faults = [
       () => {
         db.close()
@@ -119,7 +119,7 @@ describe('the executor under faults', () => {
     ])
   })
 
-  test('a group and a claim that waited together share a COMMIT, and each has its own answer', () => {
+  test('a group and a claim that waited together share a COMMIT, and each has its own result', () => {
     const { owner } = executor.join(1_000, 'node' as never, 10_000)
     let commits = 0
     const counted = (commit: () => void) => {
@@ -137,7 +137,7 @@ describe('the executor under faults', () => {
     expect(keys()).toEqual(['a', 'b'])
   })
 
-  test('what is broken among those that waited together fails alone', () => {
+  test('a broken one among those that waited together fails alone', () => {
     const asked = [{ commits: [put('a')] }, { commits: [broken(), put('b')] }]
     expect(executor.together(1_000, asked)).toMatchObject([
       { outcomes: [{ ok: true }] },
@@ -146,7 +146,7 @@ describe('the executor under faults', () => {
     expect(keys()).toEqual(['a', 'b'])
   })
 
-  test('what waited together is done again by itself when COMMIT took no effect, and not when it did', () => {
+  test('calls that waited together are executed again one by one if COMMIT took no effect, and not if it did', () => {
     faults = [failBefore]
     expect(executor.together(1_000, [{ commits: [put('a')] }, { commits: [put('b')] }])).toMatchObject([
       { outcomes: [{ ok: true }] },
@@ -161,7 +161,7 @@ describe('the executor under faults', () => {
     expect(keys()).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('when nobody can look, all that waited together is indeterminate', () => {
+  test('if no check is possible, all that waited together are indeterminate', () => {
     const { owner } = executor.join(1_000, 'node' as never, 10_000)
     faults = [
       () => {
@@ -200,12 +200,12 @@ describe('the executor under faults', () => {
     expect(db.prepare('SELECT name FROM tenant').all()).toHaveLength(1)
   })
 
-  test('the clock of the last group is known after opening again', () => {
+  test('the clock of the last group is known after reopening', () => {
     executor.commit(5_000, [put('a')])
     expect(makeExecutor(db).lastAt).toBe(5_000)
   })
 
-  test('texts with NUL are kept whole and are keys of their own', () => {
+  test('texts with NUL are stored whole and are distinct keys', () => {
     executor.commit(1_000, [put('a\0b', 'x\0y'), put('a', 'z')])
     expect(keys()).toHaveLength(2)
     const guard = (key: string): Commit => ({

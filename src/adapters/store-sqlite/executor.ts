@@ -1,14 +1,14 @@
-// The writing side as plain synchronous functions over one connection: no thread, no clock, no chance. The worker
+// The writing side as plain synchronous functions over one connection: no thread, no clock, no randomness. The worker
 // thread, the inline store and the simulator all call these.
 //
 // A group of commits is one transaction: BEGIN IMMEDIATE, per commit its guards and then its writes, COMMIT. There are
-// no savepoints: an unexpected error rolls the group back and does it again one by one, so that a broken commit fails
-// alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
+// no savepoints: an unexpected error rolls the group back and executes it again one by one, so that a broken commit
+// fails alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
 //
-// A failed flush ends it: nothing is written after it, until another process opens the file (DU4).
+// A failed flush is final: nothing is written after it, until another process opens the file (DU4).
 //
-// Groups and claims that wait while another transaction is flushed share the next one, by the same rule: if it cannot be written as
-// a whole, each of them is done by itself.
+// Groups and claims that wait while another transaction is flushed share the next one, by the same rule: if it cannot
+// be written as a whole, each of them is executed by itself.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
@@ -48,11 +48,11 @@ export type Answered =
   | { readonly error: unknown }
 
 export interface ExecutorOptions {
-  /** How many new keys are gathered before they move to their place in the index. */
+  /** How many new keys are collected before they move to the index. */
   readonly foldAt?: number
-  /** Runs COMMIT; tests and the simulator put faults in front of it or behind it. */
+  /** Runs COMMIT; tests and the simulator inject faults before or after it. */
   commit?(commit: () => void): void
-  /** A group is on disk, and is about to be answered. */
+  /** A group is on disk, and is about to be acknowledged. */
   noteGroup?(group: number): void
 }
 
@@ -61,11 +61,14 @@ export interface Executor {
   readonly lastAt: Instant
   /** The number of the last durable group. */
   readonly lastGroup: number
-  /** Throws after a flush has failed: nothing is written any more. */
+  /** Throws after a failed flush: nothing is written any more. */
   assertSound(): void
   commit(now: Instant, commits: readonly Commit[]): readonly CommitOutcome[]
   claim(now: Instant, request: ClaimRequest): ClaimResult
-  /** What waited at the same time, in its order and with one flush; each is answered as if it had come alone. */
+  /**
+   * Executes calls that waited at the same time, in order and with one flush; each gets the result it would have got
+   * alone.
+   */
   together(now: Instant, asked: readonly Asked[]): readonly Answered[]
   join(now: Instant, node: NodeId, ttlMs: number): { owner: Incarnation; until: Instant; now: Instant }
   renew(now: Instant, owner: Incarnation, ttlMs: number): { until: Instant; now: Instant } | 'fenced'
@@ -74,11 +77,11 @@ export interface Executor {
   prune(now: Instant, request: PruneRequest): Pruned
   ledger(tenant: TenantId, key: string): LedgerEntry | null
   ledgerHistory(tenant: TenantId, key: string): readonly LedgerEntry[]
-  /** Ends every life: for who knows that nobody else has the database open. */
+  /** Fences every incarnation: for a caller that knows that no other process has the database open. */
   fenceAll(now: Instant): void
 }
 
-/** COMMIT threw, and a look showed that it had taken no effect: it may be tried again. */
+/** COMMIT threw, and a check showed that it had taken no effect: it may be tried again. */
 class NotCommitted extends Error {
   constructor(cause: unknown) {
     super('the transaction took no effect', { cause })
@@ -104,7 +107,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     let result: T
     try {
       result = work()
-      // Nothing changed, nothing to flush: refusals are answered without a write.
+      // Nothing changed, nothing to flush: refusals are returned without a write.
       if (session.isDirty) {
         session.keys.fold()
         session.sql.noteGroup.run(group, now)
@@ -135,7 +138,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       if (db.isTransaction) session.sql.rollback.run()
     } catch {
-      // Nothing is written any more, whatever the transaction looks like.
+      // Nothing is written any more, whatever state the transaction is in.
     }
     throw broken
   }
@@ -175,7 +178,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       return transact(now, () => applyAll(now, commits))
     } catch (error) {
-      // Looking was impossible, or the database cannot be written at all: to ask 24 times more would not help.
+      // The check was impossible, or the database cannot be written at all: 24 more attempts would not help.
       if (error instanceof StoreError) return failedAll(commits, error)
       return commits.map((commit) => alone(now, commit))
     }
@@ -236,7 +239,7 @@ function failedAll(commits: readonly Commit[], error: StoreError): readonly Comm
   return commits.map(() => ({ ok: 'failed', error }))
 }
 
-/** A database that cannot even begin is not asked again for each commit of the group. */
+/** If a database cannot even begin, the commits of the group are not tried one by one. */
 function begin(session: Session): void {
   try {
     if (session.isStale) {
@@ -250,7 +253,7 @@ function begin(session: Session): void {
   }
 }
 
-/** Takes the open transaction back, and what was learnt in it. */
+/** Rolls the open transaction back, and what the session learnt in it. */
 function undo(session: Session): void {
   session.isStale = true
   if (session.db.isTransaction) session.sql.rollback.run()

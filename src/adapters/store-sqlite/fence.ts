@@ -1,4 +1,4 @@
-// Fencing: how an incarnation ends for good.
+// Fencing: ends an incarnation for good.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'

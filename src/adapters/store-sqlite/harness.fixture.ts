@@ -1,4 +1,4 @@
-// The SQLite stores in the hands of a test: on one thread in memory, and with threads on a file.
+// The SQLite stores for tests: on one thread in memory, and with threads on a file.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { openSqliteStore } from './store.ts'
 /** On the caller's thread, over a database in memory that outlives the store. */
 export const makeInlineHarness = (): Promise<StoreHarness> => makeInline({})
 
-/** The same, where keys move to their place in the index all the time. */
+/** The same, with keys that move to the index all the time. */
 export const makeFoldingHarness = (): Promise<StoreHarness> => makeInline({ foldAt: 3 })
 
 async function makeInline(options: { readonly foldAt?: number }): Promise<StoreHarness> {
@@ -42,7 +42,7 @@ async function makeInline(options: { readonly foldAt?: number }): Promise<StoreH
   }
 }
 
-/** With its threads, over a file in a folder of its own. */
+/** With its threads, over a file in its own folder. */
 export async function makeThreadedHarness(): Promise<StoreHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-sqlite-'))
   const clock = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))

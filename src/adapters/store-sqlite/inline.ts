@@ -13,7 +13,7 @@ import { migrate } from './migrate.ts'
 import { makeReads, type ReadName, type Reads } from './reads.ts'
 
 export interface InlineOptions extends ExecutorOptions {
-  /** The store's clock; it may jump back, the store does not. */
+  /** The store's clock; it may jump back, the store's time does not. */
   now(): Instant
   /** Calls back soon: commits that arrive until then share a group. */
   defer(callback: () => void): void
@@ -21,7 +21,9 @@ export interface InlineOptions extends ExecutorOptions {
   readonly inFlightMax?: number
 }
 
-/** Brings `db` to the current schema and takes it as its own. Disposing leaves the connection open: the caller made it. */
+/**
+ * Migrates `db` to the current schema and uses it as its own. Disposing leaves the connection open: the caller made it.
+ */
 export function makeSqliteStoreInline(db: DatabaseSyncInstance, options: InlineOptions): Store {
   migrate(db, db.location() ?? 'the database in memory')
   const executor = makeExecutor(db, options)

@@ -1,7 +1,8 @@
 // Reads of instances, their history, correlations and orphans.
 //
-// Active instances lie in an index in groups of one workflow, definition and marking. Whoever asks for those in a place goes from
-// group to group, takes the newest of each group that fits and merges them: instances elsewhere, and those that ended, cost nothing.
+// An index holds active instances in groups of one workflow, definition and marking. A query for the instances in a
+// place goes from group to group, takes the newest of each matching group and merges them: instances elsewhere, and
+// ended ones, cost nothing.
 
 import type { InstanceId, OrphanId, TenantId } from '../../core/foundation/ids/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
@@ -108,11 +109,11 @@ export function makeInstanceReads(access: ReadAccess, page: Pager): InstanceRead
   const row = (no: number, id: string) =>
     get(`SELECT ${INSTANCE_COLUMNS} FROM instance WHERE tenant = ? AND id = ?`, no, id)
 
-  /** The newest of the groups that fit, merged. */
+  /** The newest of the matching groups, merged. */
   const activePage = (tenant: TenantId, query: Query<'instances'>): Page<InstanceRow> => {
     const { workflow, place, definition, limit } = query
     const no = tenantNumber(tenant)
-    // Behind every id, and before every id.
+    // After every id, and before every id.
     const before = query.cursor === null ? '~' : decodeCursor(instances.name, query.cursor)[1]
     let least = ''
     let ids: string[] = []
@@ -214,7 +215,7 @@ export function makeInstanceReads(access: ReadAccess, page: Pager): InstanceRead
         id,
         INSTANCE_WORK_MAX,
       )
-      // Those that are final lie in no index but their event's.
+      // Finished jobs are in no index but their event's.
       const final = query.all
         ? all(
             `SELECT ${WORK_COLUMNS} FROM work INDEXED BY work_event WHERE event_id =` +

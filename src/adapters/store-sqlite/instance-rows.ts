@@ -1,4 +1,4 @@
-// Rows of instances, their history and orphans as the shapes of the core.
+// Converts rows of instances, their history and orphans to the core's types.
 
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { HistoryRow, InstanceRow } from '../../core/workflows/instance/index.ts'

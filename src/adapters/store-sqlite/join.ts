@@ -1,4 +1,4 @@
-// Joining: a node begins a new incarnation, and ends its earlier ones.
+// Joining: a node starts a new incarnation, and ends its earlier ones.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId } from '../../core/foundation/ids/index.ts'
@@ -27,7 +27,7 @@ export function makeJoin(session: Session): Join {
     sql.fenceNode.run(toStored(node))
     const until = now + ttlMs
     const owner = Number(sql.addIncarnation.run(toStored(node), until).lastInsertRowid) as Incarnation
-    // A fenced incarnation stays only while jobs have to come back from it.
+    // A fenced incarnation stays only while jobs have to be reclaimed from it.
     sql.forgetFenced.run()
     recallAlive(session)
     return { owner, until, now }

@@ -1,4 +1,4 @@
-// The index of keys against a plain map, over commits, rollbacks and openings in any order.
+// The index of keys against a plain map, over commits, rollbacks and reopenings in any order.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
@@ -58,7 +58,7 @@ test('every committed key is found at its last row, and no other', () => {
   expect([...seen].sort()).toEqual(['cut', 'moved'])
 })
 
-test('a rollback does not make the log be cut too far', () => {
+test('a rollback does not truncate the log too far', () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'test')
   const index = makeKeyIndex(db, 1)

@@ -1,23 +1,23 @@
-// Outside keys by their hash, without a random page per key and commit.
+// Finds outside keys by their hash, without a random page per key and commit.
 //
 // Keys are random by nature. In one B-tree every key of a group dirties a page of its own, and each of these pages goes
 // through the log whole: at a few thousand keys that is already half of all that is written. So a key is first appended
-// to `key_log` and remembered here; once there are enough of them they move over to `known_key` in the order of their
+// to `key_log` and remembered here; once there are enough of them they move to `known_key` in the order of their
 // hashes, a few with every group, many to a page.
 //
-// Invariants: a key's row is in memory, or in `known_key`, from the moment its group is committed; memory goes first.
-// What is in memory is in `key_log`, so that opening again finds it. The log is cut only behind keys that have moved, so
-// moving them once more after a crash changes nothing.
+// Invariants: a key's row is in memory, or in `known_key`, from the moment its group is committed; memory takes
+// precedence. What is in memory is in `key_log`, so that reopening finds it. The log is truncated only behind keys that
+// have moved, so moving them once more after a crash changes nothing.
 
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 
 export interface KeyIndex {
-  /** The row that noted the hash last. */
+  /** The row that recorded the hash last. */
   find(hash: string): number | undefined
   note(hash: string, row: number): void
   /**
-   * Its row is about to go. A hash that is still remembered stays, and moves over with the others: one whose row is gone
+   * Its row is about to be removed. A hash still in memory stays, and moves with the others: one whose row is gone
    * counts as free.
    */
   forget(hash: string): void
@@ -25,7 +25,7 @@ export interface KeyIndex {
   begin(): void
   /** In a transaction that is about to be committed: moves some older keys. */
   fold(): void
-  /** After the transaction was taken back. */
+  /** After the transaction was rolled back. */
   revert(): void
 }
 
@@ -55,11 +55,11 @@ function bucketOf(generation: Generation, hash: string): string[] {
   return generation.buckets[index] as string[]
 }
 
-/** Where the move of the older generation stands. */
+/** How far the move of the older generation has come. */
 interface Progress {
   readonly bucket: number
   readonly place: number
-  /** The log is cut up to here. */
+  /** The log is truncated up to here. */
   readonly cutNo: number
 }
 
@@ -86,7 +86,7 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
   let progress: Progress = { bucket: 0, place: 0, cutNo: 0 }
   let before = progress
   let lastNo = 0
-  /** The notes of this transaction, with what the hash had before. */
+  /** The keys recorded in this transaction, with the row that the hash had before. */
   const notes: { readonly hash: string; readonly row: number | undefined }[] = []
 
   const remember = (hash: string, row: number) => {

@@ -1,4 +1,4 @@
-// Leaving: a node that stops is fenced, and the jobs that it has leased become ready at once, without a loss.
+// Leaving: a node that stops is fenced, and its leased jobs become ready at once, without a crash count.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'

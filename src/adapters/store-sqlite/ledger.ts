@@ -1,4 +1,4 @@
-// A ledger entry as the writing side finds it. Only this side knows the newest keys by heart, so it answers the read too.
+// Reads ledger entries on the writing side. Only this side has the newest keys in memory, so it answers the read too.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -15,7 +15,7 @@ export function readLedger(session: Session, tenant: TenantId, key: string): Led
   return row === null ? null : readLedgerEntry(session, row, tenant)
 }
 
-/** All generations, the first one first: each row names the one before it. */
+/** All generations, oldest first: each row names the previous one. */
 export function readLedgerHistory(session: Session, tenant: TenantId, key: string): readonly LedgerEntry[] {
   const rows = generationsOf(session, findLedger(session, session.tenants.get(tenant) ?? 0, key))
   return rows.map((row) => readLedgerEntry(session, row, tenant)).reverse()

@@ -1,5 +1,5 @@
 // One process per data file: an exclusive transaction, held while the store is open, on a small database beside the
-// file. The system frees it the moment its process dies; the data file itself stays open to readers.
+// file. The system releases it the moment its process dies; the data file itself stays open to readers.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { StoreError } from '../../ports/store.ts'

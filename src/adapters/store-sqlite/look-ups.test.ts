@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { StoreError } from '../../ports/store.ts'
 import { answerAll, gatherLookUps } from './look-ups.ts'
 
-test('what is asked for in one turn goes together, in bounded messages, and each has its own answer', async () => {
+test('look-ups of one tick go together, in bounded messages, and each has its own result', async () => {
   const sizes: number[] = []
   const ask = gatherLookUps(async (all) => {
     sizes.push(all.length)
@@ -20,7 +20,7 @@ test('what is asked for in one turn goes together, in bounded messages, and each
   await expect(ask([21])).resolves.toBe(42)
 })
 
-test('a thread that ends rejects all that it was asked', async () => {
+test('a thread that ends rejects all pending look-ups', async () => {
   const ask = gatherLookUps(() => Promise.reject(new StoreError('unavailable', 'gone')))
   const answers = await Promise.allSettled([ask([1]), ask([2])])
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected'])

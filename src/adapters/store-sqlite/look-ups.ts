@@ -1,11 +1,11 @@
-// Look-ups that are asked for in one turn go to their thread in one message: what a message costs is more than the look-up.
+// Sends the look-ups of one tick to their thread in one message: a message costs more than a look-up.
 //
-// Each has its own answer or error. A message holds a bounded number, so that none waits behind many.
+// Each has its own result or error. A message has a bounded number, so that none waits behind many.
 
 import { toStoreError } from './errors.ts'
 import { type PackedError, packError, unpackError } from './protocol.ts'
 
-/** The answer, or the error in the second place. */
+/** The value, or the error as the second element. */
 export type Answer = readonly [value: unknown, error?: PackedError]
 
 interface Asked {
@@ -44,7 +44,7 @@ export function gatherLookUps(
     })
 }
 
-/** The thread's end. */
+/** The thread's side. */
 export function answerAll<Args>(all: readonly Args[], answer: (args: Args) => unknown): readonly Answer[] {
   return all.map((args): Answer => {
     try {

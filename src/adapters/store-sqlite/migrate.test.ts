@@ -1,4 +1,4 @@
-// Schema steps: applied once, in order, and never onto what this version does not know.
+// Schema steps: applied once, in order, and never onto a schema that this version does not know.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
@@ -32,7 +32,7 @@ test('each step is applied once', () => {
   expect(db.prepare('SELECT count(*) AS n FROM a').get()).toMatchObject({ n: 1 })
 })
 
-test('a step that fails leaves nothing of itself', () => {
+test('a step that fails leaves nothing behind', () => {
   const db = new DatabaseSync(':memory:')
   const failing = { ...second, sql: 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)' }
   expect(() => migrate(db, 'data.db', [first, failing])).toThrow(/nowhere/)
@@ -65,7 +65,7 @@ test('a step that was changed after it was applied is refused, unchanged', () =>
   expect(tables(db)).toEqual(['a', 'migration'])
 })
 
-test('the steps that were released are what they were', () => {
+test('released steps are unchanged', () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'data.db', MIGRATIONS.slice(0, 4))
   const sums = db.prepare('SELECT checksum FROM migration ORDER BY number').all()
@@ -77,14 +77,14 @@ test('the steps that were released are what they were', () => {
   ])
 })
 
-test('a database of an earlier release keeps all it had, and takes what is new', async () => {
+test('a database of an earlier release keeps all its data, and accepts new data', async () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'data.db', MIGRATIONS.slice(0, 3))
   db.exec(ROWS_OF_STEP_3)
   const rows = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
   const kept = ['work', 'attempt', 'ledger', 'evidence', 'dead_letter', 'record', 'key_log']
   const before = kept.map(rows)
-  // As it was: what is new comes last in a row, and is empty.
+  // Unchanged: new columns come last in a row, and are empty.
   const after = () =>
     kept.map((table, index) =>
       rows(table).map((row, at) =>
@@ -121,7 +121,7 @@ test('a database of an earlier release keeps all it had, and takes what is new',
   expect(await reads.event(first)).toMatchObject({ duplicates: 1, lastDuplicateAt: now })
   now += 2 * DAY
   const request = { tenant, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
-  // What waits and what died without anybody having looked stay.
+  // Waiting jobs and dead ones that no operator has reviewed stay.
   expect(await store.prune(request)).toMatchObject({ events: 2, work: 1, dedup: 2 })
   expect((await reads.events({ cursor: null, limit: 9 })).items).toMatchObject([
     { dedupKey: 'delivery-3' },
@@ -130,7 +130,7 @@ test('a database of an earlier release keeps all it had, and takes what is new',
   expect(await reads.ledger('crm:4711')).toMatchObject({ state: 'done', evidence: ['{"seen":1}'] })
 })
 
-test('items, letters and entries of step 4 are what they were, and lanes and generations begin with them', async () => {
+test('jobs, dead letters and entries of step 4 are unchanged, and lanes and generations start with them', async () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'data.db', MIGRATIONS.slice(0, 4))
   db.exec(ROWS_OF_STEP_4)

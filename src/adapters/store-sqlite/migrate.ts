@@ -1,4 +1,4 @@
-// Brings a database to the schema of this version, one numbered step after the other, each in its own transaction.
+// Migrates a database to the schema of this version, one numbered step after the other, each in its own transaction.
 //
 // Refuses, without a change: a database that a newer version wrote, and one whose applied steps differ from ours.
 
@@ -35,7 +35,7 @@ export function migrate(
   }
 }
 
-/** For who reads a file and must not change it. */
+/** For a caller that reads a file and must not change it. */
 export function requireCurrent(
   db: DatabaseSyncInstance,
   name: string,

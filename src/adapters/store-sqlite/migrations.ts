@@ -1,11 +1,11 @@
-// The schema, as numbered steps. A step that has been released never changes: add the next one.
+// The schema, as numbered steps. A released step never changes: add the next one.
 //
 // Why it looks like this (each was measured, see bench/store-sqlite.ts):
 // - Rows are appended under sequential numbers and found by ids that grow with time, so inserts touch the last pages.
-// - Indexes are partial: an item that is done costs none but its id's and its event's.
+// - Indexes are partial: a done job costs none but its id's and its event's.
 // - Dedup and ledger keys are random by nature. Only 16 bytes of hash and a row number live in random order, and they
 //   get there many at a time; the full key is on the appended row and is compared on every hit.
-// - Bodies live on the event alone, behind everything that lists and filters read.
+// - Bodies live only on the event, after everything that lists and filters read.
 //
 // States are numbers in the order of codes.ts: 0 done, 1 leased, 2 ready, above 2 held.
 

@@ -1,4 +1,5 @@
-// A file that was moved into another store says so by a small file beside it: two nodes, one on each, would both do its work.
+// A file that was moved into another store is marked by a small file beside it: two nodes, one on each, would both run
+// its jobs.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
@@ -25,12 +26,12 @@ function whereTo(file: string): string {
     const { to, at } = JSON.parse(readFileSync(markOf(file), 'utf8')) as { to: string; at: string }
     return ` to ${to} at ${at}`
   } catch {
-    // Whoever made it by hand meant the same.
+    // A mark that an operator created by hand means the same.
     return ''
   }
 }
 
-/** `to` has no password in it. On disk when it answers. */
+/** `to` contains no password. On disk when the promise resolves. */
 export async function markMoved(file: string, to: string): Promise<void> {
   const path = markOf(file)
   const half = `${path}.half`

@@ -1,8 +1,9 @@
-// What has to hold before a data file is used: nothing that was acknowledged is missing, and what is read is on disk.
+// What must hold before a data file is used: nothing acknowledged is missing, and what is read is on disk.
 //
-// Invariants: DU1 a hole is refused, without a change, unless the operator names the group at which the file ends. DU2 a torn last
-// transaction is no hole. DU3 after an unclean stop the log is written again and flushed before anything relies on it. DU12 a missing
-// mark is a hole, unless the file itself says that it was closed in order.
+// Invariants: DU1 a lost acknowledged write is refused, without a change, unless the operator names the group at which
+// the file ends. DU2 a torn last transaction is not a loss. DU3 after an unclean stop the log is written again and
+// flushed before anything relies on it. DU12 a missing mark is a loss, unless the file itself says that it was closed
+// cleanly.
 
 import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -15,12 +16,12 @@ import { readWal, rewriteWal, type WalReport } from './wal.ts'
 /** Where SQLite locks a file, by its format. */
 const LOCK_BYTE = 0x4000_0000
 
-/** Acknowledged writes that are gone, and that the operator accepted. */
+/** Acknowledged writes that are lost, and whose loss the operator accepted. */
 export interface AcceptedLoss {
   readonly file: string
   /** The last group of the file. */
   readonly found: number
-  /** The last group that was acknowledged; null: nothing says. */
+  /** The last group that was acknowledged; null: unknown. */
   readonly acknowledged: number | null
   readonly what: string
   /** A copy of the log as it was found; null: there was none. */
@@ -28,12 +29,12 @@ export interface AcceptedLoss {
 }
 
 export interface Opening {
-  /** The store was not closed in order the last time. */
+  /** The store was not closed cleanly the last time. */
   readonly wasUnclean: boolean
   readonly loss: AcceptedLoss | null
   /** False after an unclean stop: the file is too large to be checked then. */
   readonly isChecked: boolean
-  /** What holds on the connection that writes, read back from it. */
+  /** The settings in effect on the connection that writes, read back from it. */
   readonly settings: DurabilitySettings
 }
 
@@ -52,7 +53,7 @@ const CHECK_BYTES_MAX = 1_073_741_824
 
 const logPath = (file: string) => `${file}-wal`
 
-/** Who calls holds the file's lock. `acceptLoss`: the group that the operator named. */
+/** The caller holds the file's lock. `acceptLoss`: the group that the operator named. */
 export function prepareFile(file: string, acceptLoss: number | null): Pick<Opening, 'wasUnclean' | 'loss'> {
   const found = look(file)
   const { mark, log } = found
@@ -66,7 +67,7 @@ export function prepareFile(file: string, acceptLoss: number | null): Pick<Openi
   return { wasUnclean, loss }
 }
 
-/** For who only reads the file, while nobody writes to it. */
+/** For a caller that only reads the file, while no process writes to it. */
 export function refuseHoles(file: string): void {
   const found = look(file)
   if (found.hole !== null) refuseHole(file, found, found.hole, null)
@@ -111,7 +112,7 @@ function look(file: string): Found {
   }
 }
 
-/** A connection that only reads leaves the log as it is when it closes. */
+/** A read-only connection leaves the log as it is when it closes. */
 function readGroup(file: string): {
   group: number
   isOpen: boolean
@@ -154,8 +155,8 @@ function refuseHole(file: string, found: Found, what: string, acceptLoss: number
 }
 
 /**
- * The file's own word on whether a store is open on it: `user_version` in its header, which no schema step uses. It is 0 in files of
- * versions that did not say.
+ * The file's own flag for a store that is open on it: `user_version` in its header, which no schema step uses. It is 0
+ * in files of versions that did not set it.
  */
 const OPEN_VERSION = 1
 
@@ -163,7 +164,10 @@ function isMarkedOpen(db: DatabaseSyncInstance): boolean {
   return db.prepare('PRAGMA user_version').get().user_version === OPEN_VERSION
 }
 
-/** Reaches the file itself before anything is acknowledged. The mark is there by then, so a crash in between refuses nothing. */
+/**
+ * Reaches the file itself before anything is acknowledged. The mark exists by then, so a crash in between refuses
+ * nothing.
+ */
 export function noteOpen(db: DatabaseSyncInstance): void {
   db.exec(`PRAGMA user_version = ${OPEN_VERSION}`)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -175,7 +179,7 @@ export function noteClosed(db: DatabaseSyncInstance): void {
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
-/** SQLite will write over it. */
+/** SQLite will overwrite it. */
 function copyLog(file: string, group: number): string | null {
   if (!existsSync(logPath(file))) return null
   const copy = `${logPath(file)}.lost-after-${group}`
@@ -183,7 +187,7 @@ function copyLog(file: string, group: number): string | null {
   return copy
 }
 
-/** Looks for damaged pages, after an unclean stop. Answers false where the file is too large. */
+/** Looks for damaged pages, after an unclean stop. Returns false if the file is too large. */
 export function checkPages(db: DatabaseSyncInstance, file: string, isForced: boolean): boolean {
   if (!isForced && statSync(file).size > CHECK_BYTES_MAX) return false
   const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }

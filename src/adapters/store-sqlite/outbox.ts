@@ -1,4 +1,5 @@
-// What is still to be told to the bus: added and deleted with every commit while there is one, and read eldest first.
+// The outbox: what is still to be published to the bus. Added and deleted with every commit while there is a bus, and
+// read oldest first.
 //
 // One process writes, so the order of positions is the order of commits.
 

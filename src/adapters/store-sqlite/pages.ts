@@ -7,7 +7,7 @@ import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
 import type { Row } from './rows.ts'
 import { type Stored, toStored } from './text.ts'
 
-/** A condition and what it binds. */
+/** A condition and its bound values. */
 export type Where = readonly [sql: string, ...values: Value[]]
 
 export interface List<T> {

@@ -30,7 +30,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Starts a child on the file; `lines` are what it has said so far. */
+/** Starts a child on the file; `lines` are its output so far. */
 function startChild(mode: 'write' | 'hold') {
   const child = spawn(process.execPath, ['--import', 'tsx', fixture, file, mode], {
     cwd: project,
@@ -60,7 +60,7 @@ function startChild(mode: 'write' | 'hold') {
   }
 }
 
-test('a second process is refused while the first lives, and let in right after kill -9', async () => {
+test('a second process is refused while the first lives, and admitted right after kill -9', async () => {
   const child = startChild('hold')
   await child.said(1)
   await expect(openSqliteStore({ file })).rejects.toMatchObject({
@@ -85,7 +85,7 @@ test('a second store of the same process is refused too', async () => {
   await second[Symbol.asyncDispose]()
 })
 
-test('[ST8] everything acknowledged is there after kill -9, and the file is sound', async () => {
+test('[ST8] everything acknowledged is stored after kill -9, and the file is intact', async () => {
   const acknowledged: string[] = []
   for (const count of [50, 400, 1_500]) {
     const child = startChild('write')
@@ -107,14 +107,14 @@ test('[ST8] everything acknowledged is there after kill -9, and the file is soun
   await store[Symbol.asyncDispose]()
 })
 
-test('what is not a database is refused with a sentence', async () => {
+test('a file that is not a database is refused with a sentence', async () => {
   await mkdir(join(folder, 'data'))
   await writeFile(file, 'no database at all '.repeat(100))
   await expect(openSqliteStore({ file })).rejects.toMatchObject({
     code: 'corrupt',
     message: expect.stringContaining('not a database'),
   })
-  // It kept nothing: with a sound file in its place the store opens.
+  // It holds nothing open: with a valid file at the same path the store opens.
   await rm(file)
   await (await openSqliteStore({ file }))[Symbol.asyncDispose]()
   await mkdir(join(folder, 'data', 'a-folder'))

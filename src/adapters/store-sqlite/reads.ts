@@ -109,7 +109,7 @@ export type ReadName = keyof Reads
 
 const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** All but `ledger` and `ledgerHistory`: the newest keys are known to the writing side alone. */
+/** All except `ledger` and `ledgerHistory`: only the writing side knows the newest keys. */
 export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'ledgerHistory'> {
   const access = makeReadAccess(db)
   const { sql, get, all, tenantNumber } = access
@@ -199,7 +199,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       return all(text, tenantNumber(tenant), id).map((row) => toWork(row, tenant))
     },
     workOfEvents(tenant, ids) {
-      // One look-up per event, inside one call: the list may be longer than a statement takes values.
+      // One look-up per event, inside one call: the list may be longer than a statement's limit of values.
       const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
       const no = tenantNumber(tenant)
       return [...new Set(ids)]
@@ -245,7 +245,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       return page(entries, tenant, query, wheres)
     },
     ledgerOfWork(tenant, id) {
-      // In the words of the partial index, so that the planner sees that it holds them.
+      // Worded like the partial index, so that the planner sees that it holds the rows.
       const text =
         `SELECT ${LEDGER_COLUMNS} FROM ledger WHERE work = ?2 AND state IN (1, 3) AND +tenant = ?1` +
         ' ORDER BY created_at, key'
@@ -271,7 +271,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     },
     failures(tenant, query) {
       const wheres: Where[] = []
-      // In the words of the partial indexes, so that the planner sees which one holds them.
+      // Worded like the partial indexes, so that the planner sees which one holds the rows.
       if (query.state === 'resolved') wheres.push(["state = 'resolved'"])
       else if (query.state !== undefined) wheres.push([`state = '${query.state}' AND state <> 'resolved'`])
       if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
@@ -333,7 +333,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     },
     workCounts() {
       const count = (text: string) => get(text)?.n as number
-      // Items that are done are by far the most, and in no partial index: they are what remains.
+      // Done jobs are by far the most, and in no partial index: their number is the rest.
       const counts = Object.fromEntries(WORK_STATE_OF.map((name) => [name, 0])) as Record<WorkState, number>
       let others = 0
       for (const [code, name] of WORK_STATE_OF.entries()) {

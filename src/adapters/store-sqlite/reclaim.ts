@@ -1,4 +1,4 @@
-// Reclaiming: incarnations whose time is over are fenced, and the jobs that they had leased become ready again.
+// Reclaiming: incarnations whose lease expired are fenced, and the jobs that they had leased become ready again.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { WorkId } from '../../core/foundation/ids/index.ts'

@@ -1,4 +1,4 @@
-// Renewing: an incarnation that is alive gets more time, never less; one whose time is over is fenced.
+// Renewing: a living incarnation extends its lease, never shortens it; one whose lease expired is fenced.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'

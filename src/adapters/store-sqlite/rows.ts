@@ -1,4 +1,4 @@
-// Rows of the database as the shapes of the core.
+// Converts rows of the database to the core's types.
 
 import type { LedgerEntry, LedgerProof } from '../../core/effects/ledger/index.ts'
 import type { EventSummary, StoredEvent } from '../../core/events/event/index.ts'

@@ -1,4 +1,5 @@
-// Which index each list of runs goes by, and what a put touches. Answers are the conformance suite's; here it is what they cost.
+// Which index each list of runs uses, and what a put touches. The conformance suite checks the results; this checks
+// their cost.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -56,13 +57,13 @@ test('[ST160] every list of runs is a walk of an index in the order of the list'
       'SEARCH run USING INDEX run_other (tenant=?)',
     )
   }
-  // A work item has few: they are sorted.
+  // A job has few: they are sorted.
   expect(planOf({ workId: 'wrk_1' as WorkId, state: 'failed' })).toMatch(
     /^SEARCH run USING INDEX run_work \(work_id=\?\); /,
   )
 })
 
-test('[ST160] those that may pass by many rows stand in no look-up’s way', () => {
+test('[ST160] lists that may skip many rows delay no look-up', () => {
   const isSlow = (query: Partial<RunQuery>) => isScan('runs', [TENANT, { cursor: null, limit: 20, ...query }])
   expect([{}, { connection: 'a' }, { state: 'running' as const }].some(isSlow)).toBe(false)
   expect(isSlow({ connection: 'a', state: 'completed' })).toBe(true)

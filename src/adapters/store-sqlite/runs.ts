@@ -1,4 +1,5 @@
-// Runs in the database: written twice by every call on a connection, listed by what they are about, and let go of.
+// Runs in the database: written twice by every call on a connection, listed by what they are about, and removed by
+// retention.
 
 import type { NewRun, Run } from '../../core/effects/integration-run/index.ts'
 import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
@@ -86,7 +87,7 @@ const RUNS: Omit<List<Run>, 'table'> = {
   toItem: toRun,
 }
 
-/** The one that passes by the fewest rows. */
+/** The index that skips the fewest rows. */
 function indexOf({ connection, state, purpose, workId }: RunQuery): string {
   if (workId !== undefined) return 'run_work'
   if (purpose !== undefined && purpose !== 'work') return 'run_other'
@@ -105,7 +106,7 @@ export function makeRunReads({ get, tenantNumber }: ReadAccess, page: Pager): Ru
     },
     runs(tenant, query) {
       const { connection, state, purpose, workId } = query
-      // In the words of the partial indexes, so that the planner sees that they hold them.
+      // Worded like the partial indexes, so that the planner sees that they hold the rows.
       const wheres: Where[] = []
       if (workId !== undefined) wheres.push(['work_id = ? AND work_id IS NOT NULL', workId])
       if (purpose === 'work') wheres.push([`purpose = 'work'`])
@@ -120,7 +121,7 @@ export function makeRunReads({ get, tenantNumber }: ReadAccess, page: Pager): Ru
   }
 }
 
-/** Those that no work is behind, and that nobody has touched for as long as any event is kept. */
+/** Those without a job, not touched for as long as any event is kept. */
 export function walkRuns(
   session: Session,
   now: Instant,

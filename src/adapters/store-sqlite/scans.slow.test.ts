@@ -1,4 +1,4 @@
-// Look-ups beside scans, on the threads of a real store: requests are let in while people search.
+// Look-ups beside scans, on the threads of a real store: requests are admitted while users search.
 
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 afterEach(() => harness.close())
 
-test('[ST86] a look-up is answered while searches that were asked before it still run', async () => {
+test('[ST86] a look-up is answered while earlier searches still run', async () => {
   const reads = harness.store.forTenant(TENANT)
   const search = () => reads.events({ q: 'nobody', cursor: null, limit: 10 })
   const [event] = (await reads.events({ cursor: null, limit: 1 })).items
@@ -55,7 +55,7 @@ test('[ST86] a look-up is answered while searches that were asked before it stil
   expect(answered).toBe(SEARCHES)
 })
 
-test('[ST86] a scan sees what was committed before it was asked, as a look-up does', async () => {
+test('[ST86] a scan sees what was committed before it was requested, as a look-up does', async () => {
   const reads = harness.store.forTenant(TENANT)
   await reads.events({ source: 'shop', cursor: null, limit: 1 })
   const write = { w: 'record.put', kind: 'bundle', key: 'current', version: 1, body: '{}' } as const

@@ -1,4 +1,4 @@
-// Which reads may pass by many rows that they do not answer, or count many: those that no look-up should wait behind.
+// Which reads may skip many rows that they do not return, or count many: look-ups should not wait behind them.
 
 import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { ReadName, Reads } from './reads.ts'
@@ -27,7 +27,7 @@ const SCANS: ReadonlySet<ReadName> = new Set([
   'workCounts',
 ])
 
-/** Whether a list is filtered by what no index holds. */
+/** Whether a list is filtered by a property that no index holds. */
 const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
   events: ({ q = '', source, subject, unmatched, objectId, correlationId, from, to }) =>
     readWholeId(q) === null &&

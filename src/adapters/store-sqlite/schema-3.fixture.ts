@@ -1,4 +1,4 @@
-// What the store held after a short life under schema step 3: written by the release of that step, row by row.
+// The rows of a store after a short life under schema step 3: written by the release of that step, row by row.
 
 export const ROWS_OF_STEP_3 = `
 REPLACE INTO tenant VALUES (1, 'acme');

@@ -1,5 +1,5 @@
-// What the writing side knows by heart. One session per database: it is the only writer, so what it remembers is true
-// until a rollback, after which everything is read again.
+// The writing side's cache. One session per database: it is the only writer, so what it remembers is true until a
+// rollback, after which everything is read again.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
@@ -17,10 +17,10 @@ export interface KnownLease {
   readonly isLaned: boolean
 }
 
-/** Beyond this many the oldest knowledge is dropped; it is only a short cut past a look-up. */
+/** Beyond this many the oldest entries are dropped; they only save a look-up. */
 const LEASES_KNOWN_MAX = 65_536
 
-/** A key that may be noted, as a guard found it, so that the write behind it need not look again. */
+/** A key that may be recorded, as a guard found it, so that the write after it need not look again. */
 export interface Slot {
   readonly text: string
   readonly hash: string
@@ -32,7 +32,7 @@ export interface Session {
   keys: KeyIndex
   readonly foldAt: number
   readonly tenants: Map<TenantId, number>
-  /** Those that are not fenced, with the end of their time. */
+  /** Incarnations that are not fenced, with the end of their lease. */
   readonly alive: Map<Incarnation, Instant>
   readonly leases: Map<string, KnownLease>
   lastEvent: number
@@ -41,14 +41,14 @@ export interface Session {
   lastGroup: number
   /** The instant of the last group; the clock never goes behind it. */
   lastAt: Instant
-  /** What the current commit's guards have seen of the keys that its writes will note. */
+  /** What the current commit's guards have seen of the keys that its writes will record. */
   dedupSlot: Slot | null
   ledgerSlot: Slot | null
-  /** What the current commit's guard has seen of the instance that it is about. */
+  /** What the current commit's guard has seen of its instance. */
   seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last. */
   bornEvent: string | null
-  /** The item that the current commit settled or gave back last: its try is noted right behind. */
+  /** The job that the current commit settled or released last: its attempt is recorded right after. */
   changedWork: { readonly id: string; readonly seq: number } | null
   /** The transaction has changed something. */
   isDirty: boolean
@@ -82,12 +82,12 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
   return session
 }
 
-/** Reads the index of the keys anew, for when nobody knows what the last transaction did. */
+/** Reads the index of the keys again, after a transaction with an unknown outcome. */
 export function recallKeys(session: Session): void {
   session.keys = makeKeyIndex(session.db, session.foldAt)
 }
 
-/** Reads again all that the session knows by heart, but for the keys, which know how to go back by themselves. */
+/** Reads again everything that the session caches, except the keys, which can roll back by themselves. */
 export function recall(session: Session): void {
   const { sql } = session
   session.leases.clear()

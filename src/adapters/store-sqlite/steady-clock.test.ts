@@ -11,7 +11,7 @@ function clockAt(start: { wall: number; notBefore?: number }) {
   return { time, now }
 }
 
-test('[ST74] begins with the wall clock and goes on at its own pace, whatever somebody sets the wall clock to', () => {
+test('[ST74] starts with the wall clock and continues at its own speed, whatever the wall clock is set to', () => {
   const { time, now } = clockAt({ wall: 1_000_000 })
   expect(now()).toBe(1_000_000)
   time.monotonic += 250.7

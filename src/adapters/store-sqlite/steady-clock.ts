@@ -1,7 +1,7 @@
-// The store's time: the wall clock once, at the start, and from then on a clock that cannot be set.
+// The store's time: the wall clock once, at the start, and from then on a monotonic clock.
 //
-// Leases, windows and the time that a vendor is given are measured by it. Were it the wall clock, somebody who sets that
-// forward would end a lease under a call that is still open, and set back would stop every retry.
+// Leases, windows and call timeouts are measured by it. By the wall clock, setting it forward would end a lease under a
+// call that is still open, and setting it back would stop every retry.
 
 import type { Instant } from '../../core/foundation/time/index.ts'
 

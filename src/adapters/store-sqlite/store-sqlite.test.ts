@@ -1,4 +1,4 @@
-// The store on one thread against the rules that every store keeps. The one with threads is in the slow tests.
+// The store on one thread against the rules for every store. The one with threads is in the slow tests.
 
 import { storeConformance } from '../../ports/store.conformance.ts'
 import { makeFoldingHarness, makeInlineHarness } from './harness.fixture.ts'

@@ -1,7 +1,7 @@
 // The store over a file: the writer on one thread, look-ups on a second, scans on a third, checkpoints on a fourth.
 //
-// A thread answers one call after the other, and every request is let in by a look-up or two: behind a person's search
-// they would all wait. So what may pass by many rows has a thread of its own.
+// A thread answers one call after the other, and admitting a request needs a look-up or two: behind a user's search
+// they would all wait. So reads that may skip many rows have a thread of their own.
 
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -21,7 +21,7 @@ import { openThread, type Thread } from './thread.ts'
 type Reader = 'reader' | 'scanner'
 
 export interface SqliteStoreOptions {
-  /** The data file; its folder is made if it is missing. Beside it lie `-wal`, `-shm`, `.lock` and `.durable`. */
+  /** The data file; its folder is created if missing. Beside it are `-wal`, `-shm`, `.lock` and `.durable`. */
   readonly file: string
   readonly groupMax?: number
   readonly inFlightMax?: number
@@ -29,7 +29,7 @@ export interface SqliteStoreOptions {
   readonly acceptLoss?: number | null
   /** For tests: see `ThreadData`. */
   readonly flushFault?: Int32Array
-  /** For tests: the store's time is the first element, which lies in shared memory. */
+  /** For tests: the store's time is the first element, which is in shared memory. */
   readonly clock?: Float64Array
 }
 
@@ -37,13 +37,17 @@ export interface SqliteStore extends Store {
   readonly file: string
   /** What was found when the file was opened. */
   readonly opening: Opening
-  /** Settles with the reason when the store takes nothing any more until it is opened again: a flush failed, or the writing thread broke. */
+  /**
+   * Settles with the reason when the store accepts nothing any more until it is reopened: a flush failed, or the
+   * writing thread broke.
+   */
   readonly broken: Promise<string>
 }
 
 /**
- * A new file is made for its owner only; the files beside it get the same rights. One that is there is not opened: closing
- * it would drop the locks that this process may hold on it. What else goes wrong, the driver meets again and can name.
+ * A new file is created for its owner only; the files beside it get the same rights. An existing one is not opened:
+ * closing it would drop the locks that this process may hold on it. The driver meets any other error again and can name
+ * it.
  */
 function makeOwn(file: string): void {
   try {
@@ -69,7 +73,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const broken = new Promise<string>((resolve) => {
     tellBroken = resolve
   })
-  /** After a failed flush nothing is written and nothing is answered from what may not be on disk. */
+  /** After a failed flush nothing is written and nothing is answered from data that may not be on disk. */
   const stopAtFailedFlush = (error: unknown) => {
     if (failed !== null || !(error instanceof StoreError) || error.code !== 'sync_failed') return
     failed = error
@@ -121,7 +125,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const askLedger = gatherLookUps((all) => writer.call('ledger', all))
   const lookUp = gatherLookUps(async (all) => (await openReader('reader')).call('lookUp', all))
-  /** A reader that could not start or broke is opened anew: it holds nothing that could be lost. */
+  /** A reader that could not start or broke is opened again: it holds nothing that could be lost. */
   const openReader = (role: Reader): Promise<Thread> => {
     const known = readers.get(role)
     if (known !== undefined) return known
@@ -163,7 +167,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
     reclaim: (limit) => write('reclaim', limit),
     leave: (owner) => write('leave', owner),
-    // Rows go one by one here: what holds for others need not go to the thread.
+    // Rows are removed one by one here: the other tenants' retention need not go to the thread.
     prune: ({ byTenant: _, ...request }) => write('prune', request),
     forTenant: (tenant) => makeTenantReads(ask, tenant),
     system: () => makeSystemReads(ask),

@@ -1,4 +1,4 @@
-// What the overview and the groups of dead letters say, from indexes and bounded in what they read.
+// The overview and the groups of dead letters, from indexes and with bounded reads.
 
 import { groupByCause, type LikeLetters } from '../../core/failures/dead-letter/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -9,7 +9,7 @@ import { fromStored, type Stored } from './text.ts'
 
 type Groups = Awaited<ReturnType<TenantReads['deadLetterGroups']>>
 
-/** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
+/** The database counts dead letters with the same error; the rest is few enough to be read. */
 export function groupLetters(
   { all, get, tenantNumber }: ReadAccess,
   tenant: TenantId,
@@ -63,7 +63,7 @@ const COUNTED = {
   unmatched: 'event WHERE matched = 0 AND tenant = ?',
 } as const
 
-/** What is left of the cap bounds each count: the whole reads no more entries of indexes than `cap`. */
+/** The rest of the cap bounds each count: the whole reads no more index entries than `cap`. */
 export function countAllOpen({ get, tenantNumber }: ReadAccess, tenant: TenantId, cap: number): number {
   const no = tenantNumber(tenant)
   let total = 0

@@ -10,8 +10,8 @@ const DAMAGED =
 export type Stored = string | Uint8Array
 
 /**
- * The driver ends a text at its first NUL. Keys and messages come from outside and may hold one, so such a text is
- * stored as its UTF-8 bytes. Half surrogate pairs have no UTF-8 form and become U+FFFD.
+ * The driver ends a text at its first NUL. Keys and messages come from outside and may contain one, so such a text is
+ * stored as its UTF-8 bytes. Lone surrogates have no UTF-8 form and become U+FFFD.
  */
 export function toStored(text: string): Stored {
   return text.includes('\0') ? Buffer.from(text) : text
@@ -25,7 +25,7 @@ export function fromStored(value: Stored): string {
   if (typeof value === 'string') return value
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
-  // A row has what the schema says, unless the page that holds it was changed on the disk.
+  // A row has what the schema says, unless its page was changed on the disk.
   throw new StoreError('corrupt', DAMAGED)
 }
 
@@ -33,14 +33,14 @@ export function fromStoredOrNull(value: Stored | null): string | null {
   return value === null ? null : fromStored(value)
 }
 
-/** Whether a key that was read back is the one asked for. */
+/** Whether a key that was read back is the requested one. */
 export function isSameText(stored: Stored, text: string): boolean {
   return stored === text || fromStored(stored) === Buffer.from(text).toString()
 }
 
 /**
- * 128 bits of SHA-256, one character per byte: keys come from outside, so the hash must not be one for which collisions
- * can be made. `turn` is 0 but for keys whose hash is taken by another key.
+ * 128 bits of SHA-256, one character per byte: keys come from outside, so the hash must resist deliberate collisions.
+ * `turn` is 0 except for keys whose hash belongs to another key.
  */
 export function hashKey(text: string, turn: number): string {
   return hash('sha256', turn === 0 ? text : `${turn}#${text}`, 'binary').slice(0, 16)

@@ -1,7 +1,7 @@
-// A thread as the main thread sees it: calls that are answered in turn, and an end.
+// A thread as the main thread sees it: calls that are answered in order, and an end.
 //
-// Both ends live here: `openThread` for the caller, `serve` for the thread. Messages are [call number, name, argument];
-// answers are [call number, answer] or [call number, undefined, packed error]. Number 0 is the start.
+// Both sides live here: `openThread` for the caller, `serve` for the thread. Messages are [call number, name,
+// argument]; responses are [call number, result] or [call number, undefined, packed error]. Number 0 is the start.
 
 import { type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { StoreError } from '../../ports/store.ts'
@@ -11,7 +11,7 @@ import { type PackedError, packError, unpackError } from './protocol.ts'
 export interface ThreadData {
   readonly role: 'writer' | 'reader' | 'scanner' | 'checkpoints'
   readonly file: string
-  /** A clock in a test's hand: its first element is the time, shared between threads. */
+  /** A clock that a test controls: its first element is the time, shared between threads. */
   readonly clock: Float64Array | null
   /** The group at which the operator accepts that the file ends; null: no loss is accepted. */
   readonly acceptLoss?: number | null
@@ -20,10 +20,10 @@ export interface ThreadData {
 }
 
 export interface Thread {
-  /** What the thread said of its start. */
+  /** What the thread reported at its start. */
   readonly opened: unknown
   call<T>(name: string, argument: unknown): Promise<T>
-  /** Lets what was asked before finish, then ends the thread. */
+  /** Lets pending calls finish, then ends the thread. */
   close(): Promise<void>
   /** Settles when the thread is over, whether it was closed or broke. */
   readonly ended: Promise<void>
@@ -116,9 +116,9 @@ type Message = [number: number, name: string, argument: never]
 
 export interface Served {
   readonly calls: Calls
-  /** Told to who opened the thread. */
+  /** Passed to the caller that opened the thread. */
   readonly opened?: unknown
-  /** Calls that are answered together where they wait for it, each by its own function. */
+  /** Calls that are answered together if they wait for it, each by its own function. */
   readonly together?: {
     readonly names: readonly string[]
     run(all: readonly { readonly name: string; readonly argument: never }[]): readonly (() => unknown)[]
@@ -126,10 +126,10 @@ export interface Served {
   close(): void
 }
 
-/** So many calls are answered together: the first waits for the last. */
+/** Up to this many calls are answered together: the first waits for the last. */
 const TOGETHER_MAX = 4
 
-/** The thread's end: opens, says that it is ready, and answers one call after the other. `close` is the last. */
+/** The thread's side: opens, says that it is ready, and answers one call after the other. `close` is the last. */
 export function serve(port: MessagePort, open: () => Served): void {
   const answer = (number: number, work: () => unknown) => {
     try {
@@ -158,7 +158,7 @@ export function serve(port: MessagePort, open: () => Served): void {
     }
     port.on('message', (first: Message) => {
       if (!isGathered(first)) return answerOne(first)
-      // What came while the last call was answered.
+      // Calls that came while the last one was answered.
       const all = [first]
       while (all.length < TOGETHER_MAX) {
         const next: Message | undefined = receiveMessageOnPort(port)?.message

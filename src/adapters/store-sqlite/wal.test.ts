@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** A log of so many transactions, as a killed process leaves it; `rounds`: how often the log began again before. */
+/** A log of this many transactions, as a killed process leaves it; `rounds`: how often the log was restarted before. */
 function writeLog(transactions: number, rounds = 0): void {
   const file = join(folder, 'test.db')
   const db = openForWriting(file)
@@ -40,7 +40,7 @@ function change(at: number): void {
   writeFileSync(log, bytes)
 }
 
-test('[DU2] a sound log is sound, also with frames of an earlier round behind it', () => {
+test('[DU2] an intact log is accepted, also with frames of an earlier round behind it', () => {
   writeLog(20)
   expect(readWal(log)).toMatchObject({ damage: null, validBytes: readFileSync(log).length })
   writeLog(5, 2)
@@ -49,7 +49,7 @@ test('[DU2] a sound log is sound, also with frames of an earlier round behind it
   expect(report?.validBytes).toBeLessThan(readFileSync(log).length)
 })
 
-test('[DU1] one changed bit in any part of any frame but those of the last transaction is damage', () => {
+test('[DU1] one changed bit in any part of any frame except those of the last transaction is damage', () => {
   writeLog(6)
   const sound = readFileSync(log)
   const frames = (sound.length - 32) / FRAME_BYTES
@@ -69,7 +69,7 @@ test('[DU1] one changed bit in any part of any frame but those of the last trans
   expect(readWal(log)?.damage).toContain('damaged header')
 })
 
-test('[DU2] a torn last transaction is no damage, wherever it is torn', () => {
+test('[DU2] a torn last transaction is not damage, wherever it is torn', () => {
   writeLog(6)
   const sound = readFileSync(log)
   for (let bytes = sound.length; bytes > sound.length - 2 * FRAME_BYTES; bytes -= 500) {

@@ -1,12 +1,12 @@
-// Reads SQLite's write-ahead log before SQLite does, and finds damage that SQLite passes over in silence.
+// Reads SQLite's write-ahead log before SQLite does, and finds damage that SQLite silently ignores.
 //
-// SQLite recovers frames up to the first one that does not verify, and forgets what follows. After a crash that is right for the
-// last transaction alone: its frames may be torn, because its flush had not finished. Every earlier transaction was flushed before
-// the next one began. So a frame that verifies right behind a commit frame proves that the commit was flushed; if both lie behind
-// the first bad frame, the bad one is damage, not a torn tail.
+// SQLite recovers frames up to the first one that does not verify, and forgets what follows. After a crash that is
+// right only for the last transaction: its frames may be torn, because its flush had not finished. Every earlier
+// transaction was flushed before the next one began. So a frame that verifies right after a commit frame proves that
+// the commit was flushed; if both come after the first bad frame, the bad one is damage, not a torn tail.
 //
-// A frame's checksum continues from the one stored in the frame before it. So a frame verifies even where the page before it is damaged.
-// Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+// A frame's checksum continues from the one stored in the frame before it. So a frame verifies even if the page before
+// it is damaged. Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 
 import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { endianness } from 'node:os'
@@ -22,7 +22,7 @@ export interface WalReport {
   readonly validBytes: number
   /** The pages that SQLite will recover. */
   readonly pages: ReadonlySet<number>
-  /** Where the log is damaged, for the operator; null: it is sound, or only its last transaction is torn. */
+  /** Where the log is damaged, for the operator; null: it is intact, or only its last transaction is torn. */
   readonly damage: string | null
 }
 
@@ -63,7 +63,7 @@ function readFrames(fd: number, size: number): WalReport {
   let { salts, sums } = header
   let firstBad = header.isValid ? -1 : 0
   let validFrames = 0
-  /** Of the frame before, behind the first bad one: whether it ends a transaction, and the page that it holds. */
+  /** Of the previous frame, after the first bad one: whether it ends a transaction, and its page. */
   let before = { isCommit: false, page: 0 }
 
   for (let start = 0; start < count; start += FRAMES_PER_READ) {
@@ -158,8 +158,8 @@ function isSame(a: Sums, b: Sums): boolean {
 const REWRITE_BYTES = 1_048_576
 
 /**
- * Writes the log's sound part over itself and flushes it. After a failed flush the system may hold pages in memory that it will
- * never write: a process that starts then reads them, and would build on what a power cut takes away.
+ * Writes the log's intact part over itself and flushes it. After a failed flush the system may hold pages in memory
+ * that it will never write: a process that starts then reads them, and would build on data that a power cut removes.
  */
 export function rewriteWal(path: string, validBytes: number): void {
   const fd = openSync(path, 'r+')

@@ -1,4 +1,4 @@
-// Which index each list of work goes by. Answers are the conformance suite's; here it is what they cost.
+// Which index each list of jobs uses. The conformance suite checks the results; this checks their cost.
 
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ const ROWS = 60_000
 
 let db: InstanceType<typeof DatabaseSync>
 
-/** Each consumer has a third; every hundredth item is dead, the eldest third of a thousand is ready. */
+/** Each consumer has a third; every hundredth job is dead, the oldest third of a thousand is ready. */
 beforeAll(() => {
   db = new DatabaseSync(':memory:')
   migrate(db, 'data.db')
@@ -56,7 +56,7 @@ function watch(read: (access: ReadAccess) => unknown): readonly string[] {
 const planOf = (query: Partial<WorkQuery>) =>
   watch((access) => listWork(access, TENANT, { cursor: null, limit: 20, ...query }))
 
-test('[ST154] the deliveries of a subscription are a walk of its own index, with every state but done', () => {
+test('[ST154] the deliveries of a subscription are a walk of their own index, with every state but done', () => {
   const own = 'SEARCH work USING INDEX work_delivery (tenant=? AND consumer=?)'
   expect(planOf({ consumer: SHOP })).toEqual([own])
   for (const state of ['dead', 'waiting', 'skipped', 'cancelled', 'parked', 'merged'] as const) {
@@ -79,7 +79,7 @@ test('[ST154] ready ones are sorted while they are few, and walked by id when th
   ])
 })
 
-test('[ST153] what has no index looks at a bounded number of rows, found from the index alone', () => {
+test('[ST153] a list without an index scans a bounded number of rows, found from the index alone', () => {
   const ofTenant = [
     'SEARCH work USING COVERING INDEX work_id (tenant=?)',
     'SEARCH work USING INDEX work_id (tenant=? AND id>?)',
@@ -99,7 +99,7 @@ test('[ST153] what has no index looks at a bounded number of rows, found from th
   ])
 })
 
-test('[ST155] open items are counted from indexes over those that are open', () => {
+test('[ST155] open jobs are counted from indexes over open ones', () => {
   const plans = watch((access) => countOpen(access, TENANT, [SHOP, 'route:a'], 100))
   expect(plans).toHaveLength(5)
   expect(plans[0]).toContain('USING INDEX work_leased')
@@ -108,7 +108,7 @@ test('[ST155] open items are counted from indexes over those that are open', () 
   }
 })
 
-test('[ST86] a walk of an index is a look-up, all else about work waits among scans', () => {
+test('[ST86] a walk of an index is a look-up, all else about jobs waits among scans', () => {
   const scans = (query: Partial<WorkQuery>) =>
     isScan('workList', [TENANT, { cursor: null, limit: 20, ...query }])
   expect([{}, { state: 'dead' }, { consumer: SHOP }, { consumer: SHOP, state: 'dead' }] as const).toSatisfy(

@@ -1,5 +1,5 @@
-// Lists of work items, newest first, and how much is open of a consumer. What has no index looks at a bounded number of rows, so
-// that a consumer that nobody knows costs a page as little as one that has everything.
+// Lists of jobs, newest first, and how much of a consumer is open. Queries without an index scan a bounded number of
+// rows, so that an unknown consumer costs a page as little as one that has every job.
 
 import { workIdSpan } from '../../core/events/event/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -17,16 +17,16 @@ import { fromStored, type Stored, toStored } from './text.ts'
 export type WorkQuery = Parameters<TenantReads['workList']>[0]
 
 const LIST = 'work'
-/** In the words of the partial indexes: the planner takes no others. */
+/** Worded like the partial indexes: the planner accepts no other wording. */
 const OF_SUBSCRIPTION = "consumer >= 'subscription:' AND consumer < 'subscription;'"
 
 interface Base {
   readonly index: string
   /** What the index holds. */
   readonly wheres: readonly Where[]
-  /** What else the rows must be. */
+  /** Further conditions on the rows. */
   readonly others: readonly Where[]
-  /** So few that all are looked at and sorted. */
+  /** So few that all are read and sorted. */
   readonly isFew?: boolean
 }
 
@@ -53,7 +53,7 @@ export function listWork(access: ReadAccess, tenant: TenantId, query: WorkQuery)
   return { items, nextCursor: last === null ? null : encodeCursor(LIST, [0, last]) }
 }
 
-/** Whether rows may be passed by that are not answered, or many are counted. */
+/** Whether the list may skip rows that it does not return, or counts many. */
 export function isWorkScan({ state, consumer, kind, class: failure, from, to }: WorkQuery): boolean {
   if ([kind, failure, from, to].some((filter) => filter !== undefined)) return true
   return (
@@ -79,7 +79,7 @@ function chooseBase(
   const consumer = name === undefined ? undefined : toStored(name)
   const ofConsumer: Where[] = consumer === undefined ? [] : [['consumer = ?', consumer]]
   const ofState: Where[] = state === undefined ? [] : [[inState(state)]]
-  // As many as nodes have hands.
+  // As many as the nodes have slots.
   if (state === 'leased') return { index: 'work_leased', wheres: ofState, others: ofConsumer, isFew: true }
   if (state === 'ready' && countReady(access, tenant, consumer, scanMax + 1) <= scanMax) {
     return { index: 'work_ready', wheres: [...ofState, ...ofConsumer], others: [], isFew: true }
@@ -104,7 +104,7 @@ function filtersOf({ kind, class: failure, from, to }: WorkQuery): Where[] {
   return wheres
 }
 
-/** The last row to look at, if there are more behind it: from the index alone. */
+/** The last row to scan, if there are more after it: from the index alone. */
 function findEnd({ all }: ReadAccess, table: string, wheres: readonly Where[], scanMax: number) {
   const [where, values] = join(wheres)
   const text = `SELECT id FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT 2 OFFSET ?`

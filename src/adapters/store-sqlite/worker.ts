@@ -1,4 +1,4 @@
-// The entry of every thread of the store: what it does is in its data.
+// The entry of every thread of the store: its data says which thread it is.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../core/foundation/errors/index.ts'

@@ -28,7 +28,7 @@ export function runWriter(port: MessagePort, data: ThreadData): void {
       monotonic: () => performance.now(),
     })
     const now = (): Instant => (clock === null ? steady() : Math.max(executor.lastAt, clock[0] ?? 0))
-    // Whoever held the lock before is gone, so its lives are over, whatever time they had left.
+    // The previous holder of the lock is gone, so its incarnations are over, whatever lease they had left.
     executor.fenceAll(now())
     return {
       opened,
@@ -43,7 +43,7 @@ export function runWriter(port: MessagePort, data: ThreadData): void {
         ledgerHistory: ([tenant, key]: [TenantId, string]) => executor.ledgerHistory(tenant, key),
         checkpoint: () => db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get(),
       },
-      // While one group is flushed, the next and a claim come in: they share a flush.
+      // While one group is flushed, the next and a claim arrive: they share a flush.
       together: {
         names: ['commit', 'claim'],
         run: (all) => executor.together(now(), all.map(toAsked)).map((answered) => () => toAnswer(answered)),
@@ -73,7 +73,7 @@ function toAnswer(answered: Answered): unknown {
   return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : encodeClaimed(answered.claimed)
 }
 
-/** The lock first, so that nobody else's file is touched; it is given back if the file cannot be used. */
+/** The lock first, so that no other process's file is touched; it is released if the file cannot be used. */
 function open(
   file: string,
   acceptLoss: number | null,
@@ -85,7 +85,7 @@ function open(
     const { wasUnclean, loss } = prepared
     db = openForWriting(file)
     const isChecked = wasUnclean && checkPages(db, file, loss !== null)
-    // What the log holds is in the file from here on, whatever became of the last flush of the process before.
+    // The contents of the log are in the file from here on, whatever became of the previous process's last flush.
     if (wasUnclean) db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     migrate(db, file)
     return { lock, db, opened: { ...prepared, isChecked, settings: readSettings(db) } }

@@ -1,4 +1,4 @@
-// A process that opens a store and writes until it is killed. Says `open`, then one line per acknowledged event.
+// A process that opens a store and writes until it is killed. Prints `open`, then one line per acknowledged event.
 
 import { makeIds, type TenantId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'

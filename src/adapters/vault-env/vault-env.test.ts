@@ -18,25 +18,25 @@ vaultConformance('environment', async () => {
   }
 })
 
-test('a default stands in for a variable that is not set, and only then', async () => {
+test('a default is used for a variable that is not set, and only then', async () => {
   const defaults = { A: 'default-a', B: 'default-b' }
   const vault = makeEnvVault({ env: { A: 'set', B: '' }, defaults })
   expect(await vault.resolve(DEFAULT_TENANT, [{ env: 'A' }, { env: 'B' }])).toEqual(['set', 'default-b'])
 })
 
-test('the engine’s own settings are not secrets that a definition may read', async () => {
+test('a definition cannot read the engine’s own settings as secrets', async () => {
   const vault = makeEnvVault({ env: { MILLRACE_ADMIN_KEY: 'k', Millrace_Admin_Key: 'k' } })
   const refs = [{ env: 'MILLRACE_ADMIN_KEY' }, { env: 'Millrace_Admin_Key' }]
   expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual([])
 })
 
-test('names of object methods are not set, and a vault entry is not here', async () => {
+test('names of object methods are not set, and a vault entry is not found here', async () => {
   const vault = makeEnvVault({ env: {} })
   const refs = [{ env: 'constructor' }, { env: '__proto__' }, { ref: 'crm-signing' }]
   expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual([])
 })
 
-test('[VA10] the environment is the node owner’s: for another tenant nothing is set', async () => {
+test('[VA10] the environment belongs to the node’s owner: for another tenant nothing is set', async () => {
   const vault = makeEnvVault({ env: { A: 'set' }, defaults: { B: 'default' } })
   const refs = [{ env: 'A' }, { env: 'B' }]
   expect(await vault.resolve(DEFAULT_TENANT, refs)).toEqual(['set', 'default'])
@@ -57,7 +57,7 @@ test('[VA23] without a list, names that usually hold secrets of the machine are 
   ])
 })
 
-test('[VA23] with a list, only what it names is set, and never a setting of the node', async () => {
+test('[VA23] with a list, only listed names are set, and never a setting of the node', async () => {
   const env = { STRIPE_KEY: 's', AWS_SES: 'a', OTHER: 'o', STRIPE: 'x', MILLRACE_ADMIN_KEY: 'k' }
   const vault = makeEnvVault({ env, names: ['STRIPE_*', 'AWS_SES', 'MILLRACE_ADMIN_KEY'] })
   const names = Object.keys(env).map((name) => ({ env: name }))

@@ -1,7 +1,8 @@
 // Secrets from environment variables. `{ ref }` names an entry of a real vault, which this one does not have.
 //
-// The environment is the node owner's, and so is the tenant `default`: for any other one nothing is set here. The engine's own
-// settings are never given out: a definition must not be able to read the admin key. Which other names may be read is the owner's choice.
+// The environment belongs to the node's owner, as does the tenant `default`: for any other tenant nothing is set here.
+// The engine's own settings are never returned: a definition must not be able to read the admin key. The owner chooses
+// which other names may be read.
 
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { type EnvNames, isEnvReadable } from '../../core/secrets/index.ts'
@@ -15,7 +16,7 @@ export function makeEnvVault(options: {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Used for variables that are not set; for development. */
   readonly defaults?: Readonly<Record<string, string>>
-  /** Which may be read; null or left out: all but those that usually hold secrets of the machine. */
+  /** Which names may be read; null or omitted: all except those that usually hold secrets of the machine. */
   readonly names?: EnvNames
   readonly log?: Pick<Log, 'warn'>
 }): Vault {

@@ -4,7 +4,7 @@ import type { BigIntStats } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 
-/** Whether it is the same file as one of the paths, whatever the names: links and hard links are the same file. */
+/** Whether it is the same file as one of the paths, whatever its name: links and hard links are the same file. */
 export async function isOneOf(
   found: Pick<BigIntStats, 'dev' | 'ino'>,
   paths: readonly string[],
@@ -17,8 +17,8 @@ export async function isOneOf(
 }
 
 /**
- * Those of the paths that lie in the folder at any depth, or that an entry of the folder leads to. A file that is not there yet counts
- * by where it will be. Nothing is found in a folder that does not exist.
+ * Those of the paths that lie in the folder at any depth, or that an entry of the folder links to. A file that does not
+ * exist yet counts by where it will be. A folder that does not exist contains nothing.
  */
 export async function findOwnFiles(folder: string, paths: readonly string[]): Promise<readonly string[]> {
   const inside = await realpath(folder).catch(() => null)

@@ -64,7 +64,7 @@ test('[VA13] one line break at the end is not part of the value, and an empty fi
   expect([await value('empty'), await value('line')]).toEqual([[], []])
 })
 
-test('[VA13] a file that changes is read anew, at most once a second', async () => {
+test('[VA13] a changed file is read again, at most once a second', async () => {
   const { value, write, folder, pass } = await makeWorld()
   expect(await value('crm')).toEqual([])
   await write('crm', 'one')
@@ -81,7 +81,7 @@ test('[VA13] a file that changes is read anew, at most once a second', async () 
   expect(await value('crm')).toEqual([])
 })
 
-test('[VA13] links inside of the folder are followed, as Kubernetes exchanges all of them at once', async () => {
+test('[VA13] links inside the folder are followed, as Kubernetes exchanges all of them at once', async () => {
   const { value, folder, pass } = await makeWorld()
   for (const [at, text] of [
     ['..2026_11_01', 'one'],
@@ -99,7 +99,7 @@ test('[VA13] links inside of the folder are followed, as Kubernetes exchanges al
   expect(await value('crm')).toEqual(['two'])
 })
 
-test('[VA13] nothing outside of the folder is read, by no name and by no link', async () => {
+test('[VA13] nothing outside the folder is read, by any name or link', async () => {
   const { value, folder, root, log } = await makeWorld()
   await writeFile(join(root, 'outside'), 'hidden')
   await mkdir(`${folder}-beside`)
@@ -154,7 +154,7 @@ test('[VA13] what cannot be a value is not set, and the log says why, once while
   expect(log.messages).toHaveLength(5)
 })
 
-test('[VA13] the folder is the node owner’s: for another tenant nothing is set, nor without a folder', async () => {
+test('[VA13] the folder belongs to the node’s owner: for another tenant nothing is set, nor without a folder', async () => {
   const { value, write, vault } = await makeWorld()
   await write('crm', 'one')
   expect(await value('crm', 'acme' as TenantId)).toEqual([])
@@ -163,13 +163,13 @@ test('[VA13] the folder is the node owner’s: for another tenant nothing is set
   expect(await none.resolve(DEFAULT_TENANT, [{ file: 'crm' }])).toEqual([])
 })
 
-test('[VA13] one who may not read the folder is told so by the log', async () => {
+test('[VA13] missing permission to read the folder is logged', async () => {
   const { value, write, folder, log } = await makeWorld()
   await write('crm', 'one')
   await chmod(join(folder, 'crm'), 0o000)
   const found = await value('crm')
   await chmod(join(folder, 'crm'), 0o600)
-  // The superuser reads whatever there is.
+  // The superuser can read everything.
   if (process.getuid?.() === 0) expect(found).toEqual(['one'])
   else
     expect([found, log.messages.at(-1)?.fields.reason]).toEqual([
@@ -211,7 +211,7 @@ describe('[VA22] keys of the node itself', () => {
     const other = join(root, 'other-name')
     await symlink(folder, other)
     const inside = join(other, 'crm')
-    // Also one that is made only later, and one in a folder below.
+    // Also one that is created later, and one in a subfolder.
     const later = join(folder, 'admin.key')
     await mkdir(join(folder, 'below'))
     const below = join(folder, 'below', 'master.key')

@@ -1,12 +1,15 @@
 // Secrets from files of one folder, as Docker and Kubernetes put them there: `{ file: name }` is the file of that name.
 //
-// The folder is the node owner's, and so is the tenant `default`: for any other one nothing is set here. A file is read when it is asked
-// for and at most once a second, so that a changed one is seen within that time and webhooks do not wait for the disk.
+// The folder belongs to the node's owner, as does the tenant `default`: for any other tenant nothing is set here. A
+// file is read when it is requested and at most once a second, so that a change is seen within that time and webhooks
+// do not wait for the disk.
 //
-// Invariant: nothing outside of the folder is read. Links are followed to where they end, which must be inside: Kubernetes has each name
-// link to `..data/name`, and `..data` to the folder of the moment. What may not be used is not set, and the log says why.
+// Invariant: nothing outside the folder is read. Links are followed to their end, which must be inside: Kubernetes
+// links each name to `..data/name`, and `..data` to the current folder. A file that may not be used is not set, and the
+// log says why.
 //
-// Invariant: a key file of the node itself is never read, by whatever name, link or hard link: files are compared by device and inode.
+// Invariant: a key file of the node itself is never read, by whatever name, link or hard link: files are compared by
+// device and inode.
 
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
@@ -24,7 +27,7 @@ const READ_EVERY_MS = 1 * SECOND
 const BYTES_MAX = 65_536
 const NAMES_MAX = 1_000
 
-/** Why a file that is there is not used. */
+/** Why an existing file is not used. */
 class Refusal extends Error {
   override readonly name = 'Refusal'
 }
@@ -32,7 +35,7 @@ class Refusal extends Error {
 export function makeFileVault(deps: {
   /** null: there is none, and nothing is set. */
   readonly folder: string | null
-  /** Files with keys of the node itself; they need not be there. */
+  /** Files with keys of the node itself; they need not exist. */
   readonly ownFiles?: readonly string[]
   readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Pick<Log, 'warn'>
@@ -40,7 +43,7 @@ export function makeFileVault(deps: {
   const { folder, ownFiles = [], clock, log } = deps
   const values = makeCache<string | null>({ entriesMax: NAMES_MAX, ageMsMax: READ_EVERY_MS })
   const loading = new Map<string, Promise<string | null>>()
-  /** What was told already: once for as long as it lasts, not once a second. */
+  /** What was logged already: once for as long as it lasts, not once a second. */
   const told = new Map<string, string>()
 
   const load = async (inside: string, name: string): Promise<string | null> => {
@@ -85,7 +88,7 @@ export function makeFileVault(deps: {
   }
 }
 
-/** null: there is none, or it is empty. */
+/** null: it does not exist, or it is empty. */
 async function readSecretFile(
   folder: string,
   name: string,
@@ -101,13 +104,13 @@ async function readSecretFile(
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-  // Not followed once more, and nobody waits for the other end of a pipe.
+  // No further link is followed, and opening does not wait for the other end of a pipe.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const found = await file.stat({ bigint: true })
     if (!found.isFile()) throw new Refusal('it is not a file')
     if (await isOneOf(found, ownFiles)) throw new Refusal('it holds a key of the node itself')
-    // One byte more than it may have, and no trust in the size that it had a moment ago.
+    // One byte more than allowed, because the size read a moment ago may have changed.
     const buffer = Buffer.alloc(BYTES_MAX + 3)
     let length = 0
     for (;;) {

@@ -1,7 +1,7 @@
-// Requests to a HashiCorp Vault. Its address is the operator's own setting and is mostly in a private network: the guard of calls that
-// definitions cause does not stand between. Redirects are not followed, so the token goes nowhere else.
+// Requests to a HashiCorp Vault. Its address is the operator's own setting and is usually in a private network: the
+// guard for calls by definitions does not apply. Redirects are not followed, so the token goes nowhere else.
 //
-// What the vault says about a failure is translated here, by a table. Texts of errors have paths and what the vault said, never a value.
+// A table translates the vault's failures here. Error texts contain paths and the vault's own message, never a value.
 
 import { Agent } from 'undici'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
@@ -14,10 +14,10 @@ const SAID_LENGTH_MAX = 300
 
 export interface VaultRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Behind `/v1/`; its parts are encoded. */
+  /** After `/v1/`; its parts are encoded. */
   readonly path: string
   readonly body?: unknown
-  /** null: who logs in has none yet. */
+  /** null: a login has none yet. */
   readonly token: string | null
 }
 
@@ -28,7 +28,7 @@ export interface VaultAnswer {
 }
 
 export interface VaultClient extends AsyncDisposable {
-  /** Any status is an answer. Throws `vault_unavailable` when there is none. */
+  /** Returns a response of any status. Throws `vault_unavailable` if there is none. */
   ask(request: VaultRequest): Promise<VaultAnswer>
 }
 
@@ -71,7 +71,7 @@ export function makeVaultClient(options: {
   }
 }
 
-/** What a status other than success means, where it does not mean that there is nothing. */
+/** What a status other than success means, except where it means that nothing exists. */
 export function failureOf({ status, body }: VaultAnswer, path: string): AppError {
   const said = saidIn(body)
   const detail = `${path}: ${said === '' ? `status ${status}` : said}`

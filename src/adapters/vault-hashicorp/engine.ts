@@ -1,4 +1,4 @@
-// The KV engine (version 2) of the vault: entries are read, written against the number that they were read with, listed and removed.
+// The KV engine (version 2) of the vault: reads entries, writes them with check-and-set, lists and removes them.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -7,11 +7,11 @@ import { type Data, type Entry, readEntry } from './entry.ts'
 import type { Tokens } from './login.ts'
 
 export interface KvEngine {
-  /** null: there is none. `kv` of one that was deleted is what a write is checked against. */
+  /** null: it does not exist. `kv` of a deleted entry is what a write is checked against. */
   read(tenant: TenantId, name: string): Promise<{ readonly entry: Entry | null; readonly kv: number }>
-  /** Throws `conflict` when its number is another one than `kv`. */
+  /** Throws `conflict` if its version is not `kv`. */
   write(tenant: TenantId, name: string, data: Data, kv: number): Promise<{ readonly kv: number }>
-  /** By name. */
+  /** Sorted by name. */
   names(tenant: TenantId): Promise<readonly string[]>
   /** With all its versions. */
   remove(tenant: TenantId, name: string): Promise<void>
@@ -29,7 +29,7 @@ export function makeKvEngine(deps: {
   const pathOf = (part: 'data' | 'metadata', tenant: TenantId, name: string) =>
     `${mount}/${part}/${prefix}/${encodeURIComponent(tenant)}/${encodeURIComponent(name)}`
 
-  /** A token that was refused is tried once more as another one: it may have ended since. */
+  /** A refused token is replaced and the request tried once more: the token may have expired. */
   const ask = async (request: {
     readonly method: 'GET' | 'POST' | 'DELETE'
     readonly path: string
@@ -48,7 +48,7 @@ export function makeKvEngine(deps: {
       const { data, metadata } = inner(answer)
       if (answer.status === 404) {
         refuseNoEngine(answer, path)
-        // The latest version was deleted: it is as good as none, but writes are counted on from it.
+        // The latest version was deleted: the entry counts as missing, but writes continue its version numbers.
         return { entry: null, kv: typeof metadata?.version === 'number' ? metadata.version : 0 }
       }
       if (answer.status !== 200) throw failureOf(answer, path)
@@ -79,7 +79,7 @@ export function makeKvEngine(deps: {
       if (answer.status !== 200) throw failureOf(answer, path)
       const { keys } = fieldsOf(answer.body?.data)
       const names = Array.isArray(keys) ? keys : []
-      // What ends with a slash is a folder.
+      // A name that ends with a slash is a folder.
       return names.filter((key): key is string => typeof key === 'string' && !key.endsWith('/')).sort()
     },
     async remove(tenant, name) {

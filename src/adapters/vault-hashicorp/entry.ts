@@ -1,8 +1,10 @@
-// One secret as an entry of the KV engine: `value` is the one in use, and what people put there by hand under that name works. The rest is
-// ours: what waits, what is still good, who changed it. Fields of others are left as they are.
+// One secret as an entry of the KV engine: `value` is the one in use, and a value that a user puts there under that
+// name works. The rest is Millrace's: the pending value, former values that are still valid, who changed it. Foreign
+// fields are left as they are.
 //
-// A version's number is that of the write that brought it, so it only grows, whoever wrote. Beside the value stands its fingerprint: when
-// it does not fit, somebody changed the value by hand, and the entry's own number is the version.
+// A version's number is that of the write that created it, so it only grows, whoever wrote. The value's fingerprint is
+// stored beside it: if it does not match, a user changed the value outside Millrace, and the entry's own number is the
+// version.
 
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -12,17 +14,17 @@ import type { SecretValue } from '../../ports/vault.ts'
 export type Data = Readonly<Record<string, unknown>>
 
 export interface Entry extends SecretVersions<SecretValue> {
-  /** Of the KV engine: what the next write is checked against. 0: there is none. */
+  /** The KV version that the next write is checked against. 0: there is none. */
   readonly kv: number
   readonly updatedAt: Instant
   readonly updatedBy: string
-  /** Not ours. */
+  /** Fields that are not Millrace's. */
   readonly others: Data
 }
 
 const OURS = ['value', 'version', 'fingerprint', 'pending', 'former', 'updatedBy'] as const
 
-/** Throws `secret_unreadable` when its value is not a text. */
+/** Throws `secret_unreadable` if its value is not a string. */
 export function readEntry(
   data: Data,
   metadata: Data,

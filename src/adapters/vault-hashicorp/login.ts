@@ -1,7 +1,7 @@
-// The token that the node shows to the vault: given, read from a file, or got by a role. It is renewed when two thirds of its life are
-// over, by whoever needs it next; one that was refused is replaced where that can be done.
+// The token that the node uses at the vault: given, read from a file, or obtained by a role. It is renewed by the next
+// caller when two thirds of its life are over; a refused token is replaced if possible.
 //
-// Invariant: however many need a token at once, one asks for it.
+// Invariant: however many callers need a token at once, one requests it.
 
 import { readFile } from 'node:fs/promises'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -16,15 +16,15 @@ export type VaultLogin =
   | { readonly by: 'role'; readonly roleId: string; readonly secretId: string }
 
 export interface Tokens {
-  /** One that should be good. Throws `vault_denied`, `vault_sealed`, `vault_unavailable`. */
+  /** A token that should be valid. Throws `vault_denied`, `vault_sealed`, `vault_unavailable`. */
   get(): Promise<string>
-  /** It was refused; false: there is no other. */
+  /** The token was refused; false: there is no other. */
   refused(token: string): Promise<boolean>
 }
 
 interface Token {
   readonly text: string
-  /** null: not at all. By the clock that only grows. */
+  /** null: never. By the monotonic clock. */
   readonly renewAtMs: number | null
   readonly endsAtMs: number | null
 }
@@ -57,7 +57,7 @@ export function makeTokens(
     const body = { role_id: login.roleId, secret_id: login.secretId }
     const answer = await client.ask({ method: 'POST', path, body, token: null })
     const auth = partOf(answer, 'auth')
-    // A wrong role or secret id is a bad request to the vault: for us it is a closed door.
+    // The vault reports a wrong role or secret id as a bad request: here it means denied.
     if (answer.status === 400) throw new AppError('vault_denied', failureOf(answer, path).message)
     if (answer.status !== 200 || typeof auth.client_token !== 'string') throw failureOf(answer, path)
     log.info('vault.logged-in', { by: 'role', leaseSeconds: auth.lease_duration })
@@ -65,8 +65,8 @@ export function makeTokens(
   }
 
   /**
-   * How long a token lives that somebody gave us. One that may not ask is used as it is; a vault that cannot answer is asked again, or
-   * nobody would renew the token later.
+   * Looks up how long a given token lives. A token without permission to look itself up is used as it is; if the vault
+   * cannot respond, the lookup is repeated, or the token would never be renewed.
    */
   const learn = async (text: string): Promise<Token> => {
     const path = 'auth/token/lookup-self'
@@ -92,7 +92,7 @@ export function makeTokens(
       return await renew(held)
     } catch (error) {
       if (login.by === 'role') return enter()
-      // It is good until it ends; the next one who needs it tries again in a while.
+      // It is valid until it expires; the next caller tries again in a while.
       const reason = error instanceof AppError ? error.message : String(error)
       log.warn('vault.token-not-renewed', { reason })
       return { ...held, renewAtMs: now + RENEW_AGAIN_MS }
@@ -121,7 +121,7 @@ export function makeTokens(
       return isGood && held !== null ? held.text : (await getOnce()).text
     },
     async refused(token) {
-      // Somebody else has got the next one meanwhile.
+      // Another caller has obtained the next one meanwhile.
       if (held !== null && held.text !== token) return true
       if (login.by === 'token') return false
       if (login.by === 'file' && (await read(login)) === token) return false

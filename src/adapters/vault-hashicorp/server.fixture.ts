@@ -1,5 +1,6 @@
-// A server on this machine that speaks what we use of HashiCorp Vault: the KV engine of version 2 (check-and-set, versions, soft deletion,
-// lists, removal of all versions, its shapes of «not there»), AppRole, renewal of tokens, namespaces, and being sealed, new, slow or gone.
+// A server on this machine that implements the used part of HashiCorp Vault: the KV engine of version 2 (check-and-set,
+// versions, soft deletion, lists, removal of all versions, its forms of "not found"), AppRole, renewal of tokens,
+// namespaces, and being sealed, uninitialised, slow or gone.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -16,30 +17,30 @@ interface Version {
 interface Given {
   endsAt: number
   readonly isRenewable: boolean
-  /** Renewals do not reach beyond. */
+  /** Renewals do not extend it further. */
   readonly endsAtMost: number
 }
 
 export interface VaultServer {
   readonly url: string
-  /** `METHOD path`, in the order they came. */
+  /** `METHOD path`, in order of arrival. */
   readonly requests: string[]
   /** Headers of the latest request. */
   headers(): IncomingMessage['headers']
-  /** What the engine has at a path of its own, the latest version. */
+  /** What the engine stores at a path, the latest version. */
   data(path: string): Data | null
-  /** As `vault kv put`, by a person. */
+  /** As `vault kv put` by a user. */
   put(path: string, data: Data): void
   /** As `vault kv delete`. */
   softDelete(path: string): void
   state: 'up' | 'sealed' | 'new' | 'standby' | 'silent' | 'gone'
-  /** Tokens that are good, and until when. */
+  /** Tokens that are valid, and until when. */
   give(
     token: string,
     life?: { readonly ttlS: number; readonly isRenewable?: boolean; readonly mostS?: number },
   ): void
   revoke(token: string): void
-  /** Called before each write is carried out: what somebody else does at that moment. */
+  /** Called before each write is executed: simulates a concurrent change. */
   beforeWrite: (() => void) | null
   close(): Promise<void>
 }
@@ -54,7 +55,7 @@ export async function startVaultServer(options: {
   readonly now: () => number
   readonly mount?: string
   readonly namespace?: string
-  /** Paths behind `mount/data/` that tokens may touch. */
+  /** Paths after `mount/data/` that tokens may access. */
   readonly allowed?: RegExp
   readonly role?: {
     readonly roleId: string

@@ -92,7 +92,7 @@ secretVaultConformance('hashicorp', async () => {
 })
 
 describe('an entry', () => {
-  test('[VA16] is one per tenant and name, below the prefix, with the value where people look for it', async () => {
+  test('[VA16] is one per tenant and name, below the prefix, with the value where users look for it', async () => {
     const { vault, server } = await makeWorld()
     await vault.set(T, 'crm', 'one', SET)
     await vault.set(T, 'crm', 'two', { ...SET, overlapMs: 60_000 })
@@ -112,7 +112,7 @@ describe('an entry', () => {
     expect(server.data('millrace/acme/crm')?.value).toBe('theirs')
   })
 
-  test('[VA17] that a person wrote by hand works, has the version of its write, and keeps what else is in it', async () => {
+  test('[VA17] that a user wrote directly works, has the version of its write, and keeps its other fields', async () => {
     const { vault, server, pass } = await makeWorld()
     server.put(AT, { value: 'by hand', note: 'ask Ada' })
     expect(await vault.current(T, 'crm')).toMatchObject({ version: 1, value: 'by hand' })
@@ -123,7 +123,7 @@ describe('an entry', () => {
     })
     await vault.set(T, 'crm', 'next', { isPending: true, by })
     expect(server.data(AT)).toMatchObject({ value: 'by hand', version: 1, note: 'ask Ada' })
-    // Somebody changes the value alone, as `vault kv patch` does.
+    // A user changes only the value, as `vault kv patch` does.
     server.put(AT, { ...server.data(AT), value: 'patched' })
     pass(5_000)
     expect(await vault.current(T, 'crm')).toMatchObject({ version: 3, value: 'patched' })
@@ -135,7 +135,7 @@ describe('an entry', () => {
     ])
   })
 
-  test('[VA17] without a text as its value is not set, or cannot be read, and the others are listed', async () => {
+  test('[VA17] without a string as its value is not set, or cannot be read, and the others are listed', async () => {
     const { vault, server, log } = await makeWorld()
     server.put(AT, { password: 'elsewhere' })
     server.put('millrace/default/number', { value: 7 })
@@ -150,7 +150,7 @@ describe('an entry', () => {
     expect(names(log)).toContain('vault.unreadable')
   })
 
-  test('[VA16] whose latest version was deleted is none, and can be set again', async () => {
+  test('[VA16] whose latest version was deleted does not exist, and can be set again', async () => {
     const { vault, server } = await makeWorld()
     await vault.set(T, 'crm', 'one', SET)
     server.softDelete(AT)
@@ -160,7 +160,7 @@ describe('an entry', () => {
     expect(await values(vault)).toEqual(['two'])
   })
 
-  test('[VA12] that somebody changes between our look and our write is not overwritten', async () => {
+  test('[VA12] that changes between our read and our write is not overwritten', async () => {
     const { vault, server } = await makeWorld()
     await vault.set(T, 'crm', 'one', SET)
     server.beforeWrite = () => {
@@ -171,7 +171,7 @@ describe('an entry', () => {
     expect(server.data(AT)).toEqual({ value: 'theirs' })
   })
 
-  test('[N11] no value and no token is in a line of the log or in an error', async () => {
+  test('[N11] no log line and no error contains a value or a token', async () => {
     const { vault, server, log, pass } = await makeWorld()
     await vault.set(T, 'crm', 'a hidden value', SET)
     await values(vault)
@@ -187,7 +187,7 @@ describe('an entry', () => {
   })
 })
 
-describe('a vault that is not there', () => {
+describe('a vault that is unavailable', () => {
   test.each([
     ['sealed', 'vault_sealed', /sealed/],
     ['new', 'vault_sealed', /not yet initialized/],
@@ -211,19 +211,19 @@ describe('a vault that is not there', () => {
     }
   })
 
-  test('[VA18] nobody listens at the address', async () => {
+  test('[VA18] nothing listens at the address', async () => {
     const { vault, server } = await makeWorld()
     await server.close()
     expect(await refusal(values(vault))).toMatch(/^vault_unavailable: .*ECONNREFUSED/)
   })
 
-  test('[VA18] an engine that is not there, or another one, is no secret that is not set', async () => {
+  test('[VA18] an engine that is missing or of another kind is an error, not an unset secret', async () => {
     const { vault } = await makeWorld({ mount: 'kv' })
     for (const ask of [() => values(vault), () => vault.names(T), () => vault.set(T, 'crm', 'x', SET)])
       expect(await refusal(ask())).toMatch(/^vault_unavailable: .*MILLRACE_VAULT_MOUNT/)
   })
 
-  test('[VA19] what was read goes on for its time, and the log says so; nobody waits for the vault meanwhile', async () => {
+  test('[VA19] values that were read stay usable for a time, and the log says so; callers do not wait for the vault meanwhile', async () => {
     const { vault, server, log, pass } = await makeWorld({ staleMs: 60_000 })
     await vault.set(T, 'crm', 'one', SET)
     server.state = 'gone'
@@ -244,7 +244,7 @@ describe('a vault that is not there', () => {
     expect(names(log).filter((name) => name === 'vault.away')).toHaveLength(1)
   })
 
-  test('[VA19] it is back when it answers', async () => {
+  test('[VA19] it is available again when it responds', async () => {
     const { vault, server, log, pass } = await makeWorld()
     await vault.set(T, 'crm', 'one', SET)
     server.state = 'sealed'
@@ -253,7 +253,7 @@ describe('a vault that is not there', () => {
     server.put(AT, { value: 'two' })
     server.state = 'up'
     pass(1_000)
-    // This one asks without waiting; what it learns is there for the next.
+    // This call asks in the background; the next one sees the result.
     expect(await values(vault)).toEqual(['one'])
     expect((await vault.pending(T, 'crm'))?.value).toBeUndefined()
     await expect.poll(() => values(vault)).toEqual(['two'])
@@ -271,7 +271,7 @@ describe('a vault that is not there', () => {
     expect(server.requests.filter((one) => one.endsWith('/crm'))).toHaveLength(2)
   })
 
-  test('[VA19] with a time of nothing, nothing goes on', async () => {
+  test('[VA19] with a time of zero no value stays usable', async () => {
     const { vault, server, pass } = await makeWorld({ staleMs: 0 })
     await vault.set(T, 'crm', 'one', SET)
     server.state = 'sealed'
@@ -280,7 +280,7 @@ describe('a vault that is not there', () => {
     expect(await refusal(values(vault))).toMatch(/^vault_sealed/)
   })
 
-  test('[VA19] one that refuses us is not away: nothing goes on', async () => {
+  test('[VA19] a vault that denies access is not away: no value stays usable', async () => {
     const { vault, server, pass } = await makeWorld()
     await vault.set(T, 'crm', 'one', SET)
     server.revoke(TOKEN)
@@ -290,7 +290,7 @@ describe('a vault that is not there', () => {
     )
   })
 
-  test('[VA18] a path that the policy does not open is denied, by its name', async () => {
+  test('[VA18] a path that the policy does not permit is denied, by its name', async () => {
     const { vault } = await makeWorld({}, { allowed: /^millrace\/default\/crm$/ })
     await vault.set(T, 'crm', 'one', SET)
     expect(await refusal(vault.set(T, 'erp', 'one', SET))).toMatch(
@@ -299,7 +299,7 @@ describe('a vault that is not there', () => {
   })
 })
 
-describe('the way in', () => {
+describe('authentication', () => {
   const login = { by: 'role', roleId: ROLE.roleId, secretId: ROLE.secretId } as const
   const logins = ({ requests }: { requests: string[] }) =>
     requests.filter((one) => one.includes('approle')).length
@@ -317,7 +317,7 @@ describe('the way in', () => {
     expect([logins(server), renewals(server)]).toEqual([1, 10])
   })
 
-  test('[VA20] by a role: a token that cannot live longer, has ended or was revoked is replaced', async () => {
+  test('[VA20] by a role: a token that cannot be extended, has expired or was revoked is replaced', async () => {
     const { vault, server, pass } = await makeWorld({ login }, { role: { ...ROLE, mostS: 100 } })
     await vault.set(T, 'crm', 'one', SET)
     pass(40_000)
@@ -333,7 +333,7 @@ describe('the way in', () => {
     expect(logins(server)).toBe(4)
   })
 
-  test('[VA20] by a role that is not known is denied', async () => {
+  test('[VA20] by an unknown role is denied', async () => {
     const { vault } = await makeWorld({ login: { ...login, secretId: 'wrong' } }, { role: ROLE })
     expect(await refusal(values(vault))).toMatch(
       /^vault_denied: auth\/approle\/login: invalid role or secret ID/,
@@ -354,7 +354,7 @@ describe('the way in', () => {
     expect(names(log)).not.toContain('vault.logged-in')
   })
 
-  test('[VA20] by a token: one that was first shown to a sealed vault is renewed all the same', async () => {
+  test('[VA20] by a token: one that was first used at a sealed vault is renewed all the same', async () => {
     const { vault, server, pass } = await makeWorld()
     server.give(TOKEN, { ttlS: 60, isRenewable: true })
     server.state = 'sealed'
@@ -366,13 +366,13 @@ describe('the way in', () => {
     expect(renewals(server)).toBe(1)
   })
 
-  test('[VA20] by a token that may not ask about itself: used as it is', async () => {
+  test('[VA20] by a token that may not look itself up: used as it is', async () => {
     const { vault, server } = await makeWorld({}, { namespace: 'eu' })
     expect(await refusal(values(vault))).toMatch(/^vault_unavailable/)
     expect(server.requests[0]).toBe('GET auth/token/lookup-self')
   })
 
-  test('[VA20] by a file: read anew when what it had is refused', async () => {
+  test('[VA20] by a file: read again when its token is refused', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-token-'))
     const file = join(folder, 'token')
     try {

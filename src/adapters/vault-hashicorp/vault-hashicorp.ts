@@ -1,10 +1,13 @@
-// Secrets in a HashiCorp Vault: one entry of its KV engine per tenant and name. `{ ref: name }` of a definition names one.
+// Secrets in a HashiCorp Vault: one entry of its KV engine per tenant and name. `{ ref: name }` of a definition names
+// one.
 //
-// A value is remembered for a few seconds, because every call asks. While the vault is away (it does not answer, or is sealed) what was
-// read before goes on for a bounded time and the log says so; that a secret is not set is never taken from memory then, because what is
-// not set ends work, and what cannot be asked delays it. A vault that refuses us is not away: whoever withdrew the token meant it.
+// A value is cached for a few seconds, because every call needs it. While the vault is away (it does not respond, or is
+// sealed) cached values stay usable for a bounded time and the log says so. The absence of a secret is never taken from
+// the cache then, because an unset secret ends a job, and an unavailable vault delays it. A vault that denies access is
+// not away: the token was withdrawn on purpose.
 //
-// Invariants: every change is checked against the entry that it was made from. Values leave by `resolve`, `current` and `pending` alone.
+// Invariants: every change is checked against the entry that it was made from. Values leave by `resolve`, `current` and
+// `pending` alone.
 
 import { makeCache } from '../../core/foundation/cache/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -34,14 +37,16 @@ export interface HashicorpVaultOptions {
   readonly mount: string
   readonly prefix: string
   readonly namespace: string | null
-  /** While the vault is away, what was read is used for so long after. */
+  /** While the vault is away, cached values are used for this long. */
   readonly staleMs: number
   readonly timeoutMs?: number
 }
 
 const REMEMBERED_MS = 5 * SECOND
 const VALUES_REMEMBERED_MAX = 10_000
-/** While the vault is away it is asked once in so long; who has nothing remembered is told the same at once. */
+/**
+ * While the vault is away it is asked once per this time; a caller without a cached value gets the same error at once.
+ */
 const ASK_AGAIN_MS = 1 * SECOND
 const READS_AT_ONCE = 8
 
@@ -60,7 +65,10 @@ export function makeHashicorpVault(
   const ageMsMax = Math.max(options.staleMs, REMEMBERED_MS)
   const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax })
   const loading = new Map<string, Promise<Opened>>()
-  /** Asked for a later version and found none: a secret that was removed and set again counts anew, and is not read for every call. */
+  /**
+   * A later version was requested and not found: a secret that was removed and set again restarts its numbers, and is
+   * not read for every call.
+   */
   const vain = new WeakMap<Opened, number>()
   let away: { readonly error: AppError; readonly askAtMs: number } | null = null
 
@@ -75,14 +83,14 @@ export function makeHashicorpVault(
     away = null
   }
 
-  /** Asks the vault, and learns from it whether it is there. */
+  /** Asks the vault, and notes whether it is available. */
   const reach = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
     try {
       const value = await ask()
       noteBack()
       return value
     } catch (error) {
-      // A conflict or a refusal is an answer too.
+      // A conflict or a refusal is a response too.
       if (isAway(error)) noteAway(error)
       else noteBack()
       throw error
@@ -109,7 +117,7 @@ export function makeHashicorpVault(
     return asked
   }
 
-  /** Whoever asks from now on gets what is there now, and not what was read before. */
+  /** Callers from now on get the present value, and not the cached one. */
   const forget = (tenant: TenantId, name: string) => {
     values.forget(placeOf(tenant, name))
     loading.delete(placeOf(tenant, name))
@@ -126,11 +134,11 @@ export function makeHashicorpVault(
       throw new AppError(away.error.code, away.error.message)
     }
     const isAwayNow = away !== null
-    // One asks for all, whatever it is that they need.
+    // One caller asks for all, whatever they need.
     if (away !== null) away = { ...away, askAtMs: now + ASK_AGAIN_MS }
     const asked = loadOnce(tenant, name)
     if (usable === null) return asked
-    // Nobody waits for a vault that is known to be away when there is something to go on with.
+    // No caller waits for a vault that is known to be away if there is a cached value.
     if (isAwayNow) {
       asked.catch(() => {})
       return usable
@@ -155,7 +163,7 @@ export function makeHashicorpVault(
       await kv.write(tenant, name, writeEntry(decided, by, before.entry?.others ?? {}), before.kv)
       return decided
     }).finally(() => {
-      // Whatever became of it, what was read before is not to be trusted, nor what is being read.
+      // Whatever the outcome, neither the cached value nor a read under way is to be trusted.
       loading.delete(place)
     })
     values.forget(place)
@@ -175,7 +183,7 @@ export function makeHashicorpVault(
     updatedBy: entry.updatedBy,
   })
 
-  /** Few at a time: a list must not keep calls from their secrets. One that cannot be read is none, and the log has it. */
+  /** Few at a time: a list must not delay calls that need secrets. An unreadable entry is left out, and logged. */
   const entriesOf = async (
     tenant: TenantId,
     names: readonly string[],
@@ -274,13 +282,13 @@ export function makeHashicorpVault(
       forget(tenant, name)
       log.info('access.secret-removed', { tenant, name, by })
     },
-    // The vault seals its own.
+    // The vault encrypts its own entries.
     rewrap: async () => ({ rewrapped: 0, unreadable: [] }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   }
 }
 
-/** Somebody keeps other things there. */
+/** The entry holds only other data. */
 function isBare({ current, pending }: Entry): boolean {
   return current === null && pending === null
 }

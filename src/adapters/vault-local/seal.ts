@@ -1,15 +1,15 @@
-// An envelope: a value sealed by a key of its own (AES-256-GCM), and that key sealed by the master key. Changing the master
-// key seals the small keys anew and leaves the values alone.
+// An envelope: a value encrypted by a key of its own (AES-256-GCM), and that key encrypted by the master key. A new
+// master key encrypts the small keys again and leaves the values alone.
 //
-// Invariant: what was sealed for one tenant, name and version opens for no other. Whatever was altered does not open.
+// Invariant: what was encrypted for one tenant, name and version decrypts for no other. Altered data does not decrypt.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
 import type { Random } from '../../ports/random.ts'
 
-/** All base64: 12 bytes of nonce, the sealed bytes, 16 bytes of proof. */
+/** All base64: 12 bytes of nonce, the encrypted bytes, a 16-byte authentication tag. */
 export interface Envelope {
-  /** The master key that sealed `wrapped`. */
+  /** The master key that encrypted `wrapped`. */
   readonly keyId: string
   readonly wrapped: string
   readonly sealed: string
@@ -22,7 +22,7 @@ export interface Binding {
   readonly version: number
 }
 
-/** The envelope does not open; it says why, and nothing of what is in it. */
+/** The envelope does not decrypt; the error says why, and nothing of the content. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError'
   readonly reason: 'unknown-key' | 'altered'
@@ -94,7 +94,7 @@ function decrypt(key: Uint8Array, text: string, bound: Buffer): Buffer {
     const open = decipher.update(bytes.subarray(NONCE_BYTES, -PROOF_BYTES))
     return Buffer.concat([open, decipher.final()])
   } catch {
-    // The library's own words would only say that it failed.
+    // The library's own message would only say that it failed.
     throw new EnvelopeError('altered', 'what is stored was altered, or belongs to another secret')
   }
 }

@@ -103,7 +103,7 @@ vaultConformance('combined', async () => {
   let count = 0
   return {
     vault: combineVaults({ env: makeEnvVault({ env }), file: makeEnvVault({ env }), ref: vault }),
-    // By turns in either, so that the order of their values is that of the references.
+    // Alternating between both, so that the order of their values is that of the references.
     set: async (value) => {
       count += 1
       env[`SECRET_${count}`] = value
@@ -115,7 +115,7 @@ vaultConformance('combined', async () => {
 })
 
 describe('values', () => {
-  test('[VA1] are sealed in the store, each time anew, and are in no list and no log', async () => {
+  test('[VA1] are encrypted in the store, each time differently, and are in no list and no log', async () => {
     const { vault, store, log, body } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     const first = await body()
@@ -140,7 +140,7 @@ describe('values', () => {
     expect(everywhere).not.toContain(Buffer.from(VALUE).toString('base64').slice(0, 20))
   })
 
-  test('[VA11] have a fingerprint in lists; one of an earlier release is made from the value, one that does not open has none', async () => {
+  test('[VA11] have a fingerprint in lists; one of an earlier release is computed from the value, one that does not decrypt has none', async () => {
     const { vault, makeNode, body, overwrite, log } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
@@ -162,7 +162,7 @@ describe('values', () => {
     })
   })
 
-  test('[VA2] are each tenant’s own', async () => {
+  test('[VA2] belong to one tenant each', async () => {
     const { vault } = makeWorld()
     await vault.set(ACME, 'crm', VALUE, set)
     expect(await values(vault, 'crm', ACME)).toEqual([VALUE])
@@ -171,7 +171,7 @@ describe('values', () => {
     expect(await refusal(vault.remove(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
   })
 
-  test('[VA5] a pending value waits, and takes the place of the one in use when it is promoted', async () => {
+  test('[VA5] a pending value waits, and replaces the one in use when it is promoted', async () => {
     const { vault } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'prior', set)
     expect(await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })).toEqual({ version: 2 })
@@ -184,7 +184,7 @@ describe('values', () => {
     expect(await refusal(vault.promote(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
   })
 
-  test('[VA5] only a pending value is none yet; setting one outright drops it', async () => {
+  test('[VA5] a secret with only a pending value is not set yet; setting one directly drops the pending one', async () => {
     const { vault } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
     expect([await values(vault), [...(await vault.names(DEFAULT_TENANT))]]).toEqual([[], []])
@@ -193,7 +193,7 @@ describe('values', () => {
     expect(await refusal(vault.promote(DEFAULT_TENANT, 'crm', by))).toMatch(/^not_found/)
   })
 
-  test('[VA6] are remembered for seconds, set or not; a change here is seen here at once', async () => {
+  test('[VA6] are cached for seconds, set or not; a change here is seen here at once', async () => {
     const { vault, makeNode, reads, pass } = makeWorld()
     const other = makeNode()
     for (let index = 0; index < 20; index += 1) expect(await values(vault)).toEqual([])
@@ -208,7 +208,7 @@ describe('values', () => {
     expect(await values(vault)).toEqual([])
   })
 
-  test('[VA6] many that ask at once are one question; who asks after a change gets what it changed to', async () => {
+  test('[VA6] many concurrent callers are one read; a caller after a change gets the new value', async () => {
     const { vault, reads } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
     const before = reads()
@@ -223,7 +223,7 @@ describe('values', () => {
     expect(await values(vault)).toEqual(['three'])
   })
 
-  test('[VA6] a later version that is not there is looked for once in a while, not for every call', async () => {
+  test('[VA6] a later version that does not exist is looked for once in a while, not for every call', async () => {
     const { vault, reads, pass } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'again', set)
     const current = () => vault.current(DEFAULT_TENANT, 'crm', { atLeast: 5 })
@@ -239,7 +239,7 @@ describe('values', () => {
     expect((await vault.current(DEFAULT_TENANT, 'crm', { atLeast: 6 }))?.value).toBe('v6')
   })
 
-  test('[VA7] two who set one at the same moment: one is told', async () => {
+  test('[VA7] of two concurrent changes one is refused', async () => {
     const { vault, makeNode } = makeWorld()
     const tries = await Promise.allSettled([
       vault.set(DEFAULT_TENANT, 'crm', 'one', set),
@@ -256,7 +256,7 @@ describe('an overlap', () => {
   const row = async (vault: ReturnType<typeof makeLocalVault>) =>
     (await vault.list(DEFAULT_TENANT, { cursor: null, limit: 1 })).items[0]
 
-  test('[OV1] the former value is resolved behind the new one, until its time is over', async () => {
+  test('[OV1] the former value is resolved after the new one, until its time is over', async () => {
     const { vault, makeNode, pass, body } = makeWorld()
     const other = makeNode()
     await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
@@ -277,13 +277,13 @@ describe('an overlap', () => {
     expect((await row(vault))?.oldUntil).toEqual([1_060_000])
     pass(58_000)
     expect([await values(vault), await values(makeNode())]).toEqual([['three'], ['three']])
-    // What is over is still there, sealed, until somebody changes something.
+    // An expired value is still stored, encrypted, until the next change.
     expect((await body()).former).toHaveLength(2)
     await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
     expect(await body()).not.toHaveProperty('former')
   })
 
-  test('[OV1] its end is kept by whoever remembers the values, without a look at the store', async () => {
+  test('[OV1] a cached former value ends on time, without a read of the store', async () => {
     const { vault, reads, pass } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
     await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(2_000))
@@ -317,7 +317,7 @@ describe('an overlap', () => {
     expect(await values(vault)).toEqual(['three'])
   })
 
-  test('[OV3] the five latest former ones are kept', async () => {
+  test('[OV3] the five latest former values are stored', async () => {
     const { vault, pass } = makeWorld()
     for (let number = 1; number <= 8; number += 1) {
       await vault.set(DEFAULT_TENANT, 'crm', `value ${number}`, rotate(60_000))
@@ -326,7 +326,7 @@ describe('an overlap', () => {
     expect(await values(vault)).toEqual([8, 7, 6, 5, 4, 3].map((number) => `value ${number}`))
   })
 
-  test('[OV4] a pending value changes nothing, and takes over with an overlap if it is promoted so', async () => {
+  test('[OV4] a pending value changes nothing, and takes over with an overlap if it is promoted with one', async () => {
     const { vault } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
     await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
@@ -339,7 +339,7 @@ describe('an overlap', () => {
     expect(await values(vault)).toEqual(['last'])
   })
 
-  test('[OV5] former values are sealed as others are, and another master key seals them anew', async () => {
+  test('[OV5] former values are encrypted like others, and a new master key encrypts them again', async () => {
     const { vault, makeNode, store, log, body } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
@@ -351,13 +351,13 @@ describe('an overlap', () => {
     expect((await body()).former).toMatchObject([{ version: 1, until: 1_060_000 }])
   })
 
-  test('[OV5] a former value that does not open is named in the log, and the others are resolved', async () => {
+  test('[OV5] a former value that does not decrypt is named in the log, and the others are resolved', async () => {
     const { vault, makeNode, body, overwrite, log } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', 'one', set)
     await vault.set(DEFAULT_TENANT, 'crm', 'two', rotate(60_000))
     await vault.set(DEFAULT_TENANT, 'crm', 'three', rotate(60_000))
     const whole = await body()
-    // The version of another: what it is bound to does not fit.
+    // Another's version: the binding does not match.
     const [last, first] = whole.former
     await overwrite({ ...whole, former: [{ ...last, version: 7 }, first] })
     expect(await values(makeNode())).toEqual(['three', 'one'])
@@ -365,36 +365,39 @@ describe('an overlap', () => {
   })
 })
 
-describe('what was altered', () => {
+describe('altered data', () => {
   const flip = (text: string, at: number) => {
     const bytes = Buffer.from(text, 'base64')
     bytes[at] = (bytes[at] as number) ^ 1
     return bytes.toString('base64')
   }
 
-  test.each(['wrapped', 'sealed'])('[VA3] in any byte of `%s` does not open, and says so', async (part) => {
-    const { vault, makeNode, body, overwrite, log } = makeWorld()
-    await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
-    const whole = await body()
-    const { length } = Buffer.from(whole.current.envelope[part], 'base64')
-    for (let at = 0; at < length; at += 1) {
-      const altered = structuredClone(whole)
-      altered.current.envelope[part] = flip(whole.current.envelope[part], at)
-      await overwrite(altered)
-      expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable: .*‘crm’.*altered/)
-    }
-    expect(log.messages.at(-1)).toMatchObject({ level: 'error', name: 'vault.unreadable' })
-    for (const text of ['', 'AAAA', whole.current.envelope[part].slice(0, 20)]) {
-      const cut = structuredClone(whole)
-      cut.current.envelope[part] = text
-      await overwrite(cut)
-      expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable/)
-    }
-    await overwrite(whole)
-    expect(await values(makeNode())).toEqual([VALUE])
-  })
+  test.each(['wrapped', 'sealed'])(
+    '[VA3] in any byte of `%s` does not decrypt, and says so',
+    async (part) => {
+      const { vault, makeNode, body, overwrite, log } = makeWorld()
+      await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
+      const whole = await body()
+      const { length } = Buffer.from(whole.current.envelope[part], 'base64')
+      for (let at = 0; at < length; at += 1) {
+        const altered = structuredClone(whole)
+        altered.current.envelope[part] = flip(whole.current.envelope[part], at)
+        await overwrite(altered)
+        expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable: .*‘crm’.*altered/)
+      }
+      expect(log.messages.at(-1)).toMatchObject({ level: 'error', name: 'vault.unreadable' })
+      for (const text of ['', 'AAAA', whole.current.envelope[part].slice(0, 20)]) {
+        const cut = structuredClone(whole)
+        cut.current.envelope[part] = text
+        await overwrite(cut)
+        expect(await refusal(values(makeNode()))).toMatch(/^secret_unreadable/)
+      }
+      await overwrite(whole)
+      expect(await values(makeNode())).toEqual([VALUE])
+    },
+  )
 
-  test('[VA3] in its place does not open: another name, tenant or version', async () => {
+  test('[VA3] that was moved does not decrypt: another name, tenant or version', async () => {
     const { vault, makeNode, body, overwrite } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     const whole = await body()
@@ -408,7 +411,7 @@ describe('what was altered', () => {
 })
 
 describe('another master key', () => {
-  test('[VA4] opens nothing alone; beside the old one everything, and then seals it anew', async () => {
+  test('[VA4] decrypts nothing alone; beside the old one everything, and then encrypts it again', async () => {
     const { vault, makeNode, body, log } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     await vault.set(DEFAULT_TENANT, 'crm', 'next', { isPending: true, by })
@@ -432,7 +435,7 @@ describe('another master key', () => {
     expect(log.messages.find(({ name }) => name === 'vault.rewrapped')?.fields).toMatchObject({ count: 2 })
   })
 
-  test('[VA4] names what it cannot open, and leaves it', async () => {
+  test('[VA4] names what it cannot decrypt, and leaves it', async () => {
     const { vault, makeNode, body } = makeWorld()
     await vault.set(DEFAULT_TENANT, 'crm', VALUE, set)
     const before = await body()
@@ -441,14 +444,14 @@ describe('another master key', () => {
     expect(await body()).toEqual(before)
   })
 
-  test('[VA4] goes through more secrets than one page has', async () => {
+  test('[VA4] processes more secrets than one page has', async () => {
     const { vault, makeNode } = makeWorld()
     for (let index = 0; index < 201; index += 1) await vault.set(DEFAULT_TENANT, `s-${index}`, VALUE, set)
     expect((await makeNode(keyOf(2), keyOf(1)).rewrap([DEFAULT_TENANT])).rewrapped).toBe(201)
   })
 })
 
-test('[VA6] a secret that is looked for in vain hides no other one that is new', async () => {
+test('[VA6] a failed look-up of one secret hides no new secret', async () => {
   const { vault, makeNode } = makeWorld()
   const other = makeNode()
   await vault.current(DEFAULT_TENANT, 'gone', { atLeast: 7 })

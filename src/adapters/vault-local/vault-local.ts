@@ -1,12 +1,12 @@
-// Secrets in our own store, sealed. `{ ref: name }` of a definition names one.
+// Secrets in Millrace's own store, encrypted. `{ ref: name }` of a definition names one.
 //
-// A value is opened when it is asked for and remembered for a few seconds, because every webhook asks. A change here is seen
-// here at once; other nodes see it when what they remember is too old, or when they are told of a later version. Values leave by
-// `resolve`, `current` and `pending` alone.
+// A value is decrypted when it is requested and cached for a few seconds, because every webhook needs it. A change here
+// is seen here at once; other nodes see it when their cached value expires, or when they are notified of a later
+// version. Values leave by `resolve`, `current` and `pending` alone.
 //
-// Invariants: a refused or failed change leaves what was. Setting a secret replaces its value; a pending one waits beside it
-// and is not resolved before it is promoted. A former value is resolved behind the one in use until its time is over, by the
-// clock of the node that asks, and however long that node has remembered it.
+// Invariants: a refused or failed change leaves the stored state as it was. Setting a secret replaces its value; a
+// pending one waits beside it and is not resolved before it is promoted. A former value is resolved after the one in
+// use until its time is over, by the clock of the node that asks, and however long that node has cached it.
 
 import { makeCache } from '../../core/foundation/cache/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
@@ -33,7 +33,7 @@ import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapA
 interface Version {
   readonly version: number
   readonly envelope: Envelope
-  /** Left out: it was set by an earlier release, and is made from the value. */
+  /** Omitted: an earlier release set the secret, and the fingerprint is computed from the value. */
   readonly fingerprint?: string
 }
 
@@ -55,7 +55,7 @@ const REMEMBERED_MS = 5 * SECOND
 const VALUES_REMEMBERED_MAX = 10_000
 const PAGE = 200
 
-/** What is remembered of a secret: opened, the one in use first. */
+/** A cached secret: decrypted, the value in use first. */
 interface Opened {
   readonly current: SecretValue | null
   readonly former: readonly { readonly value: string; readonly until: Instant }[]
@@ -63,11 +63,17 @@ interface Opened {
 
 export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const { store, clock, random, log, keys } = deps
-  /** Also that one is not set, so that a source without its secret does not ask the store for every request. */
+  /**
+   * Also caches that a secret is not set, so that a source without its secret does not read the store for every
+   * request.
+   */
   const values = makeCache<Opened>({ entriesMax: VALUES_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   const loading = new Map<string, Promise<Opened>>()
-  /** Asked for a later version and found none: a secret that was removed and set again counts anew, and is not read for every call. */
+  /**
+   * A later version was requested and not found: a secret that was removed and set again restarts its numbers, and is
+   * not read for every call.
+   */
   const vain = new WeakMap<Opened, number>()
 
   const read = (tenant: TenantId, name: string) => store.forTenant(tenant).record('secret', name)
@@ -75,14 +81,14 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const load = async (tenant: TenantId, name: string): Promise<Opened> => {
     const keep = values.reading()
     const row = await read(tenant, name)
-    // One of its own for each: `vain` tells them apart.
+    // A separate object for each: `vain` tells them apart.
     const opened: Opened =
       row === null ? { current: null, former: [] } : openAll(parse(row.body), tenant, name)
     keep(placeOf(tenant, name), opened, clock.monotonic())
     return opened
   }
 
-  /** Many deliveries to one endpoint begin together: the first asks for all of them. */
+  /** Many deliveries to one endpoint start together: the first reads for all of them. */
   const loadOnce = (tenant: TenantId, name: string): Promise<Opened> => {
     const place = placeOf(tenant, name)
     const known = loading.get(place)
@@ -94,7 +100,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     return asked
   }
 
-  /** Whoever asks from now on gets what is there now, and not what was read before. */
+  /** Callers from now on get the present value, and not the cached one. */
   const forget = (tenant: TenantId, name: string) => {
     values.forget(placeOf(tenant, name))
     loading.delete(placeOf(tenant, name))
@@ -106,7 +112,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
       try {
         return { value: open(version, tenant, name), until: version.until }
       } catch {
-        // The log has it. The one in use is good, and whoever has it goes on.
+        // The failure is logged. The value in use is valid, and its holders continue.
         return []
       }
     })
@@ -128,7 +134,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
     return { version: version.version, value, fingerprint: fingerprintOf(tenant, name, value) }
   }
 
-  /** null: it does not open. Who lists secrets is not told why; who uses one is. */
+  /** null: it does not decrypt. The list does not say why; using the secret does. */
   const markOf = (version: Version | null, tenant: TenantId, name: string): string | null => {
     if (version === null || version.fingerprint !== undefined) return version?.fingerprint ?? null
     try {
@@ -273,7 +279,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
                 },
               ],
             })
-            // Refused: somebody set it meanwhile, with a key of their own; the next start looks again.
+            // Refused: it was set meanwhile, with the current key; the next start looks again.
             if (ok) rewrapped += 1
           } catch (error) {
             if (!(error instanceof EnvelopeError)) throw error
@@ -293,7 +299,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   }
 }
 
-/** null: the current master key has sealed all of it. */
+/** null: the current master key has encrypted all of it. */
 function wrapRecord(
   record: SecretRecord,
   tenant: TenantId,

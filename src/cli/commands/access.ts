@@ -1,4 +1,4 @@
-// millrace secrets | keys | tenants | console: who may do what, and what is kept for whom.
+// millrace secrets | keys | tenants | console: access, and what is stored for each tenant.
 
 import { spawn } from 'node:child_process'
 import { type Command, Option } from 'commander'

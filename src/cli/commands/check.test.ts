@@ -25,7 +25,7 @@ const check = async (env: Record<string, string>) => {
   return stdout + stderr
 }
 
-test('a check says what a node with the same environment would say of variables and streams', async () => {
+test('a check reports on variables and streams what a node with the same environment would report', async () => {
   const bus = { MILLRACE_ENV: 'PROD', MILLRACE_NATS_URL: 'tls://a.example' }
   const refused = await check(bus)
   expect(refused).toContain('MILLRACE_SECRET_ENV')

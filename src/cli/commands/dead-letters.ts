@@ -1,4 +1,4 @@
-// millrace dead-letters [id] | groups, replay, edit, ready, discard: work that is not retried by itself.
+// millrace dead-letters [id] | groups, replay, edit, ready, discard: jobs that are not retried automatically.
 
 import { type Command, Option } from 'commander'
 import { DEAD_LETTER_STATES } from '../../core/failures/dead-letter/index.ts'
@@ -17,7 +17,7 @@ interface LetterOptions extends ListOptions {
   readonly consumer?: string
   readonly class?: string
   readonly withReason?: string
-  /** Refused: it was the name of `withReason`. */
+  /** Refused: the former name of `withReason`. */
   readonly reason?: string
   readonly cause?: string
   readonly withKey?: string

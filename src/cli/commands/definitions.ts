@@ -1,5 +1,5 @@
-// millrace check | plan | apply | rollback | pause | resume | disable: definitions, from a folder into force.
-// `check` needs no node: it reads the folder with the same code.
+// millrace check | plan | apply | rollback | pause | resume | disable: deploys definitions from a folder. `check` needs
+// no node: it reads the folder with the same code.
 
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -110,7 +110,7 @@ function resolveFolder(session: Session, folder: string | undefined): string {
 }
 
 interface FolderFiles {
-  /** Those of the folder, and what its code defines, as YAML under the name of the file it comes from. */
+  /** The folder's files, and the definitions of its code, as YAML under the name of their file. */
   readonly files: readonly DefinitionFile[]
   readonly functions: readonly { readonly name: string; readonly hash: string; readonly timeoutMs?: number }[]
   /** What is wrong with the code itself: nothing of it can be sent then. */
@@ -121,7 +121,7 @@ async function readFiles(session: Session, given: string | undefined): Promise<F
   const folder = resolveFolder(session, given)
   const { readCodeFiles, readFolder, loadFolder } = await import('../../definitions/index.ts')
   const files = await readable(folder, () => readFolder(folder))
-  // Bundling takes a second: only where there is code.
+  // Bundling takes a second: only if there is code.
   if ((await readCodeFiles(folder)).length === 0) return { files, functions: [], findings: [] }
   const { makeCheckDeps } = await import('../../app.ts')
   const deps = makeCheckDeps(environmentOf(session), busPrefixOf(session), session.env, allowedIn(session))
@@ -147,7 +147,7 @@ async function readFiles(session: Session, given: string | undefined): Promise<F
   }
 }
 
-/** The node's plan, or, where the code of the folder cannot be used, what is wrong with it. */
+/** The node's plan, or, if the folder's code cannot be used, what is wrong with it. */
 async function planFiles(
   { api }: Session,
   { findings, ...body }: FolderFiles & { readonly prune: boolean },
@@ -195,7 +195,7 @@ async function checkFolder(session: Session, given: string | undefined): Promise
   return ok ? EXIT.ok.code : EXIT.findings.code
 }
 
-/** As the nodes have it that the definitions are for, if somebody says so here. */
+/** As on the nodes that the definitions are for, if it is set here. */
 function busPrefixOf({ env }: Session): string | undefined {
   const text = env[SETTINGS.natsPrefix.env]?.trim() ?? ''
   if (text === '') return undefined
@@ -204,7 +204,7 @@ function busPrefixOf({ env }: Session): string | undefined {
   throw usageError(`${SETTINGS.natsPrefix.env} cannot be ‘${text}’`, prefix.text)
 }
 
-/** What definitions may read of the environment and of the bus on a node that has this environment. */
+/** What definitions may read of the environment and of the bus on a node with this environment. */
 function allowedIn(session: Session): Parameters<typeof MakeCheckDeps>[3] {
   const isSet = (name: string) => (session.env[name]?.trim() ?? '') !== ''
   const context = { environment: environmentOf(session), dataFolder: '' }
@@ -232,7 +232,7 @@ interface Listed<Value> {
 async function applyFolder(session: Session, options: ApplyOptions, given?: string): Promise<number> {
   const { api, out } = session
   const { prune = false, reason } = options
-  // Functions come from the folder of the node alone: what the node does not have yet, no plan takes for granted here.
+  // Functions come only from the node's folder: a plan here does not assume functions that the node does not have yet.
   const { files, findings } = await readFiles(session, given)
   const plan = await planFiles(session, { files, functions: [], findings, prune })
   if (!plan.ok) {
@@ -249,7 +249,7 @@ async function applyFolder(session: Session, options: ApplyOptions, given?: stri
   const answer = await api.post<Applied>('/v1/definitions/apply', {
     files,
     prune,
-    // What was shown is what is applied, or nothing is.
+    // Exactly what was shown is applied, or nothing is.
     ...(plan.base !== null && { base: plan.base }),
     ...(reason !== undefined && { reason }),
   })
@@ -292,7 +292,7 @@ function printApplied(session: Session, applied: Applied): void {
   session.out.line(`version ${applied.version} is in force (${applied.hash})`)
 }
 
-// --- What is in force
+// --- What is deployed
 
 const KINDS = ['route', 'source', 'workflow', 'agent', 'subscription', 'profile']
 

@@ -1,4 +1,4 @@
-// millrace deliveries [id] | retry, cancel: events on their way to endpoints, and every try of each.
+// millrace deliveries [id] | retry, cancel: events on their way to endpoints, and every attempt of each.
 
 import { type Command, Option } from 'commander'
 import { DELIVERY_STATES } from '../../core/webhooks/subscription/index.ts'
@@ -192,7 +192,7 @@ async function showDelivery(session: Session, id: string): Promise<void> {
 
 const LINES_SHOWN_MAX = 12
 
-/** How an answer began: each line is somebody else's, and none may steer the terminal. */
+/** The start of a response: each line comes from another system, and none may control the terminal. */
 export function printResponse({ out }: Session, response: string): void {
   const lines = response.split('\n')
   for (const text of lines.slice(0, LINES_SHOWN_MAX)) out.fields([['│', text]], '      ')

@@ -1,4 +1,4 @@
-// millrace demo: a bounded stream of samples through the demo's source, and how far it is.
+// millrace demo: a bounded stream of samples through the demo's source, and its progress.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, Option } from 'commander'

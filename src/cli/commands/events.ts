@@ -1,4 +1,4 @@
-// millrace events [id] | explain <event>: what came in, what became of it, and who wanted it.
+// millrace events [id] | explain <event>: what came in, what happened to it, and which routes matched it.
 
 import type { Command } from 'commander'
 import type { Change, Event, EventDetail } from '../../sdk/client/index.ts'
@@ -60,7 +60,7 @@ const COLUMNS = [
 
 const consumersOf = ({ consumers, matched }: Event) =>
   consumers.length === 0
-    ? // Wanted by a rule of its source alone, which made other events of it.
+    ? // Matched only by a rule of its source, which derived other events from it.
       matched === 0
       ? 'unmatched'
       : 'dispatched'
@@ -102,7 +102,7 @@ async function listEvents(session: Session, options: EventOptions): Promise<void
   })
 }
 
-/** One line per event as the stream tells it; the list has the rest. */
+/** One line per event as the stream sends it; the list has the rest. */
 async function followEvents(
   session: Session,
   filter: {
@@ -248,7 +248,7 @@ async function explainEvent(session: Session, id: string): Promise<void> {
   })
 }
 
-/** Each part of a condition with what it saw. */
+/** Each part of a condition with the value it saw. */
 export function renderReasons(why: readonly Reason[]): readonly string[] {
   return why.map(({ part, holds, saw }) => {
     const mark = holds === true ? '✓' : holds === false ? '✗' : '?'

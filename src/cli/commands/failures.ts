@@ -1,4 +1,4 @@
-// millrace failures [id] and millrace escalations [id] | ack: what went wrong, and what people were told of it.
+// millrace failures [id] and millrace escalations [id] | ack: what went wrong, and who was notified.
 
 import { type Command, Option } from 'commander'
 import { ESCALATION_STATES } from '../../core/failures/escalation/index.ts'

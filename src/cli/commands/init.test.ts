@@ -19,7 +19,7 @@ test('[CL20] init writes definitions that pass the check, and says what comes ne
   expect([checked.code, checked.stdout]).toEqual([0, '3 definitions in 1 file: no errors\n'])
 })
 
-test('[CL20] init writes over nothing', async () => {
+test('[CL20] init overwrites nothing', async () => {
   const flows = join(folder, 'flows')
   await mkdir(flows)
   const refused = await runCli(['init', flows])

@@ -1,4 +1,4 @@
-// millrace init: a folder of definitions to begin with. It writes nothing over what is there.
+// millrace init: a folder of definitions to start with. It overwrites nothing.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

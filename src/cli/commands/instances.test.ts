@@ -1,4 +1,5 @@
-// The commands about workflows against a real server: plain text that can be read in a pipe, and the API's answer with --json.
+// The commands about workflows against a real server: plain text that can be read in a pipe, and the API's response
+// with --json.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TRIAGE } from '../../engine/workflows/instance-actions.fixture.ts'
@@ -26,7 +27,7 @@ afterAll(() => server.close())
 
 const run = (args: readonly string[], stdin = '') =>
   runCli(args, { stdin, env: { MILLRACE_URL: url, MILLRACE_KEY: KEY } })
-/** Of what must work. */
+/** For commands that must succeed. */
 const words = async (...args: readonly string[]) => {
   const { code, stdout, stderr } = await run(args)
   expect(code, stderr).toBe(0)
@@ -46,7 +47,7 @@ test('workflows are listed and shown', async () => {
   })
 })
 
-test('an instance begins by hand, is read, explained, edited, moved and fired', async () => {
+test('an instance is started, read, explained, edited, moved and fired', async () => {
   const started = await run(['workflows', 'start', 'triage', '--input', '-', '--json'], '{"order":"o9"}')
   const { instanceId: id } = JSON.parse(started.stdout)
   await server.seen((change) => change.id === id && change.marking.review === 1)
@@ -75,7 +76,7 @@ test('an instance begins by hand, is read, explained, edited, moved and fired', 
   expect((await run(['instances', 'cancel', id])).code).toBe(EXIT.conflict.code)
 })
 
-test('what cannot be meant is told before the node is asked', async () => {
+test('contradictory arguments are reported before the node is asked', async () => {
   for (const args of [
     ['instances'],
     ['instances', 'edit', 'ins_1'],
@@ -84,7 +85,7 @@ test('what cannot be meant is told before the node is asked', async () => {
     expect((await run(args)).code, args.join(' ')).toBe(EXIT.usage.code)
 })
 
-test('a failed step is tried again', async () => {
+test('a failed step is retried', async () => {
   server.vendor.outcome = answering(422)
   const id = await server.open('step_failed')
   server.vendor.outcome = answering(201)
@@ -93,7 +94,7 @@ test('a failed step is tried again', async () => {
   expect(await words('instances', 'cancel', id, '--reason', 'done')).toBe(`${id} is cancelled: review\n`)
 })
 
-test('orphans are listed, given to an instance and discarded', async () => {
+test('orphans are listed, assigned to an instance and discarded', async () => {
   const id = await server.open()
   const send = async (name: string) => {
     const body = new TextEncoder().encode(JSON.stringify({ kind: 'changed', id: name, order: 'nobody’s' }))
@@ -119,7 +120,7 @@ test('orphans are listed, given to an instance and discarded', async () => {
   expect((await run(gone)).code).toBe(EXIT.conflict.code)
 })
 
-test('instances go to the version in force, seen before it is done', async () => {
+test('instances migrate to the deployed version, with a preview', async () => {
   const { items } = (await server.get('/workflows/triage/instances?state=active')).body
   await server.apply({
     ...TRIAGE,

@@ -1,4 +1,5 @@
-// millrace instances [id] | why, history, fire, move, edit, retry, cancel, migrate: running cases, and what people do with them.
+// millrace instances [id] | why, history, fire, move, edit, retry, cancel, migrate: running instances, and operator
+// actions on them.
 
 import { type Command, Option } from 'commander'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
@@ -139,7 +140,7 @@ async function editData(session: Session, id: string, options: EditOptions): Pro
   })
 }
 
-/** A value that is not JSON is meant as text: shells take the quotes away. */
+/** A value that is not JSON is meant as text: shells remove the quotes. */
 function readSetting(text: string): { readonly path: string; readonly value: JsonValue } {
   const at = text.indexOf('=')
   if (at <= 0) throw usageError(`‘${text}’ does not say a path and a value`, 'Write data.city="Ulm".')

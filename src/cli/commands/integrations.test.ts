@@ -92,7 +92,7 @@ const RUN = {
 }
 
 describe('millrace connections', () => {
-  test('[IA9] a list tells how each does, and one its limits and what to do', async () => {
+  test('[IA9] a list shows the health of each, and one its limits and what to do', async () => {
     const page = { items: [CONNECTION, { ...CONNECTION, name: 'b', status: 'active' }], nextCursor: null }
     node.answers = {
       [`GET ${base}/connections`]: { body: page },
@@ -108,7 +108,7 @@ describe('millrace connections', () => {
     expect(one.stderr).toContain('millrace connections test depot')
   })
 
-  test('[IA9] create sends one document of YAML or JSON, and tells what is doubtful', async () => {
+  test('[IA9] create sends one document of YAML or JSON, and prints warnings', async () => {
     const warnings = [{ severity: 'warning', rule: 'VA9', message: 'is not set', field: 'secret' }]
     node.answers = {
       [`POST ${base}/connections`]: { status: 201, body: { item: CONNECTION, warnings, version: 3 } },
@@ -127,7 +127,7 @@ describe('millrace connections', () => {
     expect((await run(['connections', 'create', '-f', '-'], { stdin: 'a: [' })).code).toBe(2)
   })
 
-  test('[IA9] a test that fails ends so, and shows what came back', async () => {
+  test('[IA9] a failed test exits with its code, and shows the response', async () => {
     node.answers = {
       [`POST ${base}/connections/depot/test`]: { body: { ok: false, run: RUN, connection: CONNECTION } },
     }
@@ -154,7 +154,7 @@ describe('millrace connections', () => {
     ).toBe(2)
   })
 
-  test('[IA9] one is retired with a reason, and its looks are listed', async () => {
+  test('[IA9] one is retired with a reason, and its probes are listed', async () => {
     node.answers = {
       [`POST ${base}/connections/depot/retire`]: { body: { ...CONNECTION, status: 'retired' } },
       [`GET ${base}/connections/depot/health`]: { body: { items: [PROBE], nextCursor: null } },

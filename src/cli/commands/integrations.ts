@@ -1,4 +1,4 @@
-// millrace providers, connections, credentials and runs: other systems, what opens them, and what was called there.
+// millrace providers, connections, credentials and runs: other systems, their credentials, and the calls made there.
 
 import { type Command, Option } from 'commander'
 import { CONNECTION_STATUSES } from '../../core/connections/connection/index.ts'
@@ -569,7 +569,7 @@ async function showRun(session: Session, id: string): Promise<void> {
   })
 }
 
-// --- What is made from files
+// --- What is created from files
 
 async function put<Made extends { readonly warnings: readonly { field: string; message: string }[] }>(
   session: Session,

@@ -1,4 +1,4 @@
-// millrace ledger [key] | unknowns: what was done to the outside, and what nobody knows of it.
+// millrace ledger [key] | unknowns: effects on other systems, and those with an unknown outcome.
 
 import { type Command, Option } from 'commander'
 import { LEDGER_STATES } from '../../core/effects/ledger/index.ts'
@@ -109,12 +109,12 @@ async function listUnknowns(session: Session, options: LedgerOptions): Promise<v
   })
 }
 
-/** Its job goes on and finds out: by its probe, or by calling again where that is harmless. */
+/** Its job continues and finds out: by its probe, or by calling again if that is harmless. */
 function settlesItself({ work }: LedgerEntry): boolean {
   return work?.state === 'ready' || work?.state === 'leased' || work?.state === 'waiting'
 }
 
-/** What died in doubt can also be replayed, by its letter. */
+/** A job that died with an unknown outcome can also be replayed, by its dead letter. */
 function whatMayBeDone({ actions = [], work, key }: LedgerEntry): string {
   const letter = work?.state === 'dead' ? [`dead-letters --with-key ${key}`] : []
   return [...actions.map(commandOf), ...letter].join(', ')

@@ -17,7 +17,7 @@ const ODD = '{ "action" : "opened",\n "n": 1.10, "big": 9007199254740993 }\n'
 const SECRET = 'the-secret-of-the-test'
 const VERIFY = { scheme: 'github', secret: [{ env: 'GITHUB_WEBHOOK_SECRET' }] } as const
 
-/** A program of a developer: keeps what it is sent, and whether the signature is right. */
+/** A developer's program: records what it receives, and whether the signature is valid. */
 const received: { isSigned: boolean; body: string; headers: IncomingHttpHeaders }[] = []
 let status = 200
 const receiver = createServer(async (request, response) => {
@@ -88,7 +88,7 @@ async function send(args = '', stdin = ''): Promise<string> {
   return (JSON.parse(stdout) as { eventId: string }).eventId
 }
 
-/** Listens through the wire until it is stopped; answers what it said. */
+/** Listens through the proxy until it is stopped; returns its output. */
 function listen(args: string, own: Record<string, string> = {}) {
   received.length = 0
   status = 200
@@ -106,7 +106,7 @@ function listen(args: string, own: Record<string, string> = {}) {
     cli,
   )
   return {
-    /** So many lines were written. */
+    /** This many lines were written. */
     told: (count: number) =>
       new Promise<void>((resolve) => {
         look = () => {
@@ -122,7 +122,7 @@ function listen(args: string, own: Record<string, string> = {}) {
 }
 
 describe('listen', () => {
-  test('[LI1] [LI2] what arrives is forwarded as it came, signed so that the receiver can verify it', async () => {
+  test('[LI1] [LI2] events are forwarded unchanged, signed so that the receiver can verify them', async () => {
     const before = await send()
     const listening = listen('--since 1m --json')
     await listening.told(1)
@@ -141,11 +141,11 @@ describe('listen', () => {
       'x-github-event': 'issue_comment',
       'x-github-delivery': expect.any(String),
     })
-    // What no JSON writer would write: it arrives byte for byte.
+    // JSON that no writer would write: it arrives byte for byte.
     expect(received[2]?.body).toBe(ODD)
   })
 
-  test('[LI3] while the connection is gone nothing is lost, and nothing comes twice', async () => {
+  test('[LI3] while the connection is lost nothing is lost, and nothing comes twice', async () => {
     const listening = listen('--json --since '.concat(await send()))
     const ids = [await send()]
     await listening.told(1)
@@ -163,7 +163,7 @@ describe('listen', () => {
     expect(received).toHaveLength(5)
   })
 
-  test('[LI4] a line tells what the receiver said, also when it is not there; subjects can be chosen', async () => {
+  test('[LI4] a line shows the receiver’s response, also if it is not running; subjects can be chosen', async () => {
     const listening = listen(`--filter github.events.issues.* --since ${await send()}`)
     status = 503
     await send(' --event issue_comment.created')
@@ -182,7 +182,7 @@ describe('listen', () => {
     expect(received[0]?.headers['x-github-event']).toBe('issues')
   })
 
-  test('[LI2] another secret signs otherwise; where none is known it is said that nothing is signed', async () => {
+  test('[LI2] another secret signs differently; without a secret it says that nothing is signed', async () => {
     const other = listen(`--since ${await send()} --secret another`)
     await send()
     await other.told(1)
@@ -209,7 +209,7 @@ subject: shop.events.order
     expect(unsigned.written.stderr).toContain('forwarded unsigned. Give --secret or set SHOP_SECRET')
   })
 
-  test('[LI5] an address elsewhere is refused, unless it is meant', async () => {
+  test('[LI5] a remote address is refused, unless it is allowed', async () => {
     const run = (args: string) => runCli(args.split(' '), { env: { ...env, MILLRACE_URL: app.url } })
     for (const to of ['http://192.0.2.1/', 'https://8.8.8.8', 'http://[2001:db8::1]:80']) {
       const { code, stderr } = await run(`listen github --to ${to}`)

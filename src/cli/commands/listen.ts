@@ -1,5 +1,5 @@
-// millrace listen <source> --to <url>: every event of a source, as it arrives, to a program on this machine. Signed anew, so
-// that the program can verify it as it will verify the vendor.
+// millrace listen <source> --to <url>: forwards every event of a source, as it arrives, to a program on this machine.
+// Signed again, so that the program can verify it as it will verify the vendor.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -25,7 +25,7 @@ interface ListenOptions {
   readonly allowRemote?: boolean
 }
 
-/** What one event came to at the local address. */
+/** The result of forwarding one event to the local address. */
 interface Forwarded {
   readonly at: string
   readonly id: string
@@ -124,7 +124,7 @@ interface ForwardOptions {
   readonly extra: Readonly<Record<string, string>>
 }
 
-/** Of the connection, and not of the message; the last are made anew. */
+/** Of the connection, and not of the message; the last ones are set again. */
 const NOT_FORWARDED = new Set([
   'connection',
   'content-encoding',
@@ -156,7 +156,7 @@ function makeForward(session: Session, source: SourceDocument, options: ForwardO
   }
 }
 
-/** No redirect is followed: it could lead off this machine. */
+/** No redirect is followed: it could leave this machine. */
 async function post(
   target: string,
   body: Uint8Array<ArrayBuffer>,
@@ -179,7 +179,7 @@ interface Kept {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A node that went away comes back: an event that was heard of is read then. */
+/** A node that went away comes back: an announced event is read then. */
 function makeReader(session: Session): (id: string) => Promise<Kept> {
   const { api, out } = session
   let isToldAboutBody = false

@@ -1,4 +1,4 @@
-// millrace logs [-f]: the log file of the node whose settings are here, in words; `--json` gives its lines as they are.
+// millrace logs [-f]: the log file of the node whose settings are here, as text; `--json` prints its lines as they are.
 
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -39,7 +39,7 @@ async function printLogs(session: Session, options: LogOptions): Promise<void> {
   let { ino } = await stat(file)
   while (!session.signal.aborted) {
     await wait(LOOK_MS, undefined, { signal: session.signal })
-    // Between two files there is none.
+    // During a rotation there is none.
     const found = await stat(file).catch(() => null)
     if (found === null) continue
     const { size } = found
@@ -102,7 +102,7 @@ async function readPart(file: string, from: number, to: number): Promise<string>
   }
 }
 
-/** Fields that say the same in every line, or are told otherwise. */
+/** Fields that are the same in every line, or are shown differently. */
 const QUIET = new Set([
   'timestamp',
   'time',

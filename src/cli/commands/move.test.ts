@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { runCli } from '../cli.fixture.ts'
 
 const PASSWORD = 'hunter2-hunter2'
-/** Nobody listens there: what is refused before is refused without asking. */
+/** Nothing listens there: what is refused earlier is refused without a request. */
 const NOWHERE = '127.0.0.1:9/hooks'
 
 test('[MV11] a password in an argument is refused before anything is opened, and not repeated', async () => {
@@ -16,7 +16,7 @@ test('[MV11] a password in an argument is refused before anything is opened, and
 })
 
 test.each([[['--to', 'mysql://me@host/hooks']], [['--to', './other.db']], [['--to', '-']]])(
-  'what is no URL of PostgreSQL is refused: %j',
+  'what is not a PostgreSQL URL is refused: %j',
   async (args) => {
     const { code, stderr } = await runCli(['move', ...args], { stdin: '\n' })
     expect(code).toBe(2)
@@ -31,7 +31,7 @@ test('without --from and with a store that is PostgreSQL, the file has to be nam
   expect(stderr).toMatch(/MILLRACE_STORE is not a SQLite file\.\nName the file with --from\./)
 })
 
-test('[MV2] [MV11] a file that is not there is named, and the URL of stdin is not shown', async () => {
+test('[MV2] [MV11] a missing file is named, and the URL of stdin is not shown', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-move-cli-'))
   const file = join(folder, 'none.db')
   const { code, stdout, stderr } = await runCli(['move', '--from', file, '--to', '-'], {

@@ -50,7 +50,7 @@ async function run(session: Session, options: Options): Promise<number> {
   return report.isMoved || report.isDryRun ? EXIT.ok.code : EXIT.failed.code
 }
 
-/** A password on the command line is read by everybody who may list processes. */
+/** A password on the command line can be read by everyone who may list processes. */
 async function readUrl(session: Session, given: string): Promise<string> {
   const url = (given === '-' ? await readSecret(session, 'The URL of the database: ') : given).trim()
   const resolved = resolveConfig({ MILLRACE_STORE: url })

@@ -1,4 +1,4 @@
-// millrace pace [route] | pace close-circuit: when the work of routes may run.
+// millrace pace [route] | pace close-circuit: flow control, when the jobs of routes may run.
 
 import type { Command } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
@@ -25,7 +25,7 @@ export function addPaceCommands(program: Command, cli: Cli): void {
   })
 }
 
-/** How many open dead letters a route has: a circuit says nothing of them. */
+/** How many open dead letters a route has: a circuit does not show them. */
 async function readDead(session: Session): Promise<(route: string) => string> {
   const query = { state: 'open' }
   const { items, isCapped } = await session.api.get<Answer<'listDeadLetterGroups'>>(

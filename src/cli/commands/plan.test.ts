@@ -50,7 +50,7 @@ afterAll(async () => {
 const run = (line: string) =>
   runCli(line.split(' '), { env: { MILLRACE_DATA: data, MILLRACE_URL: app.url, MILLRACE_FLOWS: flows } })
 
-test('[VA50] a node names the secrets that are not set when it starts', async () => {
+test('[VA50] a node names unset secrets when it starts', async () => {
   const missing = [
     'the secret `stripe-hook` is not set, and Source/stripe needs it',
     'the environment variable `STRIPE_HOOK` is not set, and Source/stripe needs it',
@@ -64,7 +64,7 @@ test('[VA50] `check` names environment variables that are not set here', { timeo
   expect((await run('check')).stdout).toContain('the environment variable `STRIPE_HOOK` is not set')
 })
 
-test('[DV52] a plan of the folder that the node has includes its TypeScript, and is not refused', {
+test('[DV52] a plan of the node’s own folder includes its TypeScript, and is not refused', {
   timeout: 60_000,
 }, async () => {
   const same = await run('plan')
@@ -82,7 +82,7 @@ test('[DV52] a plan of the folder that the node has includes its TypeScript, and
   expect(broken.code).not.toBe(0)
 })
 
-test('[VA50] and leaves one line of the log for each', async () => {
+test('[VA50] and writes one log line for each', async () => {
   await app.close()
   const lines = readFileSync(join(root, 'log.jsonl'), 'utf8').split('\n')
   const told = lines.filter((line) => line.includes('"secret.not-set"'))

@@ -1,4 +1,4 @@
-// millrace subscriptions recover: what an endpoint has missed, shown first, then sent, with its progress.
+// millrace subscriptions recover: previews the events that an endpoint has missed, then sends them, with progress.
 
 import { type Command, Option } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'

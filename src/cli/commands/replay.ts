@@ -1,4 +1,5 @@
-// millrace replay | replay events | replays: many dead letters or events at once. What would happen is shown before anything does.
+// millrace replay | replay events | replays: many dead letters or events at once, with a preview before anything
+// happens.
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -90,7 +91,7 @@ interface Choices {
   readonly path: '/v1/dead-letters/replay' | '/v1/events/replay' | '/v1/webhooks/deliveries/retry'
   readonly body: Readonly<Record<string, unknown>>
   readonly what: string
-  /** Of several; left out: with an s. */
+  /** Plural; omitted: with an s. */
   readonly many?: string
   readonly dryRun: boolean
   readonly isSaid: boolean
@@ -114,7 +115,7 @@ async function runReplay(session: Session, options: ReplayOptions, ids: readonly
   })
 }
 
-/** Shows what would happen, asks, and waits for its end. */
+/** Shows what would happen, asks, and waits until it is over. */
 export async function replay(session: Session, choices: Choices): Promise<number> {
   const { path, body, what, many, dryRun, isSaid } = choices
   const { api, out } = session
@@ -171,7 +172,7 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
   return hasFilter && state !== undefined ? given : { ...given, state: 'open' }
 }
 
-/** One row per dead letter, or per event and route that would take it up. */
+/** One row per dead letter, or per event and route that would process it. */
 type Preview = ReplayPreview | Extract<Answer<'replayEvents'>, { readonly totals: unknown }>
 
 function printPreview(session: Session, preview: Preview): void {
@@ -224,7 +225,7 @@ function printPreview(session: Session, preview: Preview): void {
 
 const CHANGES_SHOWN_MAX = 5
 
-/** What is other than when it was tried before, below the table. */
+/** What differs from the earlier attempt, below the table. */
 function printDifferences(session: Session, items: Preview['items']): void {
   const { out } = session
   for (const item of items) {
@@ -259,7 +260,7 @@ export async function watchReplay(session: Session, id: string, accepted: number
   }
 }
 
-/** How many a recovery will find is not known before its end: it says how far it has looked. */
+/** How many a recovery will find is not known before its end: it shows how far it has scanned. */
 function progressText(replay: Replay, accepted: number): string {
   const ended = replay.replayed + replay.refused
   if (replay.walk === undefined) return `replaying ${ended} of ${replay.total || accepted} …`

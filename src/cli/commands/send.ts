@@ -1,4 +1,4 @@
-// millrace send <source>: a correctly signed event, from a sample or a file, through the same door as everybody's.
+// millrace send <source>: a correctly signed event, from a sample or a file, through the normal ingest.
 
 import { randomInt, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
@@ -120,7 +120,7 @@ async function sendMany(
   try {
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, total) }, worker))
   } finally {
-    // The others stop at their next step when one was refused.
+    // After a refusal the others stop at their next step.
     next = total
     progress.end()
   }
@@ -146,7 +146,7 @@ async function bodyMaker(
     const name = options.event ?? 'issues.opened'
     const { findTameNumber, makeGithubSample } = await import('../../demo/index.ts')
     if (!isGithub || makeGithubSample(name, 0, '') === null) return exampleMaker(session, options, source)
-    // By chance: two that are sent at once are about two issues, and not one effect.
+    // Random: two samples sent at once are about two issues, and not one effect.
     const from = randomInt(SAMPLES)
     const first = options.count === 1 ? findTameNumber(from) : from
     return (number) => {
@@ -187,7 +187,7 @@ async function exampleMaker(
     const { items } = await readPages<Example>(session, '/v1/catalog', all, SUBJECTS_MAX)
     return items.filter(({ example }) => example !== undefined)
   }
-  // Left to us, one that a route waits for: something happens with it.
+  // By default, one that a route matches: something happens with it.
   const [first] = event === undefined ? await read({ wanted: true }) : []
   const known = first === undefined ? await read({}) : [first]
   const found =
@@ -207,7 +207,7 @@ async function exampleMaker(
     )
   }
   const bytes = encode(found.example)
-  // Another one each time: whoever sends an example twice wants to see it happen twice.
+  // Another one each time: an example that is sent twice is to run twice.
   const from = 1 + randomInt(SAMPLES)
   return (number) => ({
     body: withOtherId(bytes, source.event.id, from + number),
@@ -215,9 +215,9 @@ async function exampleMaker(
   })
 }
 
-/** As a whole, or as the last words of it. */
+/** As a whole, or its last words. */
 async function nearestSubject(event: string, subjects: readonly string[]): Promise<string | undefined> {
-  // It brings the parsers of definitions along, which no other command that talks to a node needs.
+  // It loads the parsers of definitions, which no other command that talks to a node needs.
   const { closest, closestSubject } = await import('../../definitions/index.ts')
   const words = event.split('.').length
   const endings = new Map(subjects.map((one) => [one.split('.').slice(-words).join('.'), one]))
@@ -225,7 +225,7 @@ async function nearestSubject(event: string, subjects: readonly string[]): Promi
   return ending === undefined ? closestSubject(event, subjects) : endings.get(ending)
 }
 
-/** Two vendors say in a header what happened; the subject says it too. */
+/** Two vendors name the event in a header; the subject names it too. */
 function namingHeaders(source: SourceDocument, subject: string): Readonly<Record<string, string>> {
   const words = subject.split('.').slice(2)
   if (source.mapping === 'github') return { 'x-github-event': words[0] ?? '' }
@@ -239,23 +239,23 @@ function githubHeaders(event: string): Readonly<Record<string, string>> {
   return { ...JSON_TYPE, 'x-github-event': event, 'x-github-delivery': randomUUID() }
 }
 
-/** An id where the source takes it from a header. */
+/** An id if the source takes it from a header. */
 function otherHeaders(source: SourceDocument): Readonly<Record<string, string>> {
   const headers: Record<string, string> = { ...JSON_TYPE }
-  // Of several the first that is there counts: all name the same delivery.
+  // Of several the first one present counts: all name the same delivery.
   const id = randomUUID()
   for (const [, header] of (source.event.id ?? '').matchAll(/\bheader\.([\w-]+)/g))
     headers[String(header)] = id
   return headers
 }
 
-/** The same payload with another id at the place that the source takes it from; as it is when there is no such place. */
+/** The same payload with another id at the path that the source takes it from; unchanged if there is no such path. */
 export function withOtherId(
   body: Uint8Array<ArrayBuffer>,
   idExpression: string | null,
   number: number,
 ): Uint8Array<ArrayBuffer> {
-  // Also where it is one of several, or a part of a hash: the first that is there.
+  // Also if it is one of several, or a part of a hash: the first one present.
   const paths = [...(idExpression ?? '').matchAll(/\bpayload\.(\w+(?:\.\w+)*)/g)].map(([, path]) =>
     String(path),
   )
@@ -274,7 +274,7 @@ function putOtherId(value: JsonValue, path: readonly string[], number: number): 
   if (typeof inner !== 'object' || inner === null || !(last in inner)) return false
   const old = inner[last]
   if (isNumber(old)) {
-    // A fraction counts up in its whole part, and stays the same behind the point.
+    // A fraction is incremented in its whole part, and stays the same after the point.
     const { coefficient, scale } = toScaled(old)
     inner[last] =
       fromScaled({ coefficient: coefficient + BigInt(number) * 10n ** BigInt(scale), scale }) ?? old

@@ -68,14 +68,14 @@ interface Sent {
 }
 const subjectOf = async (id: string) => (await ask<{ subject: string }>(`events ${id}`)).subject
 
-test('[LI6] send has an example for a source of another vendor, and for one’s own', async () => {
+test('[LI6] send has an example for another vendor’s source, and for a custom one', async () => {
   const stripe = await ask<Sent>('send stripe --event invoice.paid')
   expect(await subjectOf(stripe.eventId)).toBe('stripe.events.invoice.paid')
   const shopify = await ask<Sent>('send shopify --event orders.create')
   expect(await subjectOf(shopify.eventId)).toBe('shopify.events.orders.create')
   const own = await ask<Sent>('send both --event lost')
   expect(await subjectOf(own.eventId)).toBe('both.events.lost')
-  // An example that is sent again is another event; left to us, it is one that a route waits for.
+  // An example that is sent again is another event; by default, it is one that a route matches.
   expect((await ask<Sent>('send stripe --event invoice.paid')).duplicate).toBe(false)
   expect(await subjectOf((await ask<Sent>('send both')).eventId)).toBe('both.events.paid')
   const misspelt = await run(['send', 'stripe', '--event', 'invoice.payed'])
@@ -89,7 +89,7 @@ test('[LI6] send has an example for a source of another vendor, and for one’s 
   expect(refused).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('STRIPE_SECRET') })
 })
 
-test('[LI7] publish keeps digits, and takes an id once', async () => {
+test('[LI7] publish keeps digits, and accepts an id once', async () => {
   const made = await ask<Sent>('publish both.events.paid --data - --id p-1', '{"n":9007199254740993}')
   expect(made.duplicate).toBe(false)
   expect((await run(['events', made.eventId, '--json'])).stdout).toContain('9007199254740993')
@@ -105,7 +105,7 @@ test('[LI7] publish keeps digits, and takes an id once', async () => {
   expect(await run(['publish', 'not a subject'])).toMatchObject({ code: 1, stdout: '' })
 })
 
-test('[LI8] what was turned away, the catalog, and a replay of events after a look', async () => {
+test('[LI8] rejections, the catalog, and a replay of events after a preview', async () => {
   await fetch(`${app.url}/in/default/both`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -136,7 +136,7 @@ test('[LI8] what was turned away, the catalog, and a replay of events after a lo
   expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/replayed +3 of 3/) })
 })
 
-test('[LI9] a name that two have is asked for; both can be named', async () => {
+test('[LI9] an ambiguous name is asked about; both can be named', async () => {
   const unclear = await run(['pause', 'both'])
   expect(unclear).toMatchObject({ code: 2, stderr: expect.stringContaining('source/both') })
   expect((await run(['pause', 'source/both', '--reason', 'a test'])).stdout).toBe('Source both is paused\n')

@@ -1,4 +1,4 @@
-// millrace publish | rejections | catalog: what can come in, what was turned away, and events of one's own.
+// millrace publish | rejections | catalog: what can come in, what was refused, and custom events.
 
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
@@ -89,7 +89,7 @@ async function readData(session: Session, given: string): Promise<JsonValue> {
 interface RejectionOptions extends ListOptions {
   readonly source?: string
   readonly withReason?: string
-  /** Refused: it was the name of `withReason`. */
+  /** Refused: the former name of `withReason`. */
   readonly reason?: string
 }
 

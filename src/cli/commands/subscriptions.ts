@@ -1,4 +1,5 @@
-// millrace subscriptions [name] | create, patch, delete, rotate, reveal, test, enable, disable, pause: endpoints that get our events.
+// millrace subscriptions [name] | create, patch, delete, rotate, reveal, test, enable, disable, pause: endpoints that
+// receive our events.
 
 import { type Command, Option } from 'commander'
 import { SIGNINGS } from '../../core/definitions/documents/index.ts'
@@ -99,7 +100,7 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
     ['pause', 'keep what comes for later'],
   ] as const) {
     const command = act(verb, description).option('--reason <text>', 'why; it is kept')
-    // What is paused elsewhere is resumed: so it is written here too.
+    // Everything else that is paused is resumed: so the word works here too.
     if (verb === 'enable') command.alias('resume')
     handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
       const answer = await postWithReason<Subscription>(
@@ -114,7 +115,7 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
   addRecoverCommand(subscriptions, cli)
 }
 
-/** The fields that people change most; the rest comes by `--file`. */
+/** The fields that users change most; the rest comes by `--file`. */
 function withFields(command: Command): Command {
   return command
     .option('--endpoint <url>', 'where to: http or https')

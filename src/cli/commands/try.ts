@@ -1,5 +1,5 @@
-// millrace try <route>: match, key, rendered request and ledger verdict, for an event that is there or made up. It calls
-// nobody.
+// millrace try <route>: match, key, rendered request and ledger verdict, for a stored or made-up event. It calls no
+// other system.
 
 import type { Command } from 'commander'
 import { matchesPattern } from '../../core/events/subject/index.ts'
@@ -46,7 +46,7 @@ async function readRoute(session: Session, route: string): Promise<Tried> {
   return { yaml: (await readInput(session, route)).toString('utf8') }
 }
 
-/** Among so many of the newest events one is looked for that the route's subjects fit. */
+/** How many of the newest events are searched for one that matches the route's subjects. */
 const LOOKED_AT = 100
 
 async function readEvent(session: Session, options: TryOptions, route: string | null): Promise<unknown> {

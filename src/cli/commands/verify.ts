@@ -1,7 +1,7 @@
-// millrace verify: whether a saved webhook is from who has the secret, and if not, why not. It asks nobody.
+// millrace verify: whether a saved webhook is from the holder of the secret, and if not, why not. It calls no server.
 //
-// A signature says only that something differs. What usually does (a line break that an editor added, JSON that was written anew,
-// a secret without its beginning) is tried here, and named where it was that.
+// A signature only says that something differs. The usual causes (a line break that an editor added, JSON that was
+// rewritten, a secret without its prefix) are tried here, and the one that fits is named.
 
 import type { Command } from 'commander'
 import { parseDuration } from '../../core/expression/index.ts'
@@ -23,7 +23,7 @@ interface Verdict {
   readonly ok: boolean
   readonly code: string | null
   readonly message: string
-  /** What was it, where it could be found out. */
+  /** The cause, if it could be found. */
   readonly cause: string | null
 }
 
@@ -62,7 +62,7 @@ async function run(session: Session, options: Options): Promise<number> {
   return verdict.ok ? EXIT.ok.code : EXIT.failed.code
 }
 
-/** Whoever made the file ended its line; that is no part of the secret. */
+/** The file's final line break is not part of the secret. */
 async function readSecretFile(session: Session, file: string): Promise<string> {
   return (await readInput(session, file)).toString('utf8').replace(/\r?\n$/, '')
 }
@@ -90,7 +90,7 @@ function parseHeaders(text: string): Headers {
   }
   const headers: Record<string, string> = {}
   for (const line of trimmed.split(/\r?\n/)) {
-    // A status or request line, as tools save it, is none.
+    // A status or request line, as tools save it, is not a header.
     const match = /^\s*(?:[<>*]\s*)?([!#$%&'*+.^_`|~\w-]+):\s*(.*?)\s*$/.exec(line)
     if (match !== null) headers[String(match[1]).toLowerCase()] = String(match[2])
   }
@@ -116,7 +116,7 @@ function judge(saved: Saved, options: VerifyOptions): Verdict {
   }
 }
 
-/** Nothing that could be tried made it right; what is left. */
+/** None of the attempts matched; the remaining possibilities. */
 function guess(code: string, { headers }: Saved): string | null {
   if (code === 'missing_header' && 'webhook-signature' in headers)
     return 'It is signed by Standard Webhooks: their secrets begin with ‘whsec_’, public keys with ‘whpk_’, and this one does not'

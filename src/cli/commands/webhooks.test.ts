@@ -34,7 +34,7 @@ const SUBSCRIPTION = {
 }
 
 describe('millrace subscriptions', () => {
-  test('[WH13] a list tells how each endpoint goes', async () => {
+  test('[WH13] a list shows the health of each endpoint', async () => {
     node.answers = { [`GET ${base}?limit=25`]: { body: { items: [SUBSCRIPTION], nextCursor: null } } }
     const { code, stdout } = await run(['subscriptions'])
     expect(code).toBe(0)
@@ -43,7 +43,7 @@ describe('millrace subscriptions', () => {
     )
   })
 
-  test('[WH13] pausing one as a route is paused says how it is written', async () => {
+  test('[WH13] pausing one as a route is paused says how to write it', async () => {
     const item = { kind: 'Subscription', name: 'crm', status: 'active', managedBy: 'folder' }
     node.answers = { 'GET /v1/definitions': { body: { items: [item] } } }
     const { code, stderr } = await run(['pause', 'crm'])
@@ -58,7 +58,7 @@ describe('millrace subscriptions', () => {
     }
   })
 
-  test('[WH13] create sends what was given, and prints the secret alone to stdout', async () => {
+  test('[WH13] create sends the given fields, and prints only the secret to stdout', async () => {
     const made = { ...SUBSCRIPTION, secret: 'whsec_x', warnings: [] }
     node.answers = { [`POST ${base}`]: { status: 201, body: made } }
     const fields = ['--on', 'a.b', '--on', 'c.>', '-H', 'X-Team: crm', '--meta', 'team=sales']
@@ -78,7 +78,7 @@ describe('millrace subscriptions', () => {
     expect(await run(['subscriptions', 'create', '--on', 'a.b'])).toMatchObject({ code: 2 })
   })
 
-  test('[WH13] a test that fails ends so, and shows what came back', async () => {
+  test('[WH13] a failed test exits with its code, and shows the response', async () => {
     const tested = {
       ...{ ok: false, status: 503, durationMs: 12, class: 'transient', error: 'answered 503' },
       response: { headers: { 'retry-after': '9' }, body: 'away\u001b[2J', isCut: false },
@@ -92,7 +92,7 @@ describe('millrace subscriptions', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test('[WH13] patch sends only what changes, with null for what is taken back', async () => {
+  test('[WH13] patch sends only the changes, with null for removed fields', async () => {
     const changed = { ...SUBSCRIPTION, secret: null, warnings: [] }
     node.answers = { [`PATCH ${base}/crm`]: { body: changed } }
     const { stdout } = await run(['subscriptions', 'patch', 'crm', '--on', 'x.y', '--unset', 'where'])
@@ -100,7 +100,7 @@ describe('millrace subscriptions', () => {
     expect(stdout).toBe('crm is changed\n')
   })
 
-  test('[WH13] recover shows what would be sent, sends it when told to, and waits for its end', async () => {
+  test('[WH13] recover shows what would be sent, sends it when confirmed, and waits for its end', async () => {
     const totals = { failed: 1, missing: 2, delivered: 7, 'under-way': 0, 'given-up': 0, unmatched: 0 }
     const preview = {
       ...{ totals, recovered: 3, items: [], walked: 10, walkedTo: null },
@@ -114,7 +114,7 @@ describe('millrace subscriptions', () => {
       stdout: expect.stringContaining('1 failed, 2 missing, 7 delivered'),
     })
     expect(node.asked.at(-1)?.body).toEqual({ since: '2026-01-01T00:00:00.000Z', what: 'all', dryRun: true })
-    // Nobody can be asked in a pipe.
+    // A pipe cannot answer a question.
     expect(await run(since)).toMatchObject({ code: 2 })
     const replay = {
       ...{ id: 'rpl_1', of: 'deliveries', state: 'done', total: 3, replayed: 3, refused: 0 },
@@ -131,7 +131,7 @@ describe('millrace subscriptions', () => {
 })
 
 describe('millrace deliveries', () => {
-  test('[WH13] one is shown with every try and how each answer began', async () => {
+  test('[WH13] one is shown with every attempt and the start of each response', async () => {
     const delivery = {
       ...{ id: 'wrk_1', subscription: 'crm', eventId: 'evt_1', subject: 'shop.order.paid' },
       ...{
@@ -197,7 +197,7 @@ describe('millrace verify', () => {
   }
   const HOUR = 3_600_000
 
-  test('[WH14] a signature that is right ends well, with headers as lines or as JSON', async () => {
+  test('[WH14] a valid signature exits with success, with headers as lines or as JSON', async () => {
     for (const asJson of [false, true]) {
       expect(await check({ asJson })).toMatchObject({ code: 0, stdout: 'The signature is right.\n' })
     }
@@ -221,7 +221,7 @@ describe('millrace verify', () => {
     expect(stdout).toContain(said)
   })
 
-  test('[WH14] however old it is, where that is asked', async () => {
+  test('[WH14] of any age, if that is requested', async () => {
     expect(await check({ now: Date.now() - HOUR, args: ['--any-time'] })).toMatchObject({ code: 0 })
     expect(await check({ now: Date.now() - HOUR, args: ['--tolerance', '2h'] })).toMatchObject({ code: 0 })
   })

@@ -1,4 +1,4 @@
-// millrace work [id] | work resolve, probe, retry, cancel: what is to be done.
+// millrace work [id] | work resolve, probe, retry, cancel: jobs.
 
 import { type Command, Option } from 'commander'
 import { WORK_STATES } from '../../core/queue/work/index.ts'

@@ -1,4 +1,4 @@
-// millrace workflows [name] | start, migrate: what is in force, and how its instances stand.
+// millrace workflows [name] | start, migrate: what is deployed, and the state of its instances.
 
 import type { Command } from 'commander'
 import type { Workflow, WorkflowDetail } from '../../sdk/client/index.ts'
@@ -129,7 +129,7 @@ async function showWorkflow(session: Session, name: string): Promise<void> {
 
 type Migrated = Answer<'migrateInstances'>
 
-/** Page by page, until all were looked at. */
+/** Page by page, until all were processed. */
 async function migrateMany(session: Session, name: string, options: MigrateOptions): Promise<number> {
   const { from, dryRun, reason } = options
   const { out } = session

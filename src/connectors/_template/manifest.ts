@@ -1,5 +1,5 @@
-// Acme's API: what it is for, which version of it, and what is peculiar about it. `npm run new connector` makes a connector of this folder;
-// docs/connectors.md says what to change, and in which order.
+// Acme's API: what it is for, which version of it, and its peculiarities. `npm run new connector` creates a connector
+// from this folder; docs/connectors.md says what to change, and in which order.
 
 import { foundIn } from '../lookup.ts'
 import { type Manifest, makeProvider } from '../manifest.ts'
@@ -12,9 +12,9 @@ const manifest: Manifest = {
   title: 'Acme',
   description: 'Things of an Acme account.',
   category: 'other',
-  // What a credential may be; the first is the usual one.
+  // The supported credentials; the first is the usual one.
   auth: ['bearer'],
-  // `config.baseUrl` lets tests and private servers stand in.
+  // `config.baseUrl` lets tests and private servers replace it.
   baseUrl: "{{ coalesce(config.baseUrl, 'https://api.acme.example') }}",
   config: {
     type: 'object',
@@ -27,9 +27,9 @@ const manifest: Manifest = {
   // In every request.
   headers: { accept: 'application/json' },
   buckets: { default: { perMinute: 300, burst: 30 } },
-  // Reads something that only a good credential may.
+  // Reads something that requires a valid credential.
   probe: { method: 'GET', path: '/me' },
-  // What an answer means where its status does not say it; the first that holds counts.
+  // What a response means if its status does not say it; the first match counts.
   refine: [{ when: "result.status == 403 && result.body.code == 'missing_scope'", as: 'config' }],
   operations: {
     getThing: {
@@ -53,7 +53,7 @@ const manifest: Manifest = {
         method: 'GET',
         path: '/workspaces/{{ config.workspace }}/things',
         query: { reference: '{{ hash(key) }}' },
-        // The third says when an answer is not the whole list: what is not on this page may be on the next.
+        // The third says when a response is not the whole list: what is not on this page may be on the next.
         ...foundIn('result.body.items', 'one.reference == hash(key)', 'result.body.next != null'),
       },
       ref: 'result.body.id',

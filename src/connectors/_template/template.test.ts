@@ -1,5 +1,5 @@
-// What Acme sees of each operation and what it answers, from its documentation: the suite sends every one of them to a server that
-// behaves so.
+// What Acme receives for each operation and how it responds, from its documentation: the suite sends every one of them
+// to a server that behaves so.
 
 import { connectorConformance, markOf } from '../connector.conformance.ts'
 import { acme } from './manifest.ts'

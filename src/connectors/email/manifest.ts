@@ -1,14 +1,14 @@
-// Mail by SMTP: one submission per call, to a server of one's own or of a provider. The server is the connection's; the credential is a
-// user's name and password there.
+// Mail by SMTP: one submission per call, to the user's own server or a provider's. The server belongs to the
+// connection; the credential is a user name and password there.
 //
-// Nobody can be asked whether a message was taken, so a submission that broke off behind its first byte is for a person. The message id
-// follows from the key: servers that look for doubles find them.
+// No server can be asked whether it accepted a message, so a submission that broke off after its first byte needs a
+// decision. The message id derives from the key: servers that deduplicate find duplicates.
 
 import { type Manifest, makeProvider } from '../manifest.ts'
 import { anyText, fields, input, list, map, text } from '../schema.ts'
 
 const ADDRESSES = list(text('An address, or a name with one: Ada <ada@example.com>.'))
-/** Said to the adapter, not to the server. */
+/** For the adapter, not for the server. */
 const PLAIN = { 'x-smtp-plain': '{{ config.insecure }}' }
 
 const manifest: Manifest = {
@@ -83,7 +83,8 @@ const manifest: Manifest = {
       idempotency: 'none',
       keyHeader: 'idempotency-key',
       ref: 'result.body.messageId',
-      // Some have the message and some do not: a person decides, since sending it again doubles it for the former.
+      // Some recipients have the message and some do not: a user decides, since sending it again doubles it for the
+      // former.
       classify: { 207: 'unknown' },
       timeoutMs: 60_000,
     },

@@ -1,8 +1,8 @@
 // GitHub's REST API (version 2022-11-28), of github.com or of a GitHub Enterprise server.
 //
-// Only hooks are refused a second time by GitHub itself. What else is made is looked up afterwards: by its name where it has one, by a mark
-// in its text where it has none (a comment that readers do not see). Lists are read from the newest on, one page: what was made a moment
-// ago is on it. Where it is not, and there are more pages, nobody can tell.
+// Only hooks are refused a second time by GitHub itself. Other objects are looked up afterwards: by their name if they
+// have one, otherwise by a mark in their text (a comment that readers do not see). Lists are read from the newest on,
+// one page: an object created a moment ago is on it. If it is not, and there are more pages, the outcome stays unknown.
 
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { foundBy, foundIn, MORE_BY_LINK } from '../lookup.ts'
@@ -61,19 +61,19 @@ const manifest: Manifest = {
   capabilities: ['issues', 'pull-requests', 'releases', 'files', 'webhooks', 'dispatch'],
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   buckets: {
-    // 5,000 an hour for a person's token; the headers of each answer say what is left.
+    // 5,000 an hour for a user's token; the headers of each response say what is left.
     core: { perMinute: 83, burst: 1_000 },
-    // What notifies people is limited apart: 80 a minute, and 500 an hour.
+    // What notifies users has a separate limit: 80 a minute, and 500 an hour.
     content: { perMinute: 60, burst: 20 },
   },
-  // It knows every kind of token, which /user does not, and is not counted.
+  // It accepts every kind of token, which /user does not, and is not counted.
   probe: { method: 'GET', path: '/rate_limit' },
   refine: [
     {
       when: "(result.status == 403 || result.status == 429) && (result.headers['x-ratelimit-remaining'] == '0' || result.headers['retry-after'] != null || lower(coalesce(result.body.message, '')).contains('rate limit'))",
       as: 'rate_limited',
     },
-    // No new secret helps where the account itself may not.
+    // No new secret helps if the account itself lacks the permission.
     {
       when: "result.status == 403 && (coalesce(result.body.message, '').startsWith('Resource not accessible') || coalesce(result.body.message, '').startsWith('Must have admin rights'))",
       as: 'config',
@@ -197,7 +197,7 @@ const manifest: Manifest = {
         { ...EXAMPLE, number: 12, body: 'Looking into it.' },
       ),
       output: CREATED,
-      // Comments of one issue come eldest first, and those of the repository newest first.
+      // Comments of one issue come oldest first, and those of the repository newest first.
       lookup: {
         method: 'GET',
         path: `${IN_REPOSITORY}/issues/comments`,
@@ -281,7 +281,7 @@ const manifest: Manifest = {
         found: 'result.body.merged',
         id: 'result.body.merge_commit_sha',
       },
-      // 405: it cannot be merged as it is, which is a matter of the pull request.
+      // 405: it cannot be merged in its present state, which is a matter of the pull request.
       classify: { 405: 'validation' },
       ref: 'result.body.sha',
       buckets: ['core', 'content'],
@@ -324,7 +324,7 @@ const manifest: Manifest = {
     createOrUpdateFile: {
       description: 'Writes one file in a commit of its own. `sha` is that of the file that it replaces.',
       method: 'PUT',
-      // A step of the path at a time would need a template each: GitHub takes the slashes encoded, too.
+      // One step of the path at a time would need a template each: GitHub accepts encoded slashes, too.
       path: `${IN_REPOSITORY}/contents/{{ input.path }}`,
       body: {
         message: '{{ input.message }}',

@@ -1,7 +1,8 @@
-// GitLab's REST API (v4), of gitlab.com or of one's own server. A project is its number or its path (`group/project`).
+// GitLab's REST API (v4), of gitlab.com or of a private server. A project is its number or its path (`group/project`).
 //
-// No new secret is made by API: `POST /personal_access_tokens/self/rotate` ends the former token at once, so that calls under way with
-// it would be refused, and a token whose verification fails would have nothing to go back to. A person brings the new one.
+// No new secret is created by API: `POST /personal_access_tokens/self/rotate` ends the former token at once, so that
+// calls in progress with it would be refused, and a token whose verification fails would have nothing to go back to. A
+// user provides the new one.
 
 import { foundBy, foundIn, MORE_BY_LINK } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
@@ -85,7 +86,7 @@ const manifest: Manifest = {
   },
   capabilities: ['issues', 'merge-requests', 'files', 'pipelines', 'webhooks'],
   buckets: {
-    // What gitlab.com allows an account; one's own server may say otherwise, and its headers say so.
+    // What gitlab.com allows an account; a private server may have other limits, and its headers say so.
     default: { perMinute: 2_000, burst: 200 },
     notes: { perMinute: 60, burst: 20 },
   },
@@ -199,7 +200,7 @@ const manifest: Manifest = {
         found: foundBy('result.body.state', "result.body.state == 'merged'"),
         id: 'result.body.merge_commit_sha',
       },
-      // 405: it cannot be merged as it is, which is a matter of the merge request.
+      // 405: it cannot be merged in its present state, which is a matter of the merge request.
       classify: { 405: 'validation' },
       ref: 'result.body.iid',
       scopes: ['api'],

@@ -1,5 +1,5 @@
-// Any REST API, without a manifest of its own: where it is comes from the connection, and what is asked for from the input. Whoever
-// knows more of an API (what its answers mean, how its calls are repeated safely) writes a `kind: Provider`.
+// Any REST API, without its own manifest: the address comes from the connection, and the request from the input. If
+// more is known of an API (what its responses mean, how its calls are repeated safely), write a `kind: Provider`.
 
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anything, fields, input, text } from '../schema.ts'

@@ -1,4 +1,5 @@
-// Any server that speaks the OpenAI protocol. Asking changes nothing there: a call that was lost is repeated, and costs tokens at most.
+// Any server that speaks the OpenAI protocol. A request changes nothing there: a lost call is repeated, and costs
+// tokens at most.
 
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anything, fields, input, list, map, number, oneOf, output, text, whole } from '../schema.ts'
@@ -28,11 +29,11 @@ const manifest: Manifest = {
   },
   capabilities: ['chat', 'embeddings', 'models'],
   headers: { 'openai-organization': '{{ config.organization }}', 'openai-project': '{{ config.project }}' },
-  // Accounts differ by orders of magnitude; the headers of each answer say what is left.
+  // Accounts differ by orders of magnitude; the headers of each response say what is left.
   buckets: { default: { perMinute: 500, burst: 50 } },
   probe: { method: 'GET', path: '/models' },
   refine: [
-    // Waiting does not fill an account.
+    // Waiting does not refill an account.
     { when: "result.status == 429 && result.body.error.code == 'insufficient_quota'", as: 'config' },
     { when: "result.status == 404 && result.body.error.code == 'model_not_found'", as: 'config' },
     {

@@ -34,7 +34,7 @@ connectorConformance(openaiCompatible, {
     { status: 429, body: error('insufficient_quota'), as: 'config' },
     { status: 404, body: error('model_not_found'), as: 'config' },
     { status: 400, body: error('context_length_exceeded'), as: 'validation' },
-    // Asking again costs tokens at most.
+    // A repeated request costs tokens at most.
     { status: 500, body: {}, as: 'transient' },
   ],
 })

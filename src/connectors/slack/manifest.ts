@@ -1,8 +1,9 @@
-// Slack's Web API. It answers 200 to almost everything: what became of a call is in `ok` and `error`.
+// Slack's Web API. It responds 200 to almost everything: the result of a call is in `ok` and `error`.
 //
-// A message carries its key as metadata, which people do not see: after a doubtful call the channel's history is asked for it. That
-// needs the scope `channels:history` (or `groups:history`); without it nobody can tell, and a person decides. So it is where the message is
-// not on the first page and others follow: threads are read from the eldest on, and some apps get 15 messages at a time.
+// A message carries its key as metadata, which readers do not see: after a call with an unknown outcome the channel's
+// history is searched for it. That needs the scope `channels:history` (or `groups:history`); without it the outcome
+// stays unknown, and a user decides. The same holds if the message is not on the first page and others follow: threads
+// are read from the oldest on, and some apps get 15 messages at a time.
 
 import { foundIn, isFull } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
@@ -21,7 +22,7 @@ const BLOCKS = {
   attachments: list(anything()),
 }
 
-/** What Slack says is there already is done. */
+/** If Slack says that it exists already, the call is done. */
 function repeatable(
   part: Omit<OperationManifest, 'method' | 'idempotency'>,
   doneAt?: string,
@@ -75,7 +76,7 @@ const manifest: Manifest = {
       when: oneOfErrors('invalid_auth', 'not_authed', 'token_revoked', 'token_expired', 'account_inactive'),
       as: 'auth',
     },
-    // No new secret helps where the app itself may not.
+    // No new secret helps if the app itself lacks the permission.
     {
       when: oneOfErrors(
         'missing_scope',

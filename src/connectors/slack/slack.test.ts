@@ -123,7 +123,7 @@ connectorConformance(slack, {
     { operation: 'archiveChannel', status: 200, body: error('already_archived'), as: 'done' },
     { operation: 'deleteMessage', status: 200, body: error('message_not_found'), as: 'done' },
     { operation: 'createChannel', status: 200, body: error('name_taken'), as: 'validation' },
-    // A page in place of an answer.
+    // An HTML page instead of a response.
     { status: 200, body: '<html>', as: 'validation' },
   ],
   inbound: {

@@ -1,7 +1,8 @@
-// Stripe's API (v1): forms in, JSON out. Stripe remembers an idempotency key for a day at least, and answers a repetition as it did the
-// first time, also when that was a 500: so a doubtful call is simply repeated.
+// Stripe's API (v1): forms in, JSON out. Stripe remembers an idempotency key for a day at least, and repeats its first
+// response, also if that was a 500: so a call with an unknown outcome is simply repeated.
 //
-// Keys are sent as bearer tokens alone. As user name of `basic`, which Stripe takes too, a key would stand in a document.
+// Keys are sent only as bearer tokens. As user name of `basic`, which Stripe accepts too, a key would be part of a
+// document.
 
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
 import { anyText, fields, flag, input, list, map, oneOf, output, text, whole } from '../schema.ts'
@@ -70,10 +71,10 @@ const manifest: Manifest = {
   buckets: { default: { perMinute: 1_500, burst: 25 } },
   probe: { method: 'GET', path: '/balance' },
   refine: [
-    // Another call with the key is under way: what became of it is seen by repeating.
+    // Another call with the key is in progress: repeating shows its result.
     { when: "result.status == 409 && result.body.error.code == 'idempotency_key_in_use'", as: 'unknown' },
     { when: "result.status == 429 && result.body.error.code == 'lock_timeout'", as: 'transient' },
-    // No new key helps where the key itself may not.
+    // No new key helps if the key itself lacks the permission.
     { when: "result.status == 403 && result.body.error.type == 'invalid_request_error'", as: 'config' },
     // A missing object is a matter of the input, not of the address.
     { when: "result.status == 404 && result.body.error.code == 'resource_missing'", as: 'validation' },

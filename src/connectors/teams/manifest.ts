@@ -1,13 +1,13 @@
-// Microsoft Teams, by a workflow with the trigger «When a Teams webhook request is received».
+// Microsoft Teams, by a workflow with the trigger "When a Teams webhook request is received".
 //
-// Its address ends in a signature (`sig=`), which is the secret: the connection's configuration has the address up to the workflow's
-// id, and the signature is the credential, sent in the query. Teams says nothing of what became of a message, so it can neither be
-// looked up nor probed: a connection is active once a person says so.
+// Its address ends in a signature (`sig=`), which is the secret: the connection's configuration has the address up to
+// the workflow's id, and the signature is the credential, sent in the query. Teams does not report the result of a
+// message, so it can neither be looked up nor probed: a connection is active once a user says so.
 
 import { type Manifest, makeProvider } from '../manifest.ts'
 import { anything, input, list, text } from '../schema.ts'
 
-/** A card with one text, where nobody wrote a card. */
+/** A card with one text, if the input has no card. */
 const TEXT_CARD =
   "{{ coalesce(input.card, {'type': 'AdaptiveCard', '$schema': 'http://adaptivecards.io/schemas/adaptive-card.json', 'version': '1.4', 'body': [{'type': 'TextBlock', 'text': coalesce(input.title, ''), 'weight': 'bolder', 'isVisible': input.title != null, 'wrap': true}, {'type': 'TextBlock', 'text': coalesce(input.text, ''), 'wrap': true}], 'actions': coalesce(input.links, []).map(link, {'type': 'Action.OpenUrl', 'title': link.title, 'url': link.url})}) }}"
 
@@ -31,7 +31,7 @@ const manifest: Manifest = {
     examples: [{ baseUrl: 'https://prod-01.westeurope.logic.azure.com/workflows/0123abc' }],
   },
   capabilities: ['messages'],
-  // Four a second at most, and less for long.
+  // Four a second at most, and fewer over a longer time.
   buckets: { default: { perMinute: 100, burst: 4 } },
   operations: {
     postMessage: {

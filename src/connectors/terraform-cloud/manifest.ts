@@ -1,8 +1,9 @@
-// HCP Terraform (Terraform Cloud) and Terraform Enterprise, API v2, in JSON:API. The organisation is part of the connection.
+// HCP Terraform (Terraform Cloud) and Terraform Enterprise, API v2, in JSON:API. The organisation is part of the
+// connection.
 //
-// Rotation: `POST /teams/:id/authentication-tokens` makes one token more of a team, so that both are good until the former one is
-// removed. It needs `teamId` in the connection's configuration, and a token that may manage the team's. The older
-// `/teams/:id/authentication-token` (without s) ends the former one at once, and is not used.
+// Rotation: `POST /teams/:id/authentication-tokens` creates an additional token of a team, so that both are valid until
+// the former one is removed. It needs `teamId` in the connection's configuration, and a token that may manage the
+// team's. The older `/teams/:id/authentication-token` (without s) ends the former one at once, and is not used.
 
 import { foundBy, foundIn, isFull } from '../lookup.ts'
 import { type Manifest, makeProvider, type OperationManifest } from '../manifest.ts'
@@ -17,14 +18,14 @@ const DATA = 'result.body.data'
 const NEXT_PAGE = "result.body.meta.pagination['next-page'] != null"
 const MORE = `${NEXT_PAGE} || ${isFull(DATA, 100)}`
 const STATUS = 'result.body.data.attributes.status'
-/** At the end of a message, where people see it and it disturbs nobody. */
+/** At the end of a message, where users see it and it disturbs no one. */
 const MARK = 'substring(hash(key), 0, 16)'
 
 function read(part: Omit<OperationManifest, 'method' | 'idempotency'>): OperationManifest {
   return { result: 'result.body.data', ...part, method: 'GET', idempotency: 'idempotent' }
 }
 
-/** Actions on a run are taken once: asked again, it is refused with 409. */
+/** Actions on a run are accepted once: a repetition is refused with 409. */
 function act(action: string, description: string, statuses: readonly string[]): OperationManifest {
   return {
     description,
@@ -94,7 +95,7 @@ const manifest: Manifest = {
             'working-directory': '{{ input.workingDirectory }}',
             'tag-bindings': '{{ input.tagBindings }}',
           },
-          // Left out with the project.
+          // Omitted with the project.
           relationships:
             "{{ input.projectId == null ? input.projectId : {'project': {'data': {'type': 'projects', 'id': input.projectId}}} }}",
         },

@@ -1,4 +1,4 @@
-// GitHub events as GitHub sends them, as far as the demo reads them: own texts, real shapes.
+// GitHub events as GitHub sends them, as far as the demo reads them: our own texts, real shapes.
 
 import { COMMENTS, LABELS, LONG_TITLE, PEOPLE, pick, REPOSITORIES, TITLES } from './story.ts'
 
@@ -12,7 +12,7 @@ export interface Sample {
 
 export const issueNumber = (number: number) => 100 + number
 
-/** Of each twenty samples one is an issue whose title is too long for the tracker. */
+/** One in twenty samples is an issue whose title is too long for the tracker. */
 export const hasLongTitle = (number: number) => number % 20 === 0
 
 function makeIssue(number: number) {

@@ -1,5 +1,5 @@
-// What the samples talk about: a small company that builds mills, its repositories, people and troubles. Everything is
-// picked by number, so that the same number is always the same sample.
+// The subjects of the samples: a small company that builds mills, its repositories, people and troubles. Everything is
+// chosen by number, so that the same number is always the same sample.
 
 export const REPOSITORIES = [
   { id: 4201, full_name: 'acme/mill' },

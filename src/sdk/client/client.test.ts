@@ -8,7 +8,7 @@ interface Sent {
   readonly body: string | null
 }
 
-/** A node that answers by hand. */
+/** A node whose responses the test sets. */
 function makeNode(answers: readonly (Response | Error | ((sent: Sent, signal: AbortSignal) => Response))[]) {
   const sent: Sent[] = []
   const left = [...answers]
@@ -71,12 +71,12 @@ describe('[AP10] the client', () => {
     ])
   })
 
-  test('asks for what is needed before it asks the node', async () => {
+  test('requires needed arguments before it calls the node', async () => {
     const client = makeClient({ url: '', fetch: makeNode([]).fetch })
     await expect(client.getEvent({ id: '' })).rejects.toThrow('getEvent needs ‘id’')
   })
 
-  test('[AP18] takes no step in the address for a name', async () => {
+  test('[AP18] accepts no dot segment as a name', async () => {
     const node = makeNode([])
     const client = makeClient({ url: 'http://localhost:4400', key: 'mrk_1', fetch: node.fetch })
     for (const id of ['.', '..']) {
@@ -86,7 +86,7 @@ describe('[AP10] the client', () => {
     expect(node.sent).toEqual([])
   })
 
-  test('without a key speaks by the page’s session, and says that it is the console', async () => {
+  test('without a key uses the page’s session, and says that it is the console', async () => {
     const node = makeNode([new Response(null, { status: 204 })])
     const client = makeClient({ url: '', fetch: node.fetch })
     expect(await client.signOut()).toBeUndefined()
@@ -94,7 +94,7 @@ describe('[AP10] the client', () => {
     expect(node.sent[0]?.headers.authorization).toBeUndefined()
   })
 
-  test('throws the problem document of a refusal, and when to try again', async () => {
+  test('throws the problem document of a refusal, and when to retry', async () => {
     const node = makeNode([problem(), problem({ status: 429, code: 'limited' }, { 'retry-after': '7' })])
     const client = makeClient({ url: 'http://node', fetch: node.fetch })
     const first = await client.getEvent({ id: 'evt_1' }).catch((error) => error)
@@ -104,7 +104,7 @@ describe('[AP10] the client', () => {
     expect(await client.getMe().catch((error) => error)).toMatchObject({ retryAfterMs: 7_000 })
   })
 
-  test('tells apart who did not answer and who is no node', async () => {
+  test('distinguishes a missing response from a server that is not a node', async () => {
     const refused = new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
     const page = new Response('<html>', { status: 502, headers: { 'content-type': 'text/html' } })
     Object.defineProperty(page, 'url', { value: 'http://proxy/v1/me' })
@@ -155,7 +155,7 @@ describe('[AP10] the client', () => {
   })
 })
 
-/** A stream that says its pieces and then ends, breaks off, or stays open until it is given up. */
+/** A stream that sends its pieces and then ends, breaks off, or stays open until it is aborted. */
 function streaming(pieces: readonly string[], then: 'end' | 'break' | 'stay' = 'end') {
   return (_sent: Sent, signal: AbortSignal) => {
     const left = [...pieces]
@@ -191,7 +191,7 @@ async function take(stream: AsyncGenerator<StreamMessage>, count: number): Promi
 describe('[AP11] the client’s stream', () => {
   const quick = { retryMsFirst: 1, retryMsLast: 2 }
 
-  test('tells messages whole, however the bytes are cut, and keeps pings to itself', async () => {
+  test('yields whole messages, however the bytes are split, and hides pings', async () => {
     const text = `event: ping\nid: life-0\ndata: {}\n\n${changes(1)}event: gap\nid: life-9\ndata: {"dropped":8}\n\n`
     const node = makeNode([
       streaming(
@@ -211,7 +211,7 @@ describe('[AP11] the client’s stream', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  test('connects anew after the end, a break or a failure of the node, and says where it was', async () => {
+  test('reconnects after the end, a break or a failure of the node, and says where it was', async () => {
     const node = makeNode([
       streaming([changes(1)]),
       streaming([changes(2)], 'break'),
@@ -245,13 +245,13 @@ describe('[AP11] the client’s stream', () => {
     await stream.next()
   })
 
-  test('ends with the problem when the node will not let it in', async () => {
+  test('ends with the problem if the node refuses it', async () => {
     const node = makeNode([problem({ status: 401, code: 'not_authenticated' })])
     const stream = makeClient({ url: '', fetch: node.fetch }).stream(quick)
     await expect(stream.next()).rejects.toMatchObject({ name: 'ProblemError', status: 401 })
   })
 
-  test('gives up a connection that is silent for too long', async () => {
+  test('drops a connection that is silent for too long', async () => {
     const node = makeNode([streaming([changes(1)], 'stay'), streaming([], 'stay')])
     const stop = new AbortController()
     const client = makeClient({ url: '', fetch: node.fetch })
@@ -262,7 +262,7 @@ describe('[AP11] the client’s stream', () => {
     await stream.next()
   })
 
-  test('stops when whoever reads it stops', async () => {
+  test('stops when its reader stops', async () => {
     let hasEnded = false
     const node = makeNode([
       (sent, signal) => {

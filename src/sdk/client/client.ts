@@ -1,5 +1,5 @@
-// A client for a node's API, made from the table of operations: one method per operation, named by its operationId.
-// Needs nothing but `fetch`: runs in browsers and in Node.
+// A client for a node's API, built from the table of operations: one method per operation, named by its operationId.
+// Needs only `fetch`: runs in browsers and in Node.
 
 import { OPERATIONS, type Operations } from './api.generated.ts'
 import { ConnectionError, readProblem } from './problem-error.ts'
@@ -8,14 +8,14 @@ import { readStream, type StreamMessage, type StreamOptions } from './stream.ts'
 export interface ClientOptions {
   /** Of the node, for example `http://localhost:4400`; '' in a page that the node itself serves. */
   readonly url: string
-  /** An API key. Without one, the cookie of the page's session speaks. */
+  /** An API key. Without one, the cookie of the page's session authenticates. */
   readonly key?: string
   readonly fetch?: typeof fetch
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Makes it safe to send a POST again: within a day the first answer comes back. */
+  /** Makes it safe to send a POST again: within a day the first response is repeated. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -23,13 +23,13 @@ type OperationName = keyof Operations
 type Args<Name extends OperationName> = Operations[Name]['args']
 type Answer<Name extends OperationName> = Operations[Name]['answer']
 
-/** Arguments may be left out where none is needed. */
+/** Arguments may be omitted if none is required. */
 type Call<Name extends OperationName> =
   Record<never, never> extends Args<Name>
     ? (args?: Args<Name>, options?: CallOptions) => Promise<Answer<Name>>
     : (args: Args<Name>, options?: CallOptions) => Promise<Answer<Name>>
 
-/** Operations that answer pages. */
+/** Operations that return pages. */
 export type ListName = {
   [Name in OperationName]: Answer<Name> extends { items: readonly unknown[]; nextCursor: string | null }
     ? Name
@@ -45,7 +45,7 @@ export type Client = { readonly [Name in OperationName]: Call<Name> } & {
     args?: Args<Name>,
     options?: CallOptions,
   ): AsyncGenerator<Item<Name>, void, undefined>
-  /** Sends an event as it is; sign it as the source asks for. */
+  /** Sends an event as it is; sign it as the source requires. */
   ingest(
     to: {
       readonly tenant: string
@@ -55,7 +55,7 @@ export type Client = { readonly [Name in OperationName]: Call<Name> } & {
     },
     options?: Pick<CallOptions, 'signal'>,
   ): Promise<{ readonly eventId: string; readonly duplicate: boolean }>
-  /** What changes, as it happens; connects anew by itself. */
+  /** Changes as they happen; reconnects by itself. */
   stream(options?: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>
 }
 
@@ -149,13 +149,13 @@ function divide(name: OperationName, args: Readonly<Record<string, unknown>>) {
   return { path: `${path}${search}`, body: rest }
 }
 
-/** `.` and `..` are steps in an address, escaped or not: what they name would be somewhere else. */
+/** `.` and `..` are dot segments in a URL, escaped or not: they would address something else. */
 function pathPart(value: string): string {
   if (value === '.' || value === '..') throw new TypeError(`‘${value}’ names nothing`)
   return encodeURIComponent(value)
 }
 
-/** `fetch` hides the reason one step down. */
+/** `fetch` hides the reason one level down. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined

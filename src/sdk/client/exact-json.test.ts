@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { canonicalNumber, isNumber, type JsonNumber, parseJson } from '../../core/foundation/json/index.ts'
 import { ExactNumber, parseExactJson } from './exact-json.ts'
 
-/** With numbers as the texts of their values, and what holds them. */
+/** With numbers as the texts of their values, and the type of each. */
 function shown(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber) {
     const text = String(value)
@@ -12,7 +12,7 @@ function shown(value: unknown): unknown {
   return Array.isArray(value) ? value.map(shown) : value
 }
 
-/** The same of a number by the exact parser of the core. */
+/** The same for a number by the exact parser of the core. */
 function expected(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(expected)
   if (!isNumber(value)) return value
@@ -46,7 +46,7 @@ describe('[SN17] a payload that is read exactly', () => {
     expect([String(a), Number(a)]).toEqual([text, Number(text)])
   })
 
-  test('texts that look like numbers, or like what stands in for them, stay texts', () => {
+  test('texts that look like numbers, or like their placeholders, stay texts', () => {
     const value = { '#': '#n9007199254740993', '##d1': '9007199254740993', a: 'x\\"1e400', b: '\\' }
     expect(parseExactJson(JSON.stringify(value))).toEqual(value)
     expect(parseExactJson(`{"#":"#n1","a":9007199254740993}`)).toEqual({ '#': '#n1', a: 9007199254740993n })
@@ -58,7 +58,7 @@ describe('[SN17] a payload that is read exactly', () => {
     expect(() => parseExactJson('{"a":09007199254740993}')).toThrow(SyntaxError)
   })
 
-  test('every number has its exact value, in a double wherever one holds it', () => {
+  test('every number has its exact value, as a double if one represents it', () => {
     const numeral = fc
       .tuple(
         fc.bigInt(),

@@ -1,10 +1,10 @@
-// JSON for receivers, with numbers that keep their value. A number that a double holds is a double; one that it would change is a bigint
-// where it is whole, and an `ExactNumber` elsewhere. Functions of a node get the same, but for whole numbers beyond 2^53, which are always
-// bigints there.
+// JSON for receivers, with numbers that keep their value. A number that a double represents is a double; one that it
+// would change is a bigint if it is whole, and an `ExactNumber` otherwise. Functions of a node get the same, except for
+// whole numbers beyond 2^53, which are always bigints there.
 //
 // Like the rest of the client it runs in browsers and needs nothing else of the package.
 
-/** A number that no double holds: `String(x)` is its digits as they were sent, `Number(x)` the nearest double. */
+/** A number that no double represents: `String(x)` is its digits as they were sent, `Number(x)` the nearest double. */
 export class ExactNumber {
   readonly text: string
   constructor(text: string) {
@@ -16,7 +16,9 @@ export class ExactNumber {
   valueOf(): number {
     return Number(this.text)
   }
-  /** Its digits where the runtime can write them (Node 22, browsers), else an error, as for a bigint: never another number. */
+  /**
+   * Its digits if the runtime can write them (Node 22, browsers), else an error, as for a bigint: never another number.
+   */
   toJSON(): unknown {
     const { rawJSON } = JSON as unknown as { readonly rawJSON?: (text: string) => unknown }
     if (rawJSON !== undefined) return rawJSON(this.text)
@@ -24,16 +26,19 @@ export class ExactNumber {
   }
 }
 
-/** A text with numbers of few digits and no exponent loses none; most have no others. Inside texts they may stand by chance. */
+/**
+ * A text with numbers of few digits and no exponent loses none; most have no others. Inside strings they may occur by
+ * chance.
+ */
 const MAY_LOSE = /\d[\d.]{14}|\d[eE]/
-/** A text, which is passed over, or a number. */
+/** A string, which is skipped, or a number. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(\.\d+)?([eE][+-]?\d+)?/gs
 
 export function parseExactJson(text: string): unknown {
   if (!MAY_LOSE.test(text)) return JSON.parse(text)
-  // What is not JSON fails here, before anything is put in its place.
+  // What is not JSON fails here, before anything is replaced.
   const rounded: unknown = JSON.parse(text)
-  // No text of the value begins with it, however that was written.
+  // No string of the value starts with it, however it was written.
   const normal = JSON.stringify(rounded)
   let mark = '#'
   while (normal.includes(mark)) mark += '#'
@@ -68,7 +73,7 @@ function exactOf(literal: string): bigint | ExactNumber {
 
 const PLACES_MAX = 1_000
 
-/** The value as whole digits and a power of ten, without zeros at either end; null: it is no number. */
+/** The value as whole digits and a power of ten, without zeros at either end; null: it is not a number. */
 function decimalOf(literal: string): string | null {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? []
@@ -79,7 +84,7 @@ function decimalOf(literal: string): string | null {
   return `${sign}${digits}e${Number(exponent) - fraction.length + (all.length - digits.length)}`
 }
 
-/** Not by an expression: on many zeros in the middle that would take the square of their number. */
+/** Not by a regular expression: on many zeros in the middle that would take quadratic time. */
 function trimZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end -= 1

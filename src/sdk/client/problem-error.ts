@@ -1,4 +1,4 @@
-// What goes wrong between a client and a node: the node refused, or it could not be reached.
+// Errors between a client and a node: the node refused, or it could not be reached.
 
 import type { Problem } from './api.generated.ts'
 
@@ -7,7 +7,7 @@ export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly status: number
   readonly problem: Problem
-  /** How long to wait before trying again, where the node said so. */
+  /** How long to wait before retrying, if the node said so. */
   readonly retryAfterMs: number | null
   constructor(problem: Problem, retryAfterMs: number | null = null) {
     super(problem.detail)
@@ -21,14 +21,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** The node did not answer, or something else than a node did. */
+/** The node did not respond, or something other than a node did. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The error that an answer stands for. */
+/** The error that a response stands for. */
 export async function readProblem(response: Response): Promise<ProblemError | ConnectionError> {
   const type = response.headers.get('content-type') ?? ''
   if (!type.startsWith(PROBLEM_TYPE)) {

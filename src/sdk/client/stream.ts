@@ -1,4 +1,4 @@
-// The stream of changes: reads server-sent events by `fetch`, so that a key can go along, and connects anew when the
+// The stream of changes: reads server-sent events by `fetch`, so that a key can be sent, and reconnects when the
 // connection ends.
 
 import type { Change } from './api.generated.ts'
@@ -15,7 +15,7 @@ export type StreamMessage =
 export interface StreamOptions {
   /** Ends the stream. */
   readonly signal?: AbortSignal | undefined
-  /** Without a byte for so long (the node pings every 15 s) the connection counts as lost. */
+  /** Without a byte for this long (the node pings every 15 s) the connection counts as lost. */
   readonly silenceMsMax?: number
   readonly retryMsFirst?: number
   readonly retryMsLast?: number
@@ -25,7 +25,7 @@ const SILENCE_MS_MAX = 40_000
 const RETRY_MS_FIRST = 500
 const RETRY_MS_LAST = 10_000
 
-/** Ends by the signal; throws when the node refuses for good (no key, no right). */
+/** Ends by the signal; throws if the node refuses permanently (no key, no permission). */
 export async function* readStream(
   connect: (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>,
   options: StreamOptions = {},

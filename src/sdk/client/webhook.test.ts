@@ -37,7 +37,7 @@ const check = (
 ) => codeOf(() => verify(rest.body ?? BODY, headers, secret, { now: NOW, ...rest }))
 
 describe('verify', () => {
-  test('[SN17] gives numbers as they were sent', () => {
+  test('[SN17] returns numbers as they were sent', () => {
     const secret = `whsec_${Buffer.from('a'.repeat(32)).toString('base64')}`
     const body = '{"id":9007199254740993,"amount":1.000000000000000001,"count":1.0}'
     const payload = verify<Record<string, unknown>>(body, sign(body, secret, { id: 'evt_1' }), secret)
@@ -45,7 +45,7 @@ describe('verify', () => {
     expect(String(payload.amount)).toBe('1.000000000000000001')
   })
 
-  test('[SN10] answers the payload, however body and headers are given', () => {
+  test('[SN10] returns the payload, however body and headers are given', () => {
     const headers = standard()
     const upper = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
@@ -64,7 +64,7 @@ describe('verify', () => {
     }
   })
 
-  test('[SN10] takes what the library of Standard Webhooks signs', () => {
+  test('[SN10] accepts what the Standard Webhooks library signs', () => {
     fc.assert(
       fc.property(fc.json(), fc.uint8Array({ minLength: 24, maxLength: 64 }), (body, key) => {
         const secret = `whsec_${Buffer.from(key).toString('base64')}`
@@ -80,7 +80,7 @@ describe('verify', () => {
     )
   })
 
-  test('[SN10] of several secrets either will do, on both sides', () => {
+  test('[SN10] accepts either of several secrets, on both sides', () => {
     expect(check(standard([STANDARD, OTHER]), OTHER)).toBe('verified')
     expect(check(standard([OTHER]), [STANDARD, OTHER])).toBe('verified')
     expect(check(standard([OTHER]), [STANDARD, PUBLIC, GITHUB])).toBe('no_match')
@@ -96,8 +96,8 @@ describe('verify', () => {
     expect(check(github(), [STANDARD, GITHUB])).toBe('verified')
   })
 
-  test('[SN11] a secret verifies its own header alone', () => {
-    // Whoever knows a public key, or a body that was signed by GitHub's header once, could make these.
+  test('[SN11] a secret verifies only its own header', () => {
+    // Anyone who knows a public key, or a body that was once signed by GitHub's header, could make these.
     for (const secret of [PUBLIC, STANDARD]) {
       const digest = createHmac('sha256', secret).update(BODY).digest('hex')
       const headers = { ...github(), 'x-hub-signature-256': `sha256=${digest}` }
@@ -115,7 +115,7 @@ describe('verify', () => {
     expect(check(ed25519(), STANDARD)).toBe('no_match')
   })
 
-  test('[SN12] what was altered does not fit; the time is looked at last', () => {
+  test('[SN12] altered data does not match; the time is checked last', () => {
     const headers = standard()
     expect(check(headers, STANDARD, { body: `${BODY} ` })).toBe('no_match')
     expect(check({ ...headers, 'webhook-timestamp': String(NOW / 1000 + 1) })).toBe('no_match')
@@ -125,7 +125,7 @@ describe('verify', () => {
     )
     expect(times).toEqual(['too_new', 'verified', 'verified', 'verified', 'too_old'])
     expect(check(headers, STANDARD, { now: NOW + 11_000, toleranceSeconds: 10 })).toBe('too_old')
-    // As a variable that is not set reads: it must not mean that any age will do.
+    // What an unset variable becomes: it must not mean that any age is accepted.
     const options = { now: NOW + 9_000_000, toleranceSeconds: Number.NaN }
     expect(() => verify(BODY, headers, STANDARD, options)).toThrow(TypeError)
     expect(() => verify(BODY, headers, STANDARD, { now: Number.NaN })).toThrow(TypeError)
@@ -136,7 +136,7 @@ describe('verify', () => {
     }
   })
 
-  test('[SN12] any other signature is refused, of any form', () => {
+  test('[SN12] any other signature is refused, in any form', () => {
     const headers = standard()
     fc.assert(
       fc.property(
@@ -161,7 +161,7 @@ describe('verify', () => {
     },
   )
 
-  test('[SN13] a secret that is none says what to do, and nothing of itself', () => {
+  test('[SN13] an invalid secret says what to do, and reveals nothing of itself', () => {
     const cases: readonly [secret: string | readonly string[], text: string][] = [
       ['', 'empty'],
       [undefined as never, 'empty'],
@@ -179,7 +179,7 @@ describe('verify', () => {
     }
   })
 
-  test('[SN13] a parsed body is the caller’s mistake, and what is signed but no JSON is told apart', () => {
+  test('[SN13] a parsed body is the caller’s mistake, and signed data that is not JSON is reported as such', () => {
     expect(() => verify(PAYLOAD as never, standard(), STANDARD)).toThrow(TypeError)
     expect(() => verify('x', sign('x', STANDARD), STANDARD)).toThrow('not JSON')
     expect(codeOf(() => verify('x', sign('x', STANDARD), STANDARD))).toBe('not_json')
@@ -187,7 +187,7 @@ describe('verify', () => {
 })
 
 describe('sign', () => {
-  test('[SN14] makes the headers that a node sends', () => {
+  test('[SN14] returns the headers that a node sends', () => {
     const options = { id: 'evt_1', now: NOW }
     expect(sign(BODY, STANDARD, options)).toEqual(standard())
     expect(sign(BODY, [STANDARD, OTHER], options)).toEqual(standard([STANDARD, OTHER]))
@@ -195,7 +195,7 @@ describe('sign', () => {
     expect(sign(BODY, GITHUB, options)).toEqual(github())
   })
 
-  test('[SN14] is verified by the library of Standard Webhooks', () => {
+  test('[SN14] is verified by the Standard Webhooks library', () => {
     expect(new Webhook(STANDARD).verify(BODY, sign(BODY, STANDARD))).toEqual(PAYLOAD)
     expect(verify(BODY, sign(BODY, STANDARD), STANDARD)).toEqual(PAYLOAD)
     expect(() => sign(BODY, PUBLIC)).toThrow('nobody signs with a public key')

@@ -1,10 +1,10 @@
-// The receiver's kit: whether a webhook is from who has the secret, and is not an old one sent again.
+// The receiver's kit: whether a webhook is from the holder of the secret, and not a replay of an old one.
 //
-// It stands alone: of the client only the reader of JSON is loaded for it. Crypto is Node's own, asked for only when something is verified, so
-// that the client still runs in browsers.
+// It stands alone: of the client it loads only the JSON parser. Crypto is Node's own, loaded only when something is
+// verified, so that the client still runs in browsers.
 //
-// Invariants: SN11 how a secret begins decides which header it may verify; a public key is never the key of an HMAC. SN12 the time is
-// looked at only when the signature is right, and comparing takes as long whatever was given.
+// Invariants: SN11 a secret's prefix decides which header it may verify; a public key is never the key of an HMAC. SN12
+// the time is checked only if the signature is valid, and comparing takes constant time.
 
 import { parseExactJson } from './exact-json.ts'
 
@@ -17,7 +17,7 @@ export type WebhookErrorCode =
   | 'bad_secret'
   | 'not_json'
 
-/** Answer 400 and do nothing else with the request. */
+/** Respond 400 and do nothing else with the request. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError'
   readonly code: WebhookErrorCode
@@ -40,7 +40,7 @@ export interface VerifyOptions {
 }
 
 const TOLERANCE_SECONDS = 300
-/** Senders list as many while they rotate a secret; more are not looked at. */
+/** Senders list several while they rotate a secret; more are ignored. */
 const SIGNATURES_MAX = 8
 
 /**
@@ -71,7 +71,7 @@ export interface SignOptions {
   readonly now?: number
 }
 
-/** The headers that Millrace would send with it, for tests of receivers. Of Ed25519 with the private `whsk_…`. */
+/** The headers that Millrace would send with it, for tests of receivers. For Ed25519 with the private `whsk_…`. */
 export function sign(
   body: string | Uint8Array,
   secret: string | readonly string[],
@@ -120,7 +120,7 @@ function verifyStandard(
   }
   if (!isKnown) throw refuse('no_match', NO_MATCH)
   const ageSeconds = Math.floor(now / 1000) - Number(timestamp)
-  // Compared with what is no number, every age would be within the limit.
+  // Compared with NaN, every age would be within the limit.
   if (Number.isNaN(ageSeconds) || Number.isNaN(Number(toleranceSeconds)))
     throw new TypeError('toleranceSeconds and now are numbers: is the variable set that they are read from?')
   if (ageSeconds > toleranceSeconds) {
@@ -174,7 +174,7 @@ type Secret =
   | { readonly kind: 'v1' | 'github'; readonly bytes: Uint8Array }
   | { readonly kind: 'v1a'; readonly key: unknown }
 
-/** Whatever is no list is one: also a variable that is not set. */
+/** Anything that is not a list is one secret: also an unset variable. */
 function listOf(secret: string | readonly string[]): readonly string[] {
   return Array.isArray(secret) ? secret : [secret as string]
 }
@@ -222,7 +222,7 @@ function readKey(secret: string, use: 'verify' | 'sign'): Secret {
   }
 }
 
-/** What stands before the 32 bytes of a key in its DER form (RFC 8410). */
+/** The DER prefix of a key's 32 bytes (RFC 8410). */
 const PKCS8 = Uint8Array.from([48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32])
 const SPKI = Uint8Array.from([48, 42, 48, 5, 6, 3, 43, 101, 112, 3, 33, 0])
 
@@ -262,7 +262,7 @@ function find(headers: WebhookHeaders, name: string): string {
   return ''
 }
 
-/** null: not base64, or not as it is usually written. */
+/** null: not base64, or not in its canonical form. */
 function fromBase64(text: string): Uint8Array | null {
   try {
     const binary = atob(text)
@@ -313,6 +313,6 @@ function crypto(): Crypto {
   const found = process?.getBuiltinModule?.('node:crypto')
   if (found === undefined)
     throw new Error('verify and sign need Node 20.16 or later, or what brings its crypto')
-  // createPublicKey takes DER as a Buffer only in types: bytes will do.
+  // createPublicKey requires DER as a Buffer only in its types: bytes will do.
   return found as Crypto
 }

@@ -1,5 +1,5 @@
-// What the sources must not say, each with the fix. The import rules are in .dependency-cruiser.cjs; here is what
-// an import graph cannot see. Pure: texts in, findings out.
+// What the sources must not contain, each with the fix. The import rules are in .dependency-cruiser.cjs; this checks
+// what an import graph cannot see. Pure: texts in, findings out.
 import ts from 'typescript'
 import { everyComment, everyNode, lineAt, parseSource, type Source, type TextFile } from './source.ts'
 
@@ -18,7 +18,10 @@ interface Ban {
   readonly rule: string
   readonly fix: string
   readonly appliesTo: (path: string) => boolean
-  /** What a file must say somewhere to break it: reading words is far quicker than parsing, and few files say it. */
+  /**
+   * What a file must contain somewhere to break it: a text search is far quicker than parsing, and few files contain
+   * it.
+   */
   readonly words?: RegExp
   readonly matches: (node: ts.Node) => boolean
 }
@@ -41,7 +44,7 @@ function isMember(node: ts.Node, owner: string, member: RegExp): boolean {
   )
 }
 
-/** A global by its bare name; `clock.setTimeout` and `{ fetch: … }` are somebody else's. */
+/** A global by its bare name; `clock.setTimeout` and `{ fetch: … }` are other objects' members. */
 function isGlobal(node: ts.Node, names: readonly string[]): boolean {
   if (!ts.isIdentifier(node) || !names.includes(node.text)) return false
   const { parent } = node
@@ -83,7 +86,7 @@ function moduleOf(node: ts.Node): string | undefined {
 
 const isModule = (node: ts.Node, name: RegExp): boolean => name.test(moduleOf(node) ?? '')
 
-/** Signing is by Ed25519 alone, which needs no chance. */
+/** Signing is by Ed25519 alone, which needs no randomness. */
 const pureCrypto = new Set([
   'createHash',
   'createHmac',
@@ -97,7 +100,7 @@ const pureCrypto = new Set([
   'verify',
 ])
 
-/** Of node:crypto only what computes the same answer for the same input. */
+/** Of node:crypto only what computes the same result for the same input. */
 function importsImpureCrypto(node: ts.Node): boolean {
   if (!ts.isImportDeclaration(node) || !isModule(node, /^(node:)?crypto$/)) return false
   const clause = node.importClause
@@ -107,11 +110,11 @@ function importsImpureCrypto(node: ts.Node): boolean {
   return bindings.elements.some(({ name, propertyName }) => !pureCrypto.has((propertyName ?? name).text))
 }
 
-/** Of Node's own modules that reach others, what only listens or reads; types are nobody's call. */
+/** Of Node's own network modules, what only listens or reads; types call nothing. */
 const harmlessOfNetwork = new Set(['createServer', 'isIP', 'BlockList', 'STATUS_CODES'])
 const network = /^(node:)?(net|tls|http|https|http2|dns|dns\/promises|dgram)$/
 
-/** What could open a connection to somebody. */
+/** What could open a connection to another system. */
 function dialsOut(node: ts.Node): boolean {
   if (isGlobal(node, ['fetch', 'WebSocket', 'EventSource'])) return true
   if (!ts.isImportDeclaration(node)) return false
@@ -127,7 +130,7 @@ function dialsOut(node: ts.Node): boolean {
   )
 }
 
-/** The guard itself, what talks to a node on the other side of its door, and to the vault that its operator named. */
+/** The guard itself, clients that talk to a node from outside, and the vault that its operator configured. */
 const mayDial = /^src\/(adapters\/(http-undici|mail-smtp|vault-hashicorp)|cli|demo|sdk\/client)\//
 
 const clockFix = 'take the time from the event in core, from the Clock port in engine.'

@@ -1,6 +1,6 @@
-// Ties the rules of docs/spec to tests, both ways. A rule is a line of docs/spec/*.md that starts with its bold id
-// (a list dash may stand before it): `**D2** after 'delivered' nothing changes`. A test quotes it in brackets:
-// `'[D2] a dead delivery ignores late results'`. Pure: texts in, findings out.
+// Ties the rules of docs/spec to tests, both ways. A rule is a line of docs/spec/*.md that starts with its bold id (a
+// list dash may come before it): `**D2** after 'delivered' nothing changes`. A test quotes it in brackets: `'[D2] a
+// dead delivery ignores late results'`. Pure: texts in, findings out.
 import { type Finding, isTestCode } from './bans.ts'
 import { everyString, lineAt, parseSource, type TextFile, testNames } from './source.ts'
 
@@ -47,7 +47,7 @@ export function findLooseRules(docs: readonly TextFile[], files: readonly TextFi
   for (const file of files) {
     if (!isTestCode(file.path) || quotedIn(file.text).length === 0) continue
     const source = parseSource(file)
-    // Names in tables count as well, but only where the id leads: payloads have brackets too.
+    // Names in tables count as well, but only if the id comes first: payloads have brackets too.
     for (const { text } of everyString(source)) {
       for (const id of quotedIn(leadingQuotations.exec(text)?.[0] ?? '')) tested.add(id)
     }

@@ -1,5 +1,5 @@
-// Reads source text for the tidy checks: syntax nodes, comments, test names. Parsing instead of searching keeps
-// words in comments and strings from being taken for code, and the other way round.
+// Reads source text for the tidy checks: syntax nodes, comments, test names. Parsing instead of searching keeps words
+// in comments and strings from being mistaken for code, and the other way round.
 import ts from 'typescript'
 
 export interface TextFile {
@@ -78,7 +78,7 @@ function literalText(node: ts.Node): string | undefined {
   return undefined
 }
 
-/** First arguments of `it`, `test` and `describe`, as far as they are written out. */
+/** First arguments of `it`, `test` and `describe`, as far as they are literals. */
 export function testNames(source: Source): readonly Quote[] {
   return everyNode(source).flatMap((node) => {
     if (!ts.isCallExpression(node) || !testFunctions.has(rootOfCall(node.expression) ?? '')) return []

@@ -1,9 +1,16 @@
-// A vendor on the loopback, for tests of everything that calls one: it takes tokens that expire and are revoked, limits its callers in
-// the words of several vendors, is slow, wrong or away when it is told to, gives out tokens by OAuth2, remembers idempotency keys, and
-// keeps a log of all calls. That log is what tests believe, not the node's.
+// A vendor on the loopback, for tests of everything that calls one: it accepts tokens that expire and are revoked,
+// limits its callers in the formats of several vendors, is slow, wrong or down on request, issues tokens by OAuth2,
+// remembers idempotency keys, and logs all calls. Tests trust that log, not the node's.
 //
-//   await using vendor = await makeVendor({ tokens: ['t1'], answers: { 'POST /repos/:owner/:repo/hooks': { status: 201, body: { id: 7 } } } })
-//   vendor.tokens.revoke('t1'); vendor.outage(503, { calls: 3 }); vendor.slow(200); await vendor.down(); await vendor.up()
+//   await using vendor = await makeVendor({
+//     tokens: ['t1'],
+//     answers: { 'POST /repos/:owner/:repo/hooks': { status: 201, body: { id: 7 } } },
+//   })
+//   vendor.tokens.revoke('t1')
+//   vendor.outage(503, { calls: 3 })
+//   vendor.slow(200)
+//   await vendor.down()
+//   await vendor.up()
 //   vendor.calls.filter(({ isEffect }) => isEffect)
 
 import { once } from 'node:events'
@@ -18,18 +25,18 @@ export type { LimitDialect, VendorLimit } from './limits.ts'
 export type { Outage, VendorAnswer, VendorCall, VendorRecord, VendorReply } from './types.ts'
 
 export interface VendorOptions {
-  /** Those that are good; left out: whoever comes is served, unless tokens are accepted later. */
+  /** Valid ones; omitted: every caller is served, unless tokens are accepted later. */
   readonly tokens?: readonly string[]
-  /** Where a token is looked for; `authorization` behind `Bearer ` unless told. */
+  /** Where a token is expected; default `authorization` after `Bearer `. */
   readonly auth?: { readonly header: string; readonly prefix?: string } | { readonly query: string }
-  /** What a call without a good token is told; 401 unless told. */
+  /** The response to a call without a valid token; default 401. */
   readonly refusal?: VendorReply
   readonly limit?: VendorLimit
   /** By method and path; a part of the path that begins with a colon stands for any. `*` for the rest. */
   readonly answers?: Readonly<Record<string, VendorAnswer>>
-  /** Lower case: a call with a key that was seen is answered as the first one was, and does nothing. */
+  /** Lower case: a call with a known key gets the first response again, and does nothing. */
   readonly keyHeader?: string
-  /** How long a key is remembered; for ever unless told. */
+  /** How long a key is remembered; default for ever. */
   readonly keyTtlMs?: number
   readonly oauth?: OAuthOptions
   readonly now?: () => number
@@ -38,34 +45,34 @@ export interface VendorOptions {
 export interface VendorApi extends AsyncDisposable {
   /** Without a final slash. */
   readonly url: string
-  /** All of them, also those that were refused; the eldest first. */
+  /** All of them, also refused ones; oldest first. */
   readonly calls: readonly VendorRecord[]
   /** Of one method and path, as in `answers`. */
   callsOf(route: string): readonly VendorRecord[]
-  /** What it did by key: more than one is a doubled effect. By body where no key came. */
+  /** What it did by key: more than one is a doubled effect. By body if no key came. */
   effects(): ReadonlyMap<string, number>
   readonly tokens: Tokens
   readonly oauth: OAuth | null
   /** From now on. */
   answer(route: string, answer: VendorAnswer): void
-  /** null: it is well again. `calls`: only so many are hit; `where`: only those that it holds for. */
+  /** null: it works again. `calls`: only this many are hit; `where`: only those that match. */
   outage(
     outage: Outage | null,
     only?: { readonly calls?: number; readonly where?: (call: VendorCall) => boolean },
   ): void
-  /** Every answer takes so long from now on. */
+  /** Every response takes this long from now on. */
   slow(ms: number): void
   limit(limit: VendorLimit | null): void
-  /** From now on answers are kept back, effects are not. */
+  /** From now on responses are held back, effects are not. */
   hold(): void
-  /** Gives the answers that were kept back, as far as somebody still waits for them. */
+  /** Sends the responses that were held back, if their callers still wait. */
   release(): void
   held(): number
-  /** Nobody listens: connections are refused. */
+  /** Nothing listens: connections are refused. */
   down(): Promise<void>
   /** At the same address again. */
   up(): Promise<void>
-  /** Ends when so many calls have come. */
+  /** Ends when this many calls have come. */
   seen(calls: number): Promise<void>
 }
 
@@ -115,7 +122,7 @@ export async function makeVendor(options: VendorOptions = {}): Promise<VendorApi
     return outage
   }
 
-  /** What it says, and whether something was done. */
+  /** Its response, and whether something was done. */
   const decide = async (call: VendorCall): Promise<{ reply: VendorReply; isEffect: boolean }> => {
     const granted = oauth?.handle(call) ?? null
     if (granted !== null) return { reply: granted, isEffect: granted.status < 300 }
@@ -265,7 +272,7 @@ function toRoute([route, answer]: readonly [string, VendorAnswer]): Route {
 function matches(route: Route, call: VendorCall): Readonly<Record<string, string>> | null {
   if (route.method !== '*' && route.method !== call.method) return null
   if (route.parts[0] === '*') return {}
-  // By what stands in the request line: a slash within a part is written %2F there.
+  // By the request line: a slash within a part is written %2F there.
   const given = call.target.replace(/\?.*$/s, '').split('/').slice(1).map(decodeURIComponent)
   if (given.length !== route.parts.length) return null
   const parts: Record<string, string> = {}

@@ -1,4 +1,5 @@
-// How a vendor limits its callers, and in which words it says so. A window of fixed length; what is over it is refused.
+// How a vendor limits its callers, and in which format it reports it. A window of fixed length; calls over it are
+// refused.
 
 export const LIMIT_DIALECTS = ['github', 'gitlab', 'ietf', 'ietf-old', 'retry-after', 'slack'] as const
 /**

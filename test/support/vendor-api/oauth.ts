@@ -1,6 +1,6 @@
-// A vendor's token endpoint: client credentials, authorization code with PKCE, rotating refresh tokens, signed assertions (service
-// accounts) and installation tokens of an app. A refresh token that was used once ends its whole family when it is used again, as with
-// vendors that rotate them: whoever refreshes twice notices.
+// A vendor's token endpoint: client credentials, authorization code with PKCE, rotating refresh tokens, signed
+// assertions (service accounts) and installation tokens of an app. A refresh token that is used twice ends its whole
+// family, as with vendors that rotate them: a double refresh is noticed.
 
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import type { Tokens } from './tokens.ts'
@@ -9,7 +9,7 @@ import type { VendorCall, VendorReply } from './types.ts'
 export interface OAuthOptions {
   readonly clientId: string
   readonly clientSecret: string
-  /** Of access tokens; an hour unless told. */
+  /** Of access tokens; default an hour. */
   readonly accessTtlMs?: number
   /** false: a refresh token stays as it is. */
   readonly rotates?: boolean
@@ -18,9 +18,9 @@ export interface OAuthOptions {
 }
 
 export interface OAuth {
-  /** Answers to the token request, or null where the path is none of its own. */
+  /** The response to the token request, or null if the path is not its own. */
   handle(call: VendorCall): VendorReply | null
-  /** Grants that were given, in their order. */
+  /** Grants that were given, in order. */
   readonly grants: readonly { readonly grant: string; readonly scope: string | null }[]
   /** From now on every refresh token is refused with `invalid_grant`. */
   endRefreshTokens(): void

@@ -1,21 +1,21 @@
-// The tokens that a vendor knows: which of them are good, until when, and who ended them.
+// The tokens that a vendor knows: which of them are valid, until when, and who ended them.
 
 export interface VendorToken {
   readonly value: string
   /** In the vendor's time; null: never. */
   expiresAt: number | null
   isRevoked: boolean
-  /** How many calls came with it, good or not. */
+  /** How many calls came with it, valid or not. */
   uses: number
 }
 
 export interface Tokens {
-  /** From now on it is good. */
+  /** It is valid from now on. */
   accept(value: string, expiresAt?: number | null): VendorToken
   /** A new one, accepted. */
   create(prefix?: string, expiresAt?: number | null): string
   revoke(value: string): void
-  /** It was good until now. */
+  /** It was valid until now. */
   expire(value: string): void
   isGood(value: string): boolean
   get(value: string): VendorToken | undefined

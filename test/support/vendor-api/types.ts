@@ -1,4 +1,4 @@
-// What a vendor on the loopback saw and said.
+// What a vendor on the loopback received and responded.
 
 /** One call, as the vendor got it. */
 export interface VendorCall {
@@ -8,7 +8,7 @@ export interface VendorCall {
   readonly method: string
   /** Decoded, without its query. */
   readonly path: string
-  /** As it stood in the request line. */
+  /** As in the request line. */
   readonly target: string
   readonly query: URLSearchParams
   /** Lower-case names. */
@@ -17,14 +17,14 @@ export interface VendorCall {
   /** The body, where it is JSON; null otherwise. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
   readonly json: any
-  /** The credential it came with, without what stands before it; null: none. */
+  /** The credential it came with, without its prefix; null: none. */
   readonly token: string | null
   /** Parts of the path that a route names, `:owner`. */
   readonly parts: Readonly<Record<string, string>>
 }
 
 export interface VendorRecord extends VendorCall {
-  /** null: no answer was given. */
+  /** null: no response was sent. */
   readonly status: number | null
   /** Whether something was done by it. False for reads, refusals and repetitions of a known key. */
   readonly isEffect: boolean
@@ -40,9 +40,9 @@ export interface VendorReply {
 export type VendorAnswer = VendorReply | ((call: VendorCall) => VendorReply | Promise<VendorReply>)
 
 /**
- * What is wrong with it. A status: every call is answered so, and does nothing. `reset-before`, `hang-before`: the call does nothing and
- * gets no answer. `reset`, `hang`: the call does its work and gets none. `wrong-json`, `html`, `cut`: it does its work, and the answer
- * cannot be read.
+ * What is wrong with it. A status: every call gets it, and does nothing. `reset-before`, `hang-before`: the call does
+ * nothing and gets no response. `reset`, `hang`: the call does its work and gets none. `wrong-json`, `html`, `cut`: it
+ * does its work, and the response cannot be read.
  */
 export type Outage =
   | number

@@ -1,4 +1,5 @@
-// Rows of an archive into their tables: one set-based statement a page, with the hashes that the store looks them up by.
+// Inserts rows of an archive into their tables: one set-based statement a page, with the hashes that the store looks
+// them up by.
 
 import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { ArchiveRows, ArchiveTable } from '../../../core/store/archive/index.ts'
@@ -135,7 +136,7 @@ export function loadStatements<Name extends ArchiveTable>(
   return rows.length === 0 ? [] : (LOADS[table] as Load<Name>)(schema, rows)
 }
 
-/** Everything that a move fills, for one that begins anew. */
+/** Everything that a move fills, for a move that starts again. */
 export const FILLED: readonly string[] = [
   ...['incarnation', EVENT_REPEAT.name, 'commit_group'],
   ...[

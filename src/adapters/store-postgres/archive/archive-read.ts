@@ -1,5 +1,5 @@
-// Everything in the schema, read in pages by key. What rows are found by, hashes of their keys, is checked on the way: a row under a
-// wrong hash would be there for readers of lists, and for nobody else.
+// Reads everything in the schema in pages by key. It checks the hashes by which rows are found: a row under a wrong
+// hash would appear in lists, and be found by nothing else.
 
 import { joinKey } from '../../../core/foundation/text/index.ts'
 import {
@@ -42,9 +42,9 @@ type Row = Readonly<Record<string, unknown>>
 
 interface Walk<Name extends ArchiveTable> {
   readonly from: Table
-  /** What they are ordered by, as properties. */
+  /** The properties they are ordered by. */
   readonly keys: readonly string[]
-  /** Left out: the columns. */
+  /** Omitted: the columns. */
   list?(schema: string): string
   read(row: Row): ArchiveRows[Name]
 }
@@ -67,7 +67,7 @@ const readEntry =
 
 const IN_ORDER: Table = { name: ATTEMPT.name, columns: { ...ATTEMPT.columns, sequence: 'int8' } }
 
-/** Those that are not walked here have a way of their own, below. */
+/** Tables that are not walked here are read by functions of their own, below. */
 const WALKS: { readonly [Name in ArchiveTable]: readonly Walk<Name>[] } = {
   counters: [],
   dedup: [],
@@ -184,7 +184,7 @@ async function* walk<Name extends ArchiveTable>(
 
 const nameOf = (hash: string, event: string) => `${hash} ${event}`
 
-/** By the events that took them: a window's own row has no more than a hash. */
+/** By the events that took them: a window's own row has only a hash. */
 async function* walkDedup(query: Query, schema: string): AsyncGenerator<readonly ArchiveRows['dedup'][]> {
   const events: Walk<'events'> = {
     from: {
@@ -220,7 +220,7 @@ async function* walkDedup(query: Query, schema: string): AsyncGenerator<readonly
   }
 }
 
-/** Which column of its table a counter numbers. */
+/** The column of its table that a counter numbers. */
 export const COUNTED: Readonly<Record<ArchiveRows['counters']['name'], string>> = {
   incarnation: 'id',
   outbox: 'position',

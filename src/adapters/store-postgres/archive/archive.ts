@@ -1,4 +1,4 @@
-// The schema as what a store is moved into: marked from the first moment until everything is there and was compared.
+// The schema as the target of a move: marked from the first moment until everything is copied and compared.
 
 import type { Client, ClientConfig, PoolClient } from 'pg'
 import type { TargetState } from '../../../core/store/archive/index.ts'
@@ -16,7 +16,7 @@ export interface PostgresArchiveOptions {
   readonly schema?: string
 }
 
-/** A page is copied in a moment; counting and analysing a large table is not. */
+/** Copying a page is quick; counting and analysing a large table is not. */
 const STATEMENT_TIMEOUT_MS = 3_600_000
 
 const SETTINGS = { jit: 'off', enable_seqscan: 'off' }
@@ -44,7 +44,7 @@ export async function openPostgresArchive(options: PostgresArchiveOptions): Prom
   }
 }
 
-/** Where it is, without the password: by now the driver knows what a URL or the environment left out. */
+/** The target's address, without the password: by now the driver knows what a URL or the environment left out. */
 async function nameOf(pool: Pool): Promise<string> {
   const client = await pool.connect()
   const { user, host, port, database } = client as PoolClient & InstanceType<typeof Client>
@@ -120,7 +120,7 @@ async function isThere(client: Asked, table: string): Promise<boolean> {
   return rows[0].there
 }
 
-/** In one transaction, while nobody brings the schema up to date and nobody joins. */
+/** In one transaction, while no node migrates the schema or joins. */
 async function locked<Result>(
   client: PoolClient,
   schema: string,
@@ -139,7 +139,7 @@ async function locked<Result>(
   }
 }
 
-/** With the look that found nothing of anybody there. */
+/** In the same transaction as the check that the schema is empty. */
 function begin(client: PoolClient, schema: string, from: string): Promise<string> {
   return locked(client, schema, async () => {
     const found = await readState(client, schema)
@@ -163,7 +163,7 @@ async function finish(client: PoolClient, schema: string, began: string): Promis
   )
 }
 
-/** Those whom a move brings are fenced, all of them: anybody else is a node. */
+/** All incarnations that a move brings are fenced: any other one is a node. */
 async function refuseNode(client: PoolClient, schema: string, therefore: string): Promise<void> {
   const { rows } = await client.query(`SELECT node FROM ${schema}.incarnation WHERE NOT fenced LIMIT 1`)
   if (rows.length === 0) return

@@ -1,7 +1,7 @@
-// Marks a schema as one that a store is being moved into: no node starts on half of a store.
+// Marks a schema as the target of a move: no node starts on half of a store.
 //
-// Whoever brings the schema up to date looks for the mark under the schema's lock, as it is laid. A node may have looked before
-// that, so whoever joins looks once more, under the lock of joins: laying and lifting the mark takes both.
+// The migration looks for the mark under the schema's lock, which setting the mark takes too. A node may have looked
+// before that, so a join looks once more, under the lock of joins: setting and clearing the mark takes both.
 
 import type { PoolClient } from 'pg'
 import { StoreError } from '../../../ports/store.ts'
@@ -13,7 +13,7 @@ export interface MoveMark {
   readonly isFinished: boolean
 }
 
-/** Apart from the numbered steps: a schema that nobody moved into has no such table. */
+/** Apart from the numbered steps: a schema that was never moved into has no such table. */
 const MARK = (schema: string) => `
 CREATE TABLE IF NOT EXISTS ${schema}.move (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -38,7 +38,7 @@ export async function lockJoins(client: Client, schema: string): Promise<void> {
   await client.query(`SELECT pg_advisory_xact_lock('${schema}.incarnation'::regclass::oid::int, 0)`)
 }
 
-/** Answers which move it is: another that begins lays it anew. */
+/** Returns which move it is: another move sets the mark again. */
 export async function layMark(client: Client, schema: string, source: string): Promise<string> {
   await client.query(MARK(schema))
   const { rows } = await client.query(
@@ -49,7 +49,7 @@ export async function layMark(client: Client, schema: string, source: string): P
   return rows[0].began
 }
 
-/** False if another move has begun since, or has ended. */
+/** False if another move has started since, or has ended. */
 export async function finishMark(client: Client, schema: string, began: string): Promise<boolean> {
   const { rowCount } = await client.query(
     `UPDATE ${schema}.move SET finished_at = clock_timestamp() WHERE finished_at IS NULL AND began_at::text = $1`,

@@ -1,7 +1,7 @@
-// The rows of a group: as they were found under its locks, and as they shall be. Pure.
+// The rows of a group: as found under its locks, and as they will be. Pure.
 //
-// The commits of a group share lanes and escalations, and may share items that a lane moves; whoever asks for one of those gets
-// it as the commits before have left it.
+// The commits of a group share lanes and escalations, and may share jobs that a lane moves; a commit sees each of those
+// as the commits before left it.
 
 import type { Run } from '../../../core/effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -20,7 +20,7 @@ import type { Orphan } from '../../../core/workflows/orphan/index.ts'
 import type { StoreDump } from '../../../ports/store.ts'
 import { laneKey } from './keys.ts'
 
-/** The part of a work row that a decision needs; every change but a move in its lane gives the rest. */
+/** The part of a work row that a decision needs; every change except a move in its lane writes the rest. */
 export type WorkHead = Pick<
   WorkRow,
   | 'tenant'
@@ -48,10 +48,10 @@ type RecordRow = StoreDump['records'][number]
 export interface Loaded {
   readonly now: Instant
   readonly owners: ReadonlyMap<Incarnation, { readonly until: Instant; readonly fenced: boolean }>
-  /** Those that the group names, and of each lane that it touches those that wait and may get a place. */
+  /** The jobs that the group names, and of each lane that it touches the waiting ones that may get a position. */
   readonly work: ReadonlyMap<string, WorkHead>
   readonly lanes: ReadonlyMap<string, LaneState>
-  /** Those that are there. */
+  /** Those that exist. */
   readonly events: ReadonlySet<string>
   readonly dedup: ReadonlyMap<string, DedupRow>
   readonly ledger: ReadonlyMap<string, LedgerEntry>
@@ -64,7 +64,7 @@ export interface Loaded {
   readonly records: ReadonlyMap<string, Pick<RecordRow, 'version'>>
 }
 
-/** The rows as they shall be. */
+/** The rows as they will be. */
 export interface Changes {
   readonly events: Omit<StoredEvent, 'duplicates' | 'lastDuplicateAt'>[]
   readonly repeats: Map<string, { readonly event: EventId; readonly count: number; readonly lastAt: Instant }>
@@ -72,23 +72,23 @@ export interface Changes {
   readonly dedup: Map<string, DedupRow>
   readonly newWork: Map<string, WorkRow>
   readonly work: Map<string, ChangedWork>
-  /** Changed by a step of their lane alone. */
+  /** Changed only by a step of their lane. */
   readonly moves: Map<string, WorkHead>
   readonly lanes: Map<string, LaneState>
   readonly attempts: (Attempt & { readonly tenant: TenantId; readonly work: WorkId })[]
   readonly ledger: Map<string, LedgerEntry>
-  /** Entries that a new generation followed. */
+  /** Entries that a new generation replaced. */
   readonly pastLedger: Map<string, LedgerEntry>
   readonly deadLetters: Map<string, DeadLetter>
   readonly failures: Map<string, Failure>
   readonly escalations: Map<string, Escalation>
   readonly instances: Map<string, InstanceRow>
   readonly history: StoreDump['history'][number][]
-  /** `body` null: it goes. */
+  /** `body` null: it is removed. */
   readonly correlations: Map<string, Omit<CorrelationRow, 'body'> & { readonly body: string | null }>
   readonly orphans: Map<string, Orphan>
   readonly runs: Map<string, Run>
-  /** `body` null: the record goes. */
+  /** `body` null: the record is removed. */
   readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
   readonly outbox: Omit<OutboxRow, 'position'>[]
   readonly told: Pick<OutboxRow, 'tenant' | 'position'>[]
@@ -98,7 +98,7 @@ export interface Changes {
 export interface View {
   readonly loaded: Loaded
   readonly changes: Changes
-  /** By lane: items that wait, or did. */
+  /** By lane: jobs that wait, or waited. */
   readonly waiting: Map<string, Set<string>>
 }
 
@@ -160,7 +160,7 @@ export function laneRows(view: View, tenant: TenantId): LaneRows<WorkHead> {
   }
 }
 
-/** Of one that was there: with its progress, or moved in its lane alone. */
+/** For a row that existed: with its progress, or only moved in its lane. */
 function putWork(view: View, row: WorkHead | ChangedWork): void {
   const { changes } = view
   const key = joinKey(row.tenant, row.id)
@@ -175,7 +175,8 @@ function putWork(view: View, row: WorkHead | ChangedWork): void {
 export function putNewWork(view: View, row: WorkRow): void {
   const { newWork } = view.changes
   const key = joinKey(row.tenant, row.id)
-  // Two of one id in one commit: the second shall meet the first in the table, and the commit be refused.
+  // Two rows of one id in one commit: the second is to collide with the first in the table, so that the commit is
+  // refused.
   newWork.set(newWork.has(key) ? `${key} again` : key, row)
   noteWaiting(view, key, row)
 }
@@ -188,7 +189,7 @@ function noteWaiting({ waiting }: View, key: string, { state, tenant, consumer, 
   else waiting.set(joined, new Set([key]))
 }
 
-/** The eldest of those that wait in the lane. */
+/** The oldest job that waits in the lane. */
 function findEldest(view: View, lane: string): WorkHead | undefined {
   const { changes, loaded } = view
   let eldest: WorkHead | undefined

@@ -1,4 +1,4 @@
-// Every statement of a commit, made once for a schema: locks on the rows that a group names, and the changes of them.
+// All statements of a commit, built once for a schema: locks on the rows that a group names, and their changes.
 
 import { nowSql } from '../clock.ts'
 import { shareOwnersSql } from '../fence.ts'
@@ -150,7 +150,7 @@ function deleteSql(schema: string, table: Table, keys: readonly string[]): strin
   return `DELETE FROM ${schema}.${table.name} AS t USING ${unnest(types)} AS k(${columns.join(', ')}) WHERE ${match}`
 }
 
-/** Locks the rows that `keys` name, in the order of their keys, and answers `properties` of them. */
+/** Locks the rows that `keys` name, in the order of their keys, and returns their `properties`. */
 function lockSql(
   schema: string,
   table: Table,
@@ -166,7 +166,7 @@ function lockSql(
   )
 }
 
-/** The lanes of the given items (tenants, ids) and those that new items come into (hashes). */
+/** The lanes of the given jobs (tenants, ids) and those that new jobs enter (hashes). */
 function lockLanesSql(schema: string): string {
   return (
     `SELECT ${selectList('t', Object.keys(LANE.columns))} FROM (${lanesOfMovers(schema, 1)} ` +
@@ -180,8 +180,9 @@ const lanesOfMovers = (schema: string, first: number) =>
   `JOIN ${schema}.work AS w ON w.tenant = m.tenant AND w.id = m.id WHERE w.lane_hash IS NOT NULL`
 
 /**
- * The named items (tenants, ids), and of each lane that items (tenants, ids) or new ones (hashes) come into or leave, the eldest
- * that wait: as many as may get a place, which is one a step. The lanes are locked by then, so it is known who waits.
+ * The named jobs (tenants, ids), and of each lane that jobs (tenants, ids) or new ones (hashes) enter or leave, the
+ * oldest waiting ones: as many as may get a position, which is one per step. The lanes are locked by then, so the
+ * waiting jobs are known.
  */
 function lockWorkInLanesSql(schema: string, properties: readonly string[]): string {
   return (
@@ -197,8 +198,8 @@ function lockWorkInLanesSql(schema: string, properties: readonly string[]): stri
 }
 
 /**
- * The named escalations (tenants, ids) and the raised ones of causes (tenants, causes), in one order. Whoever waited for one may
- * find that it is not raised any more; its state says so.
+ * The named escalations (tenants, ids) and the raised ones of causes (tenants, causes), in one order. After waiting for
+ * a lock the row may not be raised any more; its state says so.
  */
 function lockEscalationsSql(schema: string): string {
   const raised =
@@ -211,7 +212,7 @@ function lockEscalationsSql(schema: string): string {
   )
 }
 
-/** Adds to what is there. */
+/** Adds to the stored count. */
 function repeatSql(schema: string): string {
   return (
     `${insertSql(schema, EVENT_REPEAT)} ON CONFLICT (event) DO UPDATE ` +
@@ -219,10 +220,12 @@ function repeatSql(schema: string): string {
   )
 }
 
-/** Of a run: what stays as it began. */
+/** The properties of a run that never change. */
 const RUN_KEPT: readonly string[] = ['tenant', 'id', 'connection', 'purpose', 'workId', 'createdAt']
 
-/** No commit reads what a run was, so none is locked before it is written: one statement adds those that are new and changes the others. */
+/**
+ * No commit reads a run, so none is locked before it is written: one statement adds new ones and changes the others.
+ */
 function putRunsSql(schema: string): string {
   const set = Object.keys(RUN.columns)
     .filter((name) => !RUN_KEPT.includes(name))

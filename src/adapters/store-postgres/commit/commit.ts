@@ -1,14 +1,15 @@
-// One group of commits in one transaction, in two round trips whatever the group's size:
+// Executes one group of commits in one transaction, in two round trips whatever the group's size:
 //   1. BEGIN, lock and read every row that the group names, read the clock;
 //   2. write the rows that the decision changed, the group's id, COMMIT.
 //
-// Locks are taken in one order (owners, lanes, then table by table, each in the order of its keys), and rows are inserted in
-// one order too, so groups of several nodes wait for each other but never in a circle. Which lane an item is in never changes,
-// so lanes are found by the rows of the items before those are locked, and whoever has a lane knows who waits in it. Rows that are absent cannot be
-// locked: an insert that meets one after all fails the transaction, and the group is done anew.
+// Locks are taken in one order (owners, lanes, then table by table, each in the order of its keys), and rows are
+// inserted in one order too, so groups of several nodes wait for each other but never in a circle. A job's lane never
+// changes, so lanes are found by the rows of the jobs before those are locked, and the holder of a lane's lock knows
+// which jobs wait in it. Absent rows cannot be locked: an insert that meets one after all fails the transaction, and
+// the group is executed again.
 //
 // A connection lost before COMMIT was sent applied nothing. One lost after it is settled by the group's id: inserting
-// the same id elsewhere waits for a transaction still under way, finds the row if it committed, and otherwise takes
+// the same id elsewhere waits for a transaction still in progress, finds the row if it committed, and otherwise takes
 // the id, so that the lost transaction can never commit.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -35,15 +36,18 @@ export interface BrokenCommit {
 export interface GroupDeps {
   readonly pool: Pool
   readonly schema: string
-  /** How long to go on asking what became of a COMMIT. */
+  /** How long to keep asking whether a COMMIT succeeded. */
   readonly settleWithinMs: number
   makeGroupId(): string
-  /** Items that this node made or claimed and that are in no lane: their settling need not look for one. */
+  /** Jobs that this node created or claimed and that are in no lane: settling them looks for none. */
   readonly laneless: Laneless
 }
 
 const TRIES = 4
-/** Lost races for a row that is not there yet, or deadlocks: whoever loses waits a little longer each time, so that somebody else's end comes in between. */
+/**
+ * Lost races for a row that does not exist yet, or deadlocks: the loser waits a little longer each time, so that the
+ * winner can finish in between.
+ */
 const RACES = 12
 
 export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (CommitResult | BrokenCommit)[]>
@@ -51,11 +55,11 @@ export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (Comm
 export function makeGroupRunner(deps: GroupDeps): GroupRunner {
   const sql = makeGroupSql(deps.schema)
 
-  /** What becomes of one says nothing of the others: some of them may be applied by then. */
+  /** The fate of one says nothing about the others: some of them may be applied by then. */
   const runAlone = (commit: Commit): ReturnType<GroupRunner> =>
     runGroup([commit]).catch((error) => [{ ok: 'broken', error }])
 
-  /** One after the other, in their order: some may share a lane or an escalation. */
+  /** One after the other, in order: some may share a lane or an escalation. */
   const runEach: GroupRunner = async (commits) => {
     const results: (CommitResult | BrokenCommit)[] = []
     for (const commit of commits) results.push(...(await runAlone(commit)))
@@ -68,7 +72,7 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
       if (attempt.results) return attempt.results
       const failure = classifyError(attempt.error)
       if (failure === 'refused' || (failure === 'again' && tried >= RACES)) {
-        // One commit of the group is at fault: alone, the others go through.
+        // One commit of the group is at fault: run separately, the others succeed.
         if (commits.length > 1) return runEach(commits)
         return [{ ok: 'broken', error: toStoreError(attempt.error) }]
       }
@@ -133,7 +137,7 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
   }
 }
 
-/** Ends the transaction and gives the connection back, or drops it if it cannot be trusted. */
+/** Ends the transaction and returns the connection to the pool, or drops it if it cannot be trusted. */
 async function release(client: PoolClient, error: unknown): Promise<void> {
   if (error !== null && classifyError(error) === 'lost') {
     client.release(true)
@@ -145,7 +149,7 @@ async function release(client: PoolClient, error: unknown): Promise<void> {
   )
 }
 
-/** Whether the group with this id committed. Once this answers false, it never will. */
+/** Whether the group with this id committed. Once this returns false, it never will. */
 export async function settleGroup(deps: GroupDeps, groupId: string, cause: unknown): Promise<boolean> {
   const { pool, schema } = deps
   const deadline = performance.now() + deps.settleWithinMs

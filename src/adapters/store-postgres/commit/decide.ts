@@ -1,7 +1,7 @@
 // What a group does to the rows that it has locked: guards first, then the writes folded over the rows. Pure.
 //
-// Invariants: a refused commit changes no row. A row that was absent is inserted, one that was found is updated. An insert that meets a row
-// after all was overtaken by another node, and the group is done again.
+// Invariants: a refused commit changes no row. An absent row is inserted, a found one is updated. An insert that meets
+// a row after all was overtaken by another node, and the group is executed again.
 
 import { applyWrite } from '../../../core/store/commit/index.ts'
 import type { Commit, CommitResult } from '../../../ports/store.ts'

@@ -1,4 +1,5 @@
-// One guard of a commit against what its group has found and done so far: null while it holds, otherwise what stood in its way.
+// Checks one guard of a commit against what its group has found and done so far: null while it holds, otherwise what
+// refused it.
 
 import { unreachable } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'

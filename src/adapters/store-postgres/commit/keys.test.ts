@@ -22,7 +22,7 @@ const commitOf = (parts: Partial<Commit>): Commit => ({
 const touchesOfGuard = (guard: Guard) => touchesOf(commitOf({ guards: [guard] }))
 const touchesOfWrite = (write: object) => touchesOf(commitOf({ writes: [write as Write] }))
 
-test('what guards look at is touched, owners are not', () => {
+test('rows that guards read are touched, owners are not', () => {
   expect(touchesOfGuard({ g: 'lease', work: work('w'), owner, epoch: 1 })).toEqual(['work 1:a1:w'])
   expect(touchesOfGuard({ g: 'work', work: work('w'), state: 'dead', epoch: 1 })).toEqual(['work 1:a1:w'])
   expect(touchesOfGuard({ g: 'dedup', source: 's', key: 'k' })).toEqual(['dedup 1:a1:s1:k'])
@@ -42,7 +42,7 @@ test('what guards look at is touched, owners are not', () => {
   expect(versions).toEqual(['instance 1:a1:k', 'correlation 1:a1:k', 'orphan 1:a1:k'])
 })
 
-test('what writes change or make is touched', () => {
+test('rows that writes change or create are touched', () => {
   const event = { id: 'e' as EventId, source: 's', dedupKey: 'k' }
   const progress = { work: work('w'), counters, note: EMPTY_NOTE }
   expect(touchesOfWrite({ w: 'event.append', event, dedupForMs: 1 })).toEqual([
@@ -77,7 +77,7 @@ test('what writes change or make is touched', () => {
   expect(touchesOfWrite({ w: 'correlation.delete', key: 'k' })).toEqual(['correlation 1:a1:k'])
   expect(touchesOfWrite({ w: 'orphan.put', row: { id: 'o' } })).toEqual(['orphan 1:a1:o'])
   expect(touchesOfWrite({ w: 'run.put', row: { id: 'r' } })).toEqual(['run 1:a1:r'])
-  // Its instance's row is what several may meet in.
+  // Its instance's row is where several commits may collide.
   expect(touchesOfWrite({ w: 'history.append', rows: [{ instance: 'i', sequence: 1 }] })).toEqual([])
   expect(touchesOfWrite({ w: 'record.put', kind: 'setting', key: 'k' })).toEqual(['record 1:a7:setting1:k'])
 })
@@ -89,7 +89,7 @@ test('the same names of two tenants are different keys, and a key counts once', 
   expect(touchesOf(commitOf({ guards: [guard], tenant: 'b' as TenantId }))).not.toEqual(own)
 })
 
-test('lanes and escalations are shared: commits of one group may meet in them', () => {
+test('lanes and escalations are shared: commits of one group may have them in common', () => {
   const event = 'e' as EventId
   const lane = { key: 'k', width: 1 }
   const added = { id: work('w'), eventId: event, consumer: 'c', lane }
@@ -104,7 +104,7 @@ test('lanes and escalations are shared: commits of one group may meet in them', 
   expect(touchesOfWrite({ w: 'escalation.change', id: 'x' })).toEqual([])
 })
 
-test('somebody who waits may get a place with every step of a lane, also of one that is born in the commit', () => {
+test('a waiting job may get a position with every step of a lane, also for a job created in the commit', () => {
   const lane = { key: 'k', width: 1 }
   const added = { id: work('w'), eventId: 'e' as EventId, consumer: 'c', lane }
   const commit = commitOf({

@@ -1,7 +1,7 @@
 // The rows that a commit reads or changes, by key. Pure.
 //
-// Two commits that touch a common key are never in one group nor in two groups at once, so the commits of a group do
-// not see each other, and checking all of them before writing any is the same as doing them one by one.
+// Two commits that touch a common key are never in one group nor in two concurrent groups, so the commits of a group do
+// not see each other, and checking all of them before writing any is the same as executing them one by one.
 
 import type { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
@@ -17,9 +17,11 @@ export function laneKey(tenant: TenantId, consumer: string, key: string): string
 const HASHES_MAX = 4_096
 const hashes = new Map<string, Buffer>()
 
-/** 16 bytes of SHA-256. The ledger compares the whole key on a hit; for a dedup window 2^64 keys are far away. */
+/**
+ * 16 bytes of SHA-256. The ledger compares the whole key on a hit; for dedup windows a collision needs about 2^64 keys.
+ */
 export function hashKey(joined: string): Buffer {
-  // A group asks for each of its keys three times: to lock, to read and to write.
+  // A group needs each of its keys three times: to lock, to read and to write.
   const before = hashes.get(joined)
   if (before !== undefined) return before
   const made = hash('sha256', joined, 'buffer').subarray(0, 16)
@@ -29,30 +31,30 @@ export function hashKey(joined: string): Buffer {
 }
 
 export interface RowKeys {
-  /** Known to be in no lane, by `joinKey` of tenant and id. Which lane an item is in never changes. */
+  /** Known to be in no lane, by `joinKey` of tenant and id. A job's lane never changes. */
   readonly laneless: ReadonlySet<string>
   readonly owners: Set<Incarnation>
   readonly work: Map<string, { readonly tenant: TenantId; readonly id: string }>
-  /** Those that have to be there, and stay, for what the group does. */
+  /** Those that have to exist, and stay, for the group's commits. */
   readonly events: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly dedup: Set<string>
   readonly ledger: Set<string>
   readonly deadLetters: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly failures: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly escalations: Map<string, { readonly tenant: TenantId; readonly id: string }>
-  /** Causes of which the raised escalation is wanted. */
+  /** Causes whose raised escalation is needed. */
   readonly causes: Map<string, { readonly tenant: TenantId; readonly cause: string }>
   readonly instances: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly correlations: Set<string>
   readonly orphans: Map<string, { readonly tenant: TenantId; readonly id: string }>
   readonly records: Map<string, { readonly tenant: TenantId; readonly kind: string; readonly key: string }>
-  /** Written without a look, so touched alone. */
+  /** Written without being read, so only touched. */
   readonly runs: Set<string>
-  /** Items that may come into their lane or leave it; which lane that is, only their rows say. */
+  /** Jobs that may enter or leave their lane; only their rows say which lane that is. */
   readonly movers: Map<string, { readonly tenant: TenantId; readonly id: string }>
-  /** Lanes that new items come into or leave, as often as they do: each time somebody who waits may get a place. */
+  /** Lanes that new jobs enter or leave, once per step: each time a waiting job may get a position. */
   readonly laneSteps: string[]
-  /** Made by the group itself: touched, but not there yet. With the lane, if it has one. */
+  /** Created by the group itself: touched, but not stored yet. With the lane, if it has one. */
   readonly born: Map<string, string | null>
   readonly bornEvents: Set<string>
 }
@@ -81,7 +83,9 @@ const makeRowKeys = (laneless: ReadonlySet<string>): RowKeys => ({
   bornEvents: new Set(),
 })
 
-/** Every row that the group must lock and see before it decides. `laneless` are items that are known to be in no lane. */
+/**
+ * Every row that the group must lock and see before it decides. `laneless` are jobs that are known to be in no lane.
+ */
 export function collectKeys(commits: readonly Commit[], laneless: ReadonlySet<string> = NO_ITEMS): RowKeys {
   const keys = makeRowKeys(laneless)
   for (const commit of commits) addKeys(keys, commit)
@@ -93,7 +97,7 @@ function addKeys(keys: RowKeys, { tenant, guards, writes }: Commit): void {
   for (const write of writes) addWrite(keys, tenant, write)
 }
 
-/** Empty between two calls: every commit would make eighteen of them. */
+/** Empty between two calls: every commit would otherwise create eighteen of them. */
 const scratch = makeRowKeys(NO_ITEMS)
 
 function clear(keys: RowKeys): void {
@@ -103,8 +107,8 @@ function clear(keys: RowKeys): void {
 }
 
 /**
- * The same as texts, for the gatherer. Owners are left out: commits only look at them. So are lanes and escalations, which many
- * commits of one group share: those are done one after the other (decide.ts).
+ * The same as texts, for the gatherer. Owners are left out: commits only read them. So are lanes and escalations, which
+ * many commits of one group share: those are executed one after the other (decide.ts).
  */
 export function touchesOf(commit: Commit): readonly string[] {
   const keys = scratch
@@ -141,7 +145,7 @@ function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
   if (!keys.born.has(key)) keys.work.set(key, { tenant, id })
 }
 
-/** One that is settled, tried again or moved in its lane. */
+/** A job that is settled, retried or moved in its lane. */
 function addMover(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
   const lane = keys.born.get(key)

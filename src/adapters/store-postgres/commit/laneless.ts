@@ -1,5 +1,5 @@
-// Items of which this node knows that they are in no lane, because it made or claimed them. Which lane an item is in never changes, so
-// whoever settles one of these need not lock lanes, nor look for those that wait in them.
+// Jobs of which this node knows that they are in no lane, because it created or claimed them. A job's lane never
+// changes, so settling one of these locks no lanes and looks for no waiting jobs.
 
 import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
@@ -9,11 +9,11 @@ type Named = Pick<WorkRow, 'tenant' | 'id'>
 export interface Laneless {
   readonly items: ReadonlySet<string>
   learn(rows: Iterable<Named & Pick<WorkRow, 'lane'>>): void
-  /** Those that are settled come no more. */
+  /** Settled jobs do not come again. */
   forget(rows: Iterable<Named & Pick<WorkRow, 'processedAt'>>): void
 }
 
-/** More than a node has in hand; beyond it all are forgotten, and looked for in their lanes like others. */
+/** More than a node has leased; beyond it all are forgotten, and looked up in their lanes like others. */
 const ITEMS_MAX = 20_000
 
 export function makeLaneless(): Laneless {

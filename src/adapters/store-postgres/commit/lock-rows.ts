@@ -1,4 +1,4 @@
-// The first round trip of a group: the rows that it names, locked in one order, and how they come in.
+// The first round trip of a group: the rows that it names, locked in one order, and how they are read.
 
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { Incarnation } from '../../../core/foundation/ids/index.ts'
@@ -17,7 +17,7 @@ const ROWS = pick(WORK, ROW_KEYS)
 const CAUSES = pick(ESCALATION, ['tenant', 'cause'])
 const RECORDS = pick(RECORD, RECORD_KEYS)
 
-/** BEGIN, the locks that there is a need for, and the clock last: waiting for a lock takes time. */
+/** BEGIN, the necessary locks, and the clock last: waiting for a lock takes time. */
 export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
   const statements = [prepare('BEGIN')]
   if (keys.owners.size > 0) {
@@ -76,12 +76,12 @@ export function loadStatements(sql: GroupSql, keys: RowKeys): Statement[] {
   return statements
 }
 
-/** Whether something comes into a lane or leaves it, as far as the group can tell before it has seen its rows. */
+/** Whether a job enters or leaves a lane, as far as the group can tell before it has read its rows. */
 function hasLanes({ movers, laneSteps }: RowKeys): boolean {
   return movers.size + laneSteps.length > 0
 }
 
-/** Reads the answers in the order of `loadStatements`. */
+/** Reads the results in the order of `loadStatements`. */
 export function readLoaded(keys: RowKeys, answers: readonly Answer[]): Loaded {
   let next = 1
   const rowsOf = (size: number) => (size > 0 ? (answers[next++]?.rows ?? []) : [])

@@ -1,4 +1,4 @@
-// The second round trip of a group: how the rows that it changed go out.
+// The second round trip of a group: how the rows that it changed are written.
 
 import type { Buffer } from 'node:buffer'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
@@ -53,7 +53,10 @@ import {
 } from './commit-sql.ts'
 import { hashKey, laneKey } from './keys.ts'
 
-/** Of the statements that change rows: what names a row, and what is written. Made once, for a group asks for all of them. */
+/**
+ * For the statements that change rows: what names a row, and what is written. Built once, because every group needs all
+ * of them.
+ */
 const COLUMNS = {
   matches: pick(EVENT, [...ROW_KEYS, 'matched']),
   dedup: pick(DEDUP, ['hash', ...DEDUP_CHANGES]),
@@ -193,7 +196,7 @@ interface Split<Row> {
   readonly updates: readonly Row[]
 }
 
-/** Rows that are new and rows that were there, sorted by key, so that every node inserts in the same order. */
+/** New and existing rows, sorted by key, so that every node inserts in the same order. */
 function split<Row extends object>(
   changes: ReadonlyMap<string, Row>,
   loaded: ReadonlyMap<string, unknown>,

@@ -1,5 +1,5 @@
-// The rows that src/core/store/commit/apply-write.ts reads and changes: found as the group has locked them or as its commits have left them, and
-// put among the group's changes. Pure.
+// The rows that src/core/store/commit/apply-write.ts reads and changes: as the group has locked them or as its commits
+// have left them, and stored among the group's changes. Pure.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { joinKey } from '../../../core/foundation/text/index.ts'
@@ -81,7 +81,7 @@ export const WRITE_TABLES: WriteTables<CommitView> = {
   },
   findOrphan: ({ changes, loaded }, key) => changes.orphans.get(key) ?? loaded.orphans.get(key),
   putOrphan: ({ changes }, key, row) => void changes.orphans.set(key, row),
-  // The statement keeps what a run began with, so no run is read before it is written.
+  // The statement keeps the properties that a run started with, so no run is read before it is written.
   findRun: () => undefined,
   putRun: ({ changes }, key, row) => void changes.runs.set(key, row),
   putRecord: ({ changes }, key, row) => void changes.records.set(key, row),

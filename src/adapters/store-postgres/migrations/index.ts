@@ -1,11 +1,12 @@
 // The history of the schema, as numbered steps. A released step never changes: its checksum is stored in the database.
 //
-// Functions that a step creates are history too: the text that runs today is in the file of its verb (../functions.ts lists them), and is
-// installed after the last step. So a step changes tables, indexes and views; a function only if it has to go.
+// Functions that a step creates are history too: the current text is in the file of its verb (../functions.ts lists
+// them), and is installed after the last step. So a step changes tables, indexes and views; a function only if it must
+// be dropped.
 //
-// `{s}` stands for the schema's name. Text that is compared or sorted has the collation "C", so that its order is the order of the bytes on
-// every server. Keys made from a payload (dedup, ledger, correlation) are looked up by a 16-byte hash: their order is random, and a short key
-// keeps the index small.
+// `{s}` stands for the schema's name. Text that is compared or sorted has the collation "C", so that its order is the
+// order of the bytes on every server. Keys made from a payload (dedup, ledger, correlation) are looked up by a 16-byte
+// hash: their order is random, and a short key keeps the index small.
 
 import { FIRST_TABLES } from './step-01-first-tables.ts'
 import { FOLLOW_UPS } from './step-02-follow-ups.ts'
@@ -26,8 +27,8 @@ export interface Migration {
   readonly name: string
   readonly sql: string
   /**
-   * The lowest version whose code can go on, and start, on the schema that this step makes: two adjacent versions run side by side during
-   * an upgrade. Left out: its own.
+   * The lowest version whose code can continue, and start, on the schema that this step makes: two adjacent versions
+   * run side by side during an upgrade. Omitted: its own.
    */
   readonly worksFrom?: number
 }

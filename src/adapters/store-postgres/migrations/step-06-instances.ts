@@ -1,12 +1,13 @@
-// Step 6: instances of workflows, their history, the keys by which events find them, and orphans. Released: never changed.
+// Step 6: instances of workflows, their history, the keys by which events find them, and orphans. Released: never
+// changed.
 //
-// An index of (tenant, state, id) can also be used to look a row up by tenant and id, by going through all of the tenant's states;
-// a plan that was made while the table was empty does so, and stays in use. Such an index is therefore only for who says that the
-// id is not empty (`LISTED` in tables.ts): lists do, and statements that look rows up do not.
+// An index of (tenant, state, id) can also be used to look a row up by tenant and id, by scanning all of the tenant's
+// states; a plan made while the table was empty does so, and stays in use. Such an index therefore applies only to
+// queries that say that the id is not empty (`LISTED` in tables.ts): lists do, and look-ups do not.
 //
-// A change of an instance writes an entry into every index that has it, so there are few: one over all of them, which lists by
-// workflow and state, and one over the active ones, which is walked from one definition and marking to the next. Whatever else is
-// asked for is put together from these two.
+// A change of an instance writes an entry into every index that has it, so there are few: one over all of them, which
+// lists by workflow and state, and one over the active ones, which is walked from one definition and marking to the
+// next. All other queries combine these two.
 
 export const INSTANCES = `
 ALTER TABLE {s}.work

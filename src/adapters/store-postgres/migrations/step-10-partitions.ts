@@ -1,9 +1,10 @@
-// Step 10: events, attempts and history by weeks, so that what is over goes by dropping a table instead of row by row.
+// Step 10: events, attempts and history in weekly partitions, so that expired rows go by dropping a table instead of
+// row by row.
 //
-// Ids are a prefix and a UUIDv7: their text order is the order of their making, so a range of ids is a span of time, and a look-up by
-// id finds its partition. What was there before stays where it is, as the partition of everything up to a Monday; ids that no
-// partition is made for (a clock that is weeks off) go to the default one. An event is looked up by tenant and id alone, so that is
-// its key, and one index less is written for each.
+// Ids are a prefix and a UUIDv7: their text order is the order of their creation, so a range of ids is a span of time,
+// and a look-up by id finds its partition. Existing rows stay where they are, as the partition of everything up to a
+// Monday; ids without a partition (a clock that is weeks off) go to the default one. An event is looked up only by
+// tenant and id, so that is its key, and one index less is written for each.
 //
 // Released: never changed.
 

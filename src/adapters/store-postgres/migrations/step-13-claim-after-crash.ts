@@ -1,4 +1,5 @@
-// Step 13: what one crash interrupted is claimed in parallel; only isolated jobs are limited. Released: never changed.
+// Step 13: jobs that one crash interrupted are claimed in parallel; only isolated jobs are limited. Released: never
+// changed.
 
 export const CLAIM_AFTER_CRASH = `CREATE OR REPLACE FUNCTION {s}.claim(
   p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[],

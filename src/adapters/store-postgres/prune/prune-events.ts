@@ -1,9 +1,9 @@
-// Retention of events: those that nothing needs any more go, with everything that hangs on them.
+// Retention of events: those that nothing needs any more are removed, with everything that depends on them.
 //
-// What is about to go is locked first, and whatever somebody else holds is passed over: this never waits, so it stands in
-// nobody's way. New work for an event needs the event's row, so once that is locked the rest can be counted on. An instance or an
-// orphan comes of work for its event, in the commit that ends it: they are looked for last, so whoever is seen to have ended has
-// left what it made where it is seen too.
+// Rows to remove are locked first, and rows that another session holds are skipped: this never waits, so it blocks no
+// one. A new job for an event needs the event's row, so once that is locked the rest is stable. An instance or an
+// orphan results from a job of its event, in the commit that ends the job: they are looked for last, so that everything
+// made by a job that is seen as ended is seen too.
 
 import type { QueryResult } from 'pg'
 import { joinKey } from '../../../core/foundation/text/index.ts'
@@ -49,7 +49,7 @@ export function addGone(one: GoneWithEvents, other: GoneWithEvents): GoneWithEve
   return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as GoneWithEvents
 }
 
-/** Looks at `max` events from `after` on, up to `end`; `last` is where it stands if there are more. */
+/** Scans `max` events from `after` on, up to `end`; `last` is the position if there are more. */
 export async function pruneEvents(
   { pool, schema, request, now }: Walking,
   {
@@ -77,7 +77,7 @@ export async function pruneEvents(
 export const READ =
   't.id, t.source, t.causation_id AS "causationId", t.dedup_key AS "dedupKey", t.received_at AS "receivedAt"'
 
-/** Those whose time is up. */
+/** The events whose time is up. */
 export function readOld(
   times: KeepTimes & { readonly tenant: string },
   now: Instant,
@@ -92,11 +92,14 @@ export function readOld(
     }))
 }
 
-/** Whether the attempts of this work item go with their partition, and not with it. */
+/** Whether the attempts of this job are removed with their partition, and not with the job. */
 export type HasLeft = (work: string) => boolean
 
 export interface Ending {
-  /** They go with this partition, together: only what hangs on them is deleted, if all of them can go, and no row of an event is locked. */
+  /**
+   * They are dropped with this partition, together: only dependent rows are deleted, if all of the events can go, and
+   * no row of an event is locked.
+   */
   readonly partition?: Partition
   readonly hasLeft: HasLeft
 }
@@ -134,7 +137,7 @@ export async function endEvents(
   ]
   const keepers = makeArray(
     'text',
-    // One that is before it in the partition was seen, and goes with it.
+    // An event earlier in the partition was scanned before, and goes with it.
     old.flatMap(({ id, keeper }) =>
       keeper === null || (isIn(partition, keeper) && keeper < id) ? [] : keeper,
     ),
@@ -204,10 +207,10 @@ export async function endEvents(
       ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
     ])
     const there = new Set(rowsOf(causes).map((row) => row.id))
-    // By id: a cause is before what it caused, and goes with it if it can.
+    // By id: a cause comes before what it caused, and is removed with it if possible.
     const going = old.filter(({ id, keeper, hash }) => {
       const key = hash.toString('hex')
-      // A key of its own that somebody else holds is being looked at right now: it may be a duplicate that arrives.
+      // A key of its own that another session holds is being read right now: a duplicate may be arriving.
       const isFree = owned.get(key)?.event !== id || (windows.get(key)?.until ?? now + 1) <= now
       const canGo = present.has(id) && !open.has(id) && isFree && !(keeper !== null && there.has(keeper))
       if (canGo) there.delete(id)
@@ -227,7 +230,7 @@ export async function endEvents(
     const goingLetters = idsOf(rowsOf(letters))
     const own = (column: string) => `t.tenant = $1::text AND t.${column} = ANY ($2::text[])`
     const ofOwn = (named: readonly string[]) => [escapeText(tenant), makeArray('text', named)]
-    // What nobody has is not asked for.
+    // Rows that do not exist are not deleted.
     const deletes: readonly (Deletion | false)[] = [
       tried.length > 0 && { of: 'attempts', from: 'attempt', where: own('work'), values: ofOwn(tried) },
       goingWork.length > 0 && { of: 'work', from: 'work', where: own('id'), values: ofOwn(goingWork) },
@@ -269,7 +272,7 @@ export async function endEvents(
     }
     return { gone, free: going.length }
   } catch (error) {
-    // The transaction may be open still: the server ends it with the connection.
+    // The transaction may still be open: the server ends it with the connection.
     client.release(true)
     throw error
   }
@@ -281,7 +284,7 @@ const byHash = (rows: QueryResult['rows']) => new Map(rows.map((row) => [row.has
 
 export const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ')
 
-/** Events with a row that is not closed, that has a place in a lane, or that somebody else holds. */
+/** Events with a row that is not closed, that has a lane position, or that another session holds. */
 function openOnes(
   rows: QueryResult['rows'],
   counts: QueryResult['rows'],

@@ -1,7 +1,8 @@
-// Retention of instances that ended, with their history.
+// Retention of ended instances, with their history.
 //
-// They are walked by their ids, up to those that are too young to have ended long enough ago: what is left behind is what still
-// lives, so no index by their ends is needed. A long history goes in pieces, and its instance with the last of them.
+// They are walked by their ids, up to those that are too young to have ended long enough ago: what stays behind is
+// still active, so no index by their end is needed. A long history is removed in pieces, and its instance with the last
+// of them.
 
 import { CLOCK_MARGIN_MS } from '../../../core/events/event/index.ts'
 import { instanceIdAt } from '../../../core/foundation/ids/index.ts'
@@ -21,15 +22,17 @@ export interface Walking {
 }
 
 interface Over {
-  /** Those that go. */
+  /** The instances to remove. */
   readonly ids: string[]
-  /** Those of which history goes: what the others have left goes with its partition. */
+  /** Those whose history is removed here: the history of the others is dropped with its partition. */
   readonly told: string[]
-  /** The one whose history is too long for this time: so many entries of it go, and itself stays. */
+  /**
+   * The instance whose history is too long for this call: this many entries of it are removed, and the instance stays.
+   */
   rest: { readonly id: string; readonly history: number } | null
 }
 
-/** Looks at about `max` instances and entries from `after` on; `last` is where it stands if there are more. */
+/** Scans about `max` instances and entries from `after` on; `last` is the position if there are more. */
 export async function pruneInstances(
   walking: Walking,
   after: string,
@@ -60,7 +63,7 @@ export async function pruneInstances(
     else if (history !== null) {
       isMore = history > left
       over.told.push(id)
-      // At least one entry goes, however little was asked for: otherwise the walk would stand still.
+      // At least one entry is removed, however small the limit: otherwise the walk would never advance.
       over.ids.push(id)
       if (isMore) over.rest = { id, history: Math.max(left, 1) }
       left -= Math.min(left, history)
@@ -73,7 +76,7 @@ export async function pruneInstances(
   return { ...gone, seen: max - left, last: isMore ? last : null }
 }
 
-/** Those that are over still, and that nobody holds. */
+/** Those that are still over, and that no other session holds. */
 async function deleteInstances(
   { pool, schema, request }: Walking,
   until: Instant,

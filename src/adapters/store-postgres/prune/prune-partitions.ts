@@ -1,14 +1,16 @@
 // Retention by whole partitions.
 //
-// A partition of events goes when it is over for every tenant that has events in it: its last day is older than the longest time
-// that any event of theirs is kept. What hangs on its events is deleted in pieces, each event being looked at as in the walk by
-// rows; then the partition is dropped, if nobody has added work to any of them meanwhile and there are as many as were looked at.
-// The first event that is needed ends it, and what is left goes row by row: all that has lost what hung on it is over itself.
+// A partition of events is dropped when it is over for every tenant that has events in it: its last day is older than
+// the longest retention of any of their events. Rows that depend on its events are deleted in pieces, each event being
+// checked as in the walk by rows; then the partition is dropped, if no work was added to any of them meanwhile and
+// their number is the number checked. The first needed event stops that, and the rest is removed row by row: all events
+// that lost their dependent rows have expired themselves.
 //
-// Attempts lie by their work item and history by its instance. When all items or instances of a week are gone, so does the week;
-// while a few are left, what belongs to those that are gone goes row by row.
+// Attempts are partitioned by their job and history by its instance. When all jobs or instances of a week are gone, so
+// is the week; while a few are left, the rows of those that are gone are removed row by row.
 //
-// Where events are kept for less than four weeks, all of this goes row by row, and partitions when they are empty.
+// If events are kept for less than four weeks, all of this happens row by row, and partitions are dropped when they are
+// empty.
 
 import type { QueryResult } from 'pg'
 import { eventIdAt, instanceIdAt, workIdAt } from '../../../core/foundation/ids/index.ts'
@@ -42,17 +44,19 @@ import type { Walking } from './prune-instances.ts'
 import { readUnlessGone } from './tenants-in.ts'
 
 const WEEK_MS = 7 * DAY
-/** Where events are kept for less, a week more would be much. */
+/** For a shorter retention, one week more would be much. */
 const WAITS_FROM_MS = 4 * WEEK_MS
-/** A piece of a partition is so many times one of the walk by rows: less is deleted for an event, and none is locked. */
+/**
+ * A piece of a partition is this many times one of the walk by rows: less is deleted for an event, and none is locked.
+ */
 const PIECE_TIMES = 4
-/** A partition that somebody has in hand is asked for this often, then left to the walk by rows. */
+/** How often a locked partition is tried, before it is left to the walk by rows. */
 const DROP_TRIES = 20
-/** Rows of a partition that are counted one by one. */
+/** Up to this many rows of a partition are counted one by one. */
 const COUNTED_MAX = 1_000
 
 export interface Partitions {
-  /** Of events, that are over for everybody who has some in them. */
+  /** Partitions of events that are over for every tenant with events in them. */
   readonly over: readonly Partition[]
   readonly overAttempts: readonly Partition[]
   readonly overHistory: readonly Partition[]
@@ -79,7 +83,10 @@ export async function readPartitions(walking: Walking): Promise<Partitions> {
   }
 }
 
-/** Where everybody's events are kept about as long, and for weeks, they wait for their partition. Otherwise each goes by itself. */
+/**
+ * If all tenants' events are kept about as long, and for weeks, they wait for their partition. Otherwise each is
+ * removed by itself.
+ */
 async function findWeeks(
   walking: Walking,
   events: readonly Partition[],
@@ -98,7 +105,7 @@ async function findWeeks(
     if (known.length < times.length || (known.length > 0 && !hasWeeks)) continue
     const longestMs = Math.max(longestKeepMs(request), ...known.map(longestKeepMs))
     if (partition.upper <= eventIdAt(now - longestMs)) {
-      // One that still has events is the business of those whose they are.
+      // A partition that still has events belongs to the tenants that own them.
       if (tenants.length === 0 || tenants.includes(request.tenant)) over.push(partition)
       continue
     }
@@ -111,19 +118,19 @@ async function findWeeks(
   return { over, rowsEnd }
 }
 
-/** Null: nobody said how long that tenant keeps its events. */
+/** Null: that tenant's retention is unknown. */
 function timesOf({ request }: Walking, tenant: string): KeepTimes | null {
   if (tenant === request.tenant) return request
   const { byTenant } = request
   return byTenant !== undefined && Object.hasOwn(byTenant, tenant) ? (byTenant[tenant] as KeepTimes) : null
 }
 
-/** What is done of a partition: `empty` or `drop`, its upper end, how many events were seen, and where that stands. */
+/** The progress of a partition: `empty` or `drop`, its upper end, how many events were checked, and the position. */
 const PLACE = /^(empty|drop) (\S+) (\d+) (\S*) (.*)$/s
 
 export const isPlaceOfPartitions = (after: string | null) => after === null || PLACE.test(after)
 
-/** One piece; `next` is null when no partition is left that could go. */
+/** One piece; `next` is null when no partition is left that could be dropped. */
 export async function prunePartitions(
   walking: Walking,
   { over, hasLeftAttempts }: Partitions,
@@ -161,7 +168,7 @@ export async function prunePartitions(
       if (seen.length > 0) return { gone, next: `drop ${upper} ${count} 1 ` }
     }
     const dropped = await dropEvents(walking, partition, count)
-    // An empty one is no piece of work, and may as well go another time.
+    // Dropping an empty one is not a piece, and may as well happen another time.
     if (count === 0) continue
     if (dropped === 'dropped') {
       return { gone: { ...gone, events: gone.events + count }, next: `drop ${upper} 0 1 ` }
@@ -174,7 +181,7 @@ export async function prunePartitions(
   return { gone, next: null }
 }
 
-/** What hangs on these events goes, tenant by tenant, as long as none of a tenant's is needed. */
+/** Removes the rows that depend on these events, tenant by tenant, as long as none of a tenant's events is needed. */
 async function endPiece(
   walking: Walking,
   partition: Partition,
@@ -198,8 +205,9 @@ async function endPiece(
 const OPEN_WORK = WORK_STATES.filter((state) => !FINAL_WORK.includes(state))
 
 /**
- * Whether something is open that came of an event in it: then there is no use in beginning. Open things are few, and have indexes of
- * their own; that is what keeps the questions for work from the index by event, where they would pass by all that is over.
+ * Whether something is open that resulted from an event in it: then it is pointless to start. Open rows are few, and
+ * have their own indexes, so that the query for jobs does not use the index by event, where it would pass all that is
+ * over.
  */
 async function isWanted({ pool, schema }: Walking, { lower, upper }: Partition): Promise<boolean> {
   const within = (event: string) => `${event} >= $1::text AND ${event} < $2::text`
@@ -223,7 +231,7 @@ async function isWanted({ pool, schema }: Walking, { lower, upper }: Partition):
   }
 }
 
-/** If it has the events that were looked at and no others, and no work. */
+/** If it has exactly the events that were checked, and no jobs. */
 function dropEvents({ pool, schema }: Walking, partition: Partition, count: number) {
   const { name, lower, upper } = partition
   const isWhole = prepare(`SELECT count(*) = $1::int8 AS free FROM ${schema}.${name}`, [count])
@@ -256,7 +264,7 @@ const OWNERS = {
   },
 } as const
 
-/** Told, and of no other use: many are as many as the planner thinks. */
+/** Only reported: a large number is the planner's estimate. */
 function countAbout(schema: string, { name }: Partition): Statement {
   const table = `${schema}.${name}`
   return prepare(
@@ -267,7 +275,7 @@ function countAbout(schema: string, { name }: Partition): Statement {
   )
 }
 
-/** What belongs to items or instances that are gone, of any tenant. */
+/** Rows that belong to jobs or instances that are gone, of any tenant. */
 export async function pruneOwned(
   { pool, schema }: Walking,
   kind: keyof typeof OWNERS,

@@ -1,7 +1,8 @@
-// Retention: one call goes on with the walk where the call before ended, over whole partitions of events, then events, entries of the
-// ledger, lanes, escalations, instances, orphans and runs, then partitions of attempts and history.
+// Retention: one call continues the walk where the previous call ended, over whole partitions of events, then events,
+// ledger entries, lanes, escalations, instances, orphans and runs, then partitions of attempts and history.
 //
-// What is about to go is locked without waiting, and looked at once more under its lock; what somebody holds is for the next walk.
+// Rows to remove are locked without waiting, and checked once more under their lock; rows that another session holds
+// are left to the next walk.
 
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
@@ -21,7 +22,7 @@ type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
 const TRIES = 3
 
-/** Walked behind events and ledger, in this order. */
+/** Walked after events and ledger, in this order. */
 const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs', 'attempts', 'history'] as const
 
 export function makePrune(pool: Pool, schema: string): (request: PruneRequest) => Promise<Pruned> {
@@ -29,7 +30,7 @@ export function makePrune(pool: Pool, schema: string): (request: PruneRequest) =
   return (request) => pruneRows(pool, schema, request, tenantsIn)
 }
 
-/** Deleting twice is deleting once, so a lost answer is asked for again. */
+/** Deleting is idempotent, so a call whose response was lost is repeated. */
 async function pruneRows(
   pool: Pool,
   schema: string,
@@ -47,7 +48,7 @@ async function pruneRows(
   }
 }
 
-/** A position is an event's id, or the name of another part of the walk and where that stands. */
+/** A position is an event's id, or the name of another part of the walk and its position. */
 async function walk(walking: Walking): Promise<Pruned> {
   const { request } = walking
   const gone: Gone = {
@@ -119,7 +120,10 @@ async function walk(walking: Walking): Promise<Pruned> {
   return { ...gone, next: null }
 }
 
-/** By age. A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key. */
+/**
+ * By age. A key is removed as a whole, by its latest generation: if only that one were removed, an earlier one would
+ * stand for the key.
+ */
 async function pruneLedger(
   { pool, schema, request, now }: Walking,
   place: string,
@@ -156,7 +160,7 @@ interface OldEntry {
   readonly settledAt: Instant | null
 }
 
-/** As they were seen, and their event gone. */
+/** Unchanged since they were read, and with their event gone. */
 async function deleteEntries(pool: Pool, schema: string, old: readonly OldEntry[]): Promise<number> {
   const open = OPEN_ENTRIES.map((state) => `'${state}'`).join(', ')
   const { rows } = await pool.query(
@@ -195,7 +199,7 @@ const IDLE = {
   orphans: { table: 'orphan', key: 'id', where: "t.state IN ('correlated', 'discarded')", order: 't.id' },
 } as const
 
-/** What nobody has touched for as long as any event is kept, by age: all of it goes. */
+/** Rows that were not touched for as long as any event is kept, by age: all of them are removed. */
 async function pruneIdle(
   { pool, schema, request, now }: Walking,
   kind: keyof typeof IDLE,

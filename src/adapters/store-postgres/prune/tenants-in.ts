@@ -1,17 +1,17 @@
-// Whose events a partition holds, found by its key from one tenant to the next.
+// The tenants with events in a partition, found by its key from one tenant to the next.
 
 import type { QueryResult } from 'pg'
 import { type Pool, prepare, type Statement } from '../connection.ts'
 import { isGone } from '../errors.ts'
 import type { Partition } from '../partitions.ts'
 
-/** Of so many the look costs milliseconds; where there are more, their weeks go row by row. */
+/** Up to this many the query costs milliseconds; with more tenants, weeks are removed row by row. */
 const TENANTS_MAX = 1_000
 
-/** Null if there are too many to say, or the partition is gone. `isAnew`: otherwise what was seen last is good enough. */
+/** Null if there are too many, or the partition is gone. `isAnew` false: the last result is good enough. */
 export type TenantsIn = (partition: Partition, isAnew: boolean) => Promise<readonly string[] | null>
 
-/** A walk asks with each of its pieces. What it does rests on the rows that it reads, not on this. */
+/** A walk asks with each of its pieces. Its deletions rest on the rows that it reads, not on this. */
 export function makeTenantsIn(pool: Pool, schema: string): TenantsIn {
   const seen = new Map<string, readonly string[] | null>()
   return async ({ name }, isAnew) => {

@@ -1,5 +1,5 @@
-// Lists of events. Filters without an index look at a bounded number of rows and bytes, so that a word that nobody ever
-// sent costs a page as little as one that everybody sends.
+// Lists of events. Filters without an index scan a bounded number of rows and bytes, so that a word that no event
+// contains costs a page as little as one that every event contains.
 
 import type { EventSummary } from '../../../core/events/event/index.ts'
 import { idSpan } from '../../../core/events/event/index.ts'
@@ -76,7 +76,7 @@ export async function searchEvents(
   return { items, nextCursor: last === null ? null : encodeCursor(EVENT.name, [last]) }
 }
 
-/** The row that makes the bytes full, if there are more behind it; a length is known without the text. */
+/** The row that reaches the byte limit, if there are more after it; a length is known without the text. */
 async function findFull(
   query: Query,
   schema: string,
@@ -98,8 +98,8 @@ async function findFull(
   return next === undefined ? null : full.id
 }
 
-/** With the collation "C" the letters A to Z alone have another case. */
-/** A sealed payload is noise, in which a short word would be found by chance. */
+/** With the collation "C" only the letters A to Z have another case. */
+/** An encrypted payload is noise, in which a short word would be found by chance. */
 function hasText(q: string): string {
   const has = (column: string) => `position(lower(${q} COLLATE "C") IN lower(t.${column} COLLATE "C")) > 0`
   const isOpen = `left(t.data, ${SEALED_MARK.length}) <> '${SEALED_MARK}'`

@@ -1,6 +1,6 @@
-// Lists and counts of instances, put together from ranges of two indexes: (workflow, state), and for active ones (workflow,
-// definition, marking). A range is read by id from its newest end, as far as the page needs; how many instances there are
-// does not matter, only how many ranges, which are few: workflows, definitions and markings that are in use.
+// Lists and counts of instances, combined from ranges of two indexes: (workflow, state), and for active ones (workflow,
+// definition, marking). A range is read by id from its newest end, as far as the page needs; the number of instances
+// does not matter, only the number of ranges, which are few: workflows, definitions and markings in use.
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { FINAL_WORK } from '../../../core/store/retention/index.ts'
@@ -33,7 +33,7 @@ export function readInstance(row: Record<string, unknown>): InstanceRow {
   return { ...row, marking: parseMarking(row.marking as string) } as unknown as InstanceRow
 }
 
-/** From one to the next by the index of the active ones; `columns` are its first behind the tenant. */
+/** From one to the next by the index of the active ones; `columns` are its first columns after the tenant. */
 function distinctActive(schema: string, columns: readonly string[], where: string): string {
   const list = (from: string) => columns.map((column) => `${from}.${column}`).join(', ')
   const next = (behind: string) =>
@@ -80,7 +80,7 @@ export async function listInstances(
     ranges = rangesOf(wanted, parameter)
     where.push(RANGE.map((column) => `t.${column} = r.${column}`).join(' AND '))
   } else if (parent !== undefined || attention !== undefined) {
-    // They have indexes of their own.
+    // They have their own indexes.
     if (workflow !== undefined) isEqual('workflow', workflow)
     if (state !== undefined) isEqual('state', state)
   } else if (workflow !== undefined || state !== undefined) {
@@ -112,7 +112,7 @@ export async function listInstances(
   }
 }
 
-/** Those that have instances, from one to the next by the index. */
+/** Workflows with instances, from one to the next by the index. */
 function workflowsSql(schema: string): string {
   const next = (behind: string) =>
     `SELECT t.workflow FROM ${schema}.instance AS t WHERE t.tenant = $1::text AND t.${LISTED}${behind} ORDER BY t.workflow LIMIT 1`
@@ -129,7 +129,7 @@ async function findGroups(
   tenant: TenantId,
   workflow: string | undefined,
 ): Promise<readonly Group[]> {
-  // A column that is given is no part of the step to the next one: the index would be read from its start with every step.
+  // A given column is not part of the step to the next one: every step would read the index from its start.
   const rows =
     workflow === undefined
       ? await query(prepare(distinctActive(schema, RANGE, 'true'), [escapeText(tenant)]))
@@ -155,7 +155,7 @@ function rangesOf(groups: readonly Group[], parameter: (value: unknown, type: st
   return `unnest(${arrays.join(', ')}) AS r(${RANGE.join(', ')})`
 }
 
-/** How many of the active ones are so, as far as anybody wants to know. */
+/** How many active instances match, up to the limit of the count. */
 function countActive(schema: string, where: string): string {
   return (
     `SELECT count(*) AS count FROM (SELECT 1 FROM ${schema}.instance AS t WHERE t.tenant = $1::text ` +
@@ -190,7 +190,7 @@ export async function countInstances(
 
 const FINAL = FINAL_WORK.map((state) => `'${state}'`).join(', ')
 
-/** Those that are over have no index by their instance: they are among the work of the event that it began with. */
+/** Finished jobs have no index by their instance: they are among the jobs of the event that it started with. */
 export function workOfInstanceSql(schema: string, isAll: boolean): string {
   const fields = selectList('t', Object.keys(WORK.columns))
   const own = `FROM ${schema}.work AS t WHERE t.tenant = $1::text AND t.instance = $2::text`

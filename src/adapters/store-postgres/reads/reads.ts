@@ -48,7 +48,7 @@ const fieldsBut = (table: Table, names: readonly string[]) =>
 const ATTEMPT_FIELDS = fieldsBut(ATTEMPT, ['tenant', 'work'])
 const HISTORY_FIELDS = fieldsBut(HISTORY, ['tenant'])
 
-/** Nothing kept of an answer is said by leaving it out. */
+/** The field is omitted if no response is stored. */
 // biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.
 function readAttempt({ response, ...row }: any) {
   return response === null ? row : { ...row, response }
@@ -65,7 +65,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
 
   const laneHash = (consumer: string, key: string) => hashKey(laneKey(tenant, consumer, key)).toString('hex')
 
-  /** Newest first. `order` names the columns of the place in the list; the last one is unique. */
+  /** Newest first. `order` names the columns of the position in the list; the last one is unique. */
   const page = async <Row>(
     table: Table,
     request: PageRequest,
@@ -73,7 +73,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     options: {
       order?: readonly string[]
       olderThan?: string | undefined
-      /** What else the rows must be, in SQL; the list then has a name of its own. */
+      /** A further condition on the rows, in SQL; the list then has its own name. */
       only?: { readonly list: string; readonly where: string } | undefined
       read?: (row: Record<string, unknown>) => Row
     } = {},
@@ -298,7 +298,7 @@ function typesOf(table: Table, order: readonly string[]): readonly ColumnType[] 
   return order.map((name) => table.columns[name] as ColumnType)
 }
 
-/** Answers of one snapshot. */
+/** Results of one snapshot. */
 type Snapshot = (statements: readonly Statement[]) => ReturnType<Query>
 
 export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string): SystemReads {

@@ -1,18 +1,18 @@
-// Lists whose filters have no index: how far down the ids one page looks.
+// Lists whose filters have no index: how far down the ids one page scans.
 
 import { prepare, type Query } from '../connection.ts'
 import type { Value } from './cursor.ts'
 
-/** Puts a value among those of the statement, and answers what stands for it there. */
+/** Adds a value to those of the statement, and returns its placeholder. */
 export type Parameter = (value: Value, type: 'text' | 'int8') => string
 
-/** The values of a statement, and what puts them there. */
+/** The values of a statement, and the function that adds them. */
 export function makeParameters(): { readonly values: Value[]; readonly parameter: Parameter } {
   const values: Value[] = []
   return { values, parameter: (value, type) => `$${values.push(value)}::${type}` }
 }
 
-/** The last row to look at, if there are more behind it: from the index alone. */
+/** The last row to scan, if there are more after it: from the index alone. */
 export async function findScanEnd(
   query: Query,
   table: string,

@@ -1,4 +1,4 @@
-// What the overview and the groups of dead letters say, from indexes and bounded in what they read.
+// The overview and the groups of dead letters, from indexes and with bounded reads.
 
 import { groupByCause } from '../../../core/failures/dead-letter/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -8,7 +8,7 @@ import { prepare, type Query } from '../connection.ts'
 import { escapeText } from '../parameters.ts'
 import { LISTED } from '../tables.ts'
 
-/** Letters with one and the same error are counted by the database; what is left is few enough to be read. */
+/** The database counts dead letters with the same error; the rest is few enough to be read. */
 export async function groupLetters(
   query: Query,
   schema: string,

@@ -1,5 +1,5 @@
-// Lists of work items, newest first, and how much is open of a consumer. What has no index looks at a bounded number of rows, so
-// that a consumer that nobody knows costs a page as little as one that has everything.
+// Lists of jobs, newest first, and how much of a consumer is open. Queries without an index scan a bounded number of
+// rows, so that an unknown consumer costs a page as little as one that has every job.
 
 import { workIdSpan } from '../../../core/events/event/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -15,15 +15,15 @@ import { findScanEnd, makeParameters, type Parameter } from './scan.ts'
 type WorkQuery = Parameters<TenantReads['workList']>[0]
 type Condition = (parameter: Parameter) => string
 
-/** In the words of the partial indexes, so that the planner sees that they hold the rows. */
+/** Worded like the partial indexes, so that the planner sees that they hold the rows. */
 const OF_SUBSCRIPTION: Condition = () => "t.consumer >= 'subscription:' AND t.consumer < 'subscription;'"
 
 interface Base {
   /** What an index holds, in the order of ids. */
   readonly wheres: readonly Condition[]
-  /** What else the rows must be. */
+  /** Further conditions on the rows. */
   readonly others: readonly Condition[]
-  /** So few that all are looked at and sorted. */
+  /** So few that all are read and sorted. */
   readonly isFew?: boolean
 }
 
@@ -62,7 +62,7 @@ export async function listWork(
     conditions.map((condition) => condition(parameter)).join(' AND ') || 'true'
   const columns = selectList('t', Object.keys(WORK.columns))
   const order = (count: string) => `ORDER BY t.id DESC LIMIT ${count}`
-  // Those that are few are fetched by what they are, and never by going through everything in the order of ids.
+  // Few rows are fetched by their condition, and never by scanning everything in the order of ids.
   const sql = base.isFew
     ? `WITH few AS MATERIALIZED (SELECT * FROM ${schema}.work AS t WHERE ${join(indexed)}) ` +
       `SELECT ${columns} FROM few AS t WHERE ${join([...place, ...others])} ${order(parameter(limit + 1, 'int8'))}`
@@ -90,7 +90,7 @@ async function chooseBase(
     consumer === undefined ? [] : [(parameter) => `t.consumer = ${parameter(escapeText(consumer), 'text')}`]
   const ofState = state === undefined ? [] : [inState(state)]
   const own = [...ofConsumer, ...ofState]
-  // As many as nodes have hands.
+  // As many as the nodes have slots.
   if (state === 'leased') return { wheres: own, others: [], isFew: true }
   if (state === 'ready' && (await isFewReady(query, schema, tenant, consumer, scanMax))) {
     return { wheres: own, others: [], isFew: true }

@@ -1,4 +1,5 @@
-// Every statement of a commit, prepared once: its transaction, what a session reads again after a rollback, guards and writes.
+// All statements of a commit, prepared once: its transaction, what a session reads again after a rollback, guards and
+// writes.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, LEDGER_COLUMNS } from '../columns.ts'
@@ -138,7 +139,7 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
       'UPDATE escalation SET version = version + 1, updated_at = ? WHERE tenant = ? AND id = ?',
     ),
     instance: db.prepare('SELECT seq, revision FROM instance WHERE tenant = ? AND id = ?'),
-    // What stays as it was is no part of what is set: no index over it is touched.
+    // Unchanged columns are not set: no index over them is touched.
     stepInstance: db.prepare(
       'UPDATE instance SET state = ?1, attention = ?2, revision = ?3, updated_at = ?4, marking = ?5, body = ?6,' +
         ' ended_at = CASE ?1 WHEN 0 THEN NULL ELSE coalesce(ended_at, ?4) END WHERE seq = ?7 AND workflow = ?8' +
@@ -175,7 +176,7 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
         ' instance = excluded.instance, closed_by = excluded.closed_by, note = excluded.note,' +
         ' expires_at = excluded.expires_at, updated_at = excluded.updated_at',
     ),
-    // What lists find it by stays as it began, and is no part of what is set: those indexes are touched once.
+    // The columns that lists search by never change and are not set: those indexes are touched once.
     putRun: db.prepare(
       'INSERT INTO run (tenant, id, connection, purpose, work_id, created_at, event_id, provider, operation,' +
         ' correlation_id, trace_id, replay_of, state, updated_at, key, attempt_count, class, http_status, duration_ms,' +

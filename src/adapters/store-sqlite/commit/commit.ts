@@ -1,4 +1,4 @@
-// One commit within the transaction of its group: its guards in their order, and then its writes.
+// One commit within the transaction of its group: its guards in order, and then its writes.
 
 import type { WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'

@@ -1,4 +1,4 @@
-// One guard against the database: null while it holds, otherwise what stood in its way.
+// Checks one guard against the database: null while it holds, otherwise what refused it.
 
 import { unreachable } from '../../../core/foundation/errors/index.ts'
 import type { EventId, TenantId } from '../../../core/foundation/ids/index.ts'
@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 export function checkGuard(session: Session, now: Instant, tenant: TenantId, guard: Guard): Refusal | null {
-  // 0 is nobody's number: a tenant that never wrote has no rows, and a guard alone does not make it known.
+  // 0 is never assigned: a tenant that never wrote has no rows, and a guard alone does not register it.
   const no = session.tenants.get(tenant) ?? 0
   switch (guard.g) {
     case 'lease': {

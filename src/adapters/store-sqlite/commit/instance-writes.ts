@@ -1,4 +1,4 @@
-// Instances, their history, correlations and orphans on the writing side.
+// Writes of instances, their history, correlations and orphans.
 
 import type { InstanceId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
@@ -8,7 +8,7 @@ import { INSTANCE_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
 import { correlationHash, toStored, toStoredOrNull } from '../text.ts'
 
-/** What a guard asks for; the write behind it need not look again. */
+/** What a guard asks for; the write after it need not look again. */
 export function findRevision(
   session: Session,
   tenant: number,
@@ -44,7 +44,7 @@ export function putInstance(session: Session, now: Instant, tenant: number, row:
   )
 }
 
-/** Whether it was one that goes on with what it began with. */
+/** Whether it was a plain step, which keeps the properties that the instance started with. */
 function stepInstance(session: Session, now: Instant, seq: number, row: NewInstance): boolean {
   const { changes } = session.sql.stepInstance.run(
     INSTANCE_CODE[row.state],

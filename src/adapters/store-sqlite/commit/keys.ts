@@ -1,7 +1,7 @@
-// Finding and noting outside keys: hash → row number, with the full key compared on the row.
+// Finds and records outside keys: hash → row number, with the full key compared on the row.
 //
-// A hash that is taken by another key sends the search on to the key's next hash. A row that retention has removed
-// counts as not there, and its place is taken over.
+// If a hash belongs to another key, the search continues with the key's next hash. A row that retention has removed
+// counts as absent, and its slot is reused.
 
 import type { Row } from '../rows.ts'
 import type { Session } from '../session.ts'
@@ -15,7 +15,7 @@ interface EventKeyRow {
   readonly dedup_until: number
 }
 
-/** The event that noted the key last, in or out of its window. */
+/** The event that recorded the key last, in or out of its window. */
 export function findDedup(
   session: Session,
   tenant: number,
@@ -80,7 +80,7 @@ export function findLedger(session: Session, tenant: number, key: string): Row |
   return row
 }
 
-/** The row, and the hash under which it is; or the one under which it can be noted. */
+/** The row, and the hash it is stored under; or the hash under which it can be recorded. */
 export function locateLedger(
   session: Session,
   tenant: number,
@@ -103,7 +103,7 @@ export function isKnownAbsent(session: Session, tenant: number, key: string): bo
   return session.ledgerSlot?.text === ledgerText(tenant, key)
 }
 
-/** For a key that has no entry, as `findLedger` has just seen. */
+/** For a key without an entry, as `findLedger` has just seen. */
 export function noteLedger(session: Session, entry: number): void {
   if (session.ledgerSlot) session.keys.note(session.ledgerSlot.hash, entry)
   session.ledgerSlot = null

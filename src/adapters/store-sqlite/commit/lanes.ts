@@ -1,5 +1,5 @@
-// Lanes in the database: who gets a place is decided in src/core/store/commit/lane-positions.ts, this file keeps the rows. Work without a lane
-// never comes here.
+// Lanes in the database: src/core/store/commit/lane-positions.ts decides which job gets a position, this file stores
+// the rows. Jobs without a lane never come here.
 
 import { assert } from '../../../core/foundation/errors/index.ts'
 import type { WorkId } from '../../../core/foundation/ids/index.ts'
@@ -17,7 +17,7 @@ import { WORK_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
 import { fromStored, isSameText, type Stored, toStored } from '../text.ts'
 
-/** The lane of a commit under way. */
+/** The lane of a commit in progress. */
 interface LanePlace {
   readonly session: Session
   readonly now: Instant
@@ -36,7 +36,7 @@ interface LanedWork {
 
 type At = Pick<LanePlace, 'session' | 'now' | 'tenant'>
 
-/** The item with its lane; null: it has none. */
+/** The job with its lane; null: it has none. */
 export function findLaned({ session, tenant }: At, work: WorkId): LanedWork | null {
   return session.sql.lanedWork.get(tenant, work) ?? null
 }
@@ -63,7 +63,7 @@ function take(place: LanePlace, { counts, promotes }: LaneStep): void {
   session.sql.promoteWork.run(now, eldest.seq)
 }
 
-/** A new item comes in: whether it has a place, and what to do once its row is there. */
+/** A new job enters: whether it has a position, and what to do once its row is stored. */
 export function comeIn(
   at: At,
   consumer: string,
@@ -79,7 +79,7 @@ export function comeIn(
   return { hasPlace: step.hasPlace, finish: () => take(place, step) }
 }
 
-/** One that was put back without a place, once its row says that it is ready. */
+/** A job that was put back without a position, once its row says that it is ready. */
 export function comeBack(at: At, before: LanedWork): void {
   const { sql } = at.session
   if (before.place === 1) return
@@ -95,7 +95,7 @@ export function comeBack(at: At, before: LanedWork): void {
   take(place, step)
 }
 
-/** What settling does to the lane, once the row is settled; `before` is the item as it was. */
+/** What settling does to the lane, once the row is settled; `before` is the job as it was. */
 export function goOut(at: At, before: LanedWork, place: 'keep' | { readonly to: WorkId } | undefined): void {
   const { session, now } = at
   const lane = placeOf(at, before)

@@ -1,5 +1,5 @@
-// One write onto the database. Writes are unconditional: one that names a row that is not there does nothing, and one
-// that no store could apply (an id added twice) throws.
+// Applies one write to the database. Writes are unconditional: one that names a missing row does nothing, and one that
+// no store could apply (an id added twice) throws.
 
 import type { LedgerProof, LedgerState, NewLedgerEntry } from '../../../core/effects/ledger/index.ts'
 import { unreachable } from '../../../core/foundation/errors/index.ts'
@@ -211,7 +211,7 @@ interface FoundWork {
 
 function findWork(session: Session, tenant: number, work: WorkId): FoundWork | null {
   const known = session.leases.get(work)
-  // Whoever got hold of it took it out of its batch first.
+  // A merged job is taken out of its batch before it is leased.
   if (known !== undefined && known.tenant === tenant) {
     return { seq: known.seq, isLaned: known.isLaned, isMerged: false }
   }
@@ -261,7 +261,7 @@ function addWork(
   leased: WorkId[],
 ): void {
   const { work } = write
-  // Nearly all work comes with its event; other events may have gone in the meantime.
+  // Nearly every job is added with its event; other events may have been removed in the meantime.
   const isThere = work.eventId === session.bornEvent || session.sql.hasEvent.get(tenant, work.eventId)
   if (!isThere) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
@@ -292,7 +292,7 @@ function addWork(
   knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned: false })
 }
 
-/** One of a lane, of an element, of a later generation, or of an instance. */
+/** One with a lane, an element, a later generation, or an instance. */
 function addOddWork(
   session: Session,
   now: Instant,
@@ -347,7 +347,7 @@ interface Opening {
   readonly result: string | null
 }
 
-/** A new entry, one taken up again (then generation, evidence and birth stay), or the key's next generation. */
+/** A new entry, a reopened one (generation, evidence and creation time stay), or the key's next generation. */
 function openEntry(
   session: Session,
   now: Instant,
@@ -371,7 +371,7 @@ function openEntry(
   session.sql.addLedger.run(session.lastLedger, ...ledgerColumns(now, tenant, entry, opening))
 }
 
-/** In the order of `addLedger` and `addGeneration`, behind the row's number. */
+/** In the order of `addLedger` and `addGeneration`, after the row's number. */
 function ledgerColumns(now: Instant, tenant: number, entry: NewLedgerEntry, opening: Opening) {
   return [
     tenant,
@@ -393,7 +393,7 @@ function ledgerColumns(now: Instant, tenant: number, entry: NewLedgerEntry, open
   ] as const
 }
 
-/** The key points to the new row from now on, and that to the one before. */
+/** The key points to the new row from now on, and that row to the previous one. */
 function addGeneration(
   session: Session,
   now: Instant,

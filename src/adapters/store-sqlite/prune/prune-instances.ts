@@ -1,7 +1,7 @@
-// Retention of instances that ended, with their history, and of orphans that are closed.
+// Retention of ended instances, with their history, and of closed orphans.
 //
-// Instances are walked by their ids up to those that are too young to have ended long enough ago. A long history goes in pieces
-// like everything else, and its instance with the last of them.
+// Instances are walked by their ids up to those that are too young to have ended long enough ago. A long history is
+// removed in pieces like everything else, and its instance with the last of them.
 
 import { CLOCK_MARGIN_MS } from '../../../core/events/event/index.ts'
 import { instanceIdAt } from '../../../core/foundation/ids/index.ts'
@@ -14,7 +14,7 @@ import { type Gone, type Piece, walkClosed } from './prune-others.ts'
 interface EndedInstance {
   readonly seq: number
   readonly id: string
-  /** How much of its history goes. */
+  /** How much of its history is removed. */
   readonly history: number
   readonly isWhole: boolean
 }
@@ -45,7 +45,7 @@ export function walkInstances(
     let cost = 1
     if (ended_at !== null && ended_at <= until) {
       const length: number = sql.historyLength.get(tenant, id, left).n
-      // It counts itself only where it goes, so that every step takes something of a history that is left.
+      // An instance counts only if it is removed, so that every step removes some of a remaining history.
       isMore = length >= left
       cost = isMore ? left : 1 + length
       over.push({ seq, id, history: isMore ? left : length, isWhole: !isMore })

@@ -1,5 +1,5 @@
-// Retention of what stays when its event has gone: entries of the ledger, lanes and escalations. Each is walked in the order of
-// an index that is there anyway, so that looking after them costs nothing while they are written.
+// Retention of rows that outlive their event: ledger entries, lanes and escalations. Each is walked in the order of an
+// existing index, so that retention costs nothing while they are written.
 
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
@@ -29,13 +29,13 @@ export const none = (): Gone => ({
   runs: 0,
 })
 
-/** What a look found. */
+/** What a scan found. */
 export interface Piece {
   readonly seen: number
   readonly isAny: boolean
-  /** In a transaction. */
+  /** Called in a transaction. */
   readonly remove: (gone: Gone) => void
-  /** Where to go on; null: there is no more. */
+  /** Where to continue; null: there is no more. */
   readonly next: string | null
 }
 
@@ -64,7 +64,7 @@ export function walkEntries(
   )
   const isMore = rows.length > scanMax
   if (isMore) rows.pop()
-  /** Those that go, the latest generation first, with the hash that names them. */
+  /** The rows to remove, the latest generation first, with the hash that names them. */
   const old: { readonly hash: string; readonly seqs: readonly unknown[] }[] = []
   for (const row of rows) {
     if (isOpen(row)) continue
@@ -72,7 +72,8 @@ export function walkEntries(
     if (since + keepMsOf(ledger, fromStored(row.consumer as Stored)) > now) continue
     if (session.sql.hasEvent.get(tenant, row.event_id) !== undefined) continue
     const { row: latest, hash } = locateLedger(session, tenant, fromStored(row.key as Stored))
-    // A key goes whole, by its latest generation: were that one alone to go, an earlier one would speak for the key.
+    // A key is removed as a whole, by its latest generation: if only that one were removed, an earlier one would stand
+    // for the key.
     if (latest?.seq !== row.seq) continue
     const generations = generationsOf(session, latest)
     if (!generations.some(isOpen)) old.push({ hash, seqs: generations.map((one) => one.seq) })
@@ -139,7 +140,9 @@ export function walkEscalations(
   })
 }
 
-/** A piece of rows that go when they are over and nobody has touched them since `until`. `rows`: one more than are looked at. */
+/**
+ * A piece of rows that are removed when they are over and not touched since `until`. `rows`: one more than are scanned.
+ */
 export function walkClosed(
   rows: Row[],
   about: {

@@ -1,4 +1,4 @@
-// Every statement of retention on the writing side, prepared once.
+// All statements of retention on the writing side, prepared once.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { LEDGER_COLUMNS } from '../columns.ts'

@@ -1,5 +1,6 @@
-// Retention: events that nothing needs any more go, with everything that hangs on them; behind them come the ledger, the lanes,
-// the escalations, the instances, the orphans and the runs. Looking needs no transaction (nobody else writes), so a look that finds nothing costs no flush.
+// Retention: events that nothing needs any more are removed, with everything that depends on them; then ledger entries,
+// lanes, escalations, instances, orphans and runs. Scanning needs no transaction (no other process writes), so a scan
+// that finds nothing costs no flush.
 
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
@@ -21,7 +22,7 @@ interface OldEvent {
   readonly dedup_key: Stored
 }
 
-/** In this order. A cursor is the name of the walk and where it stands; among the events, their id alone. */
+/** In this order. A cursor is the name of the walk and its position; for events, their id alone. */
 const WALKS = {
   events: walkEvents,
   ledger: walkEntries,
@@ -46,7 +47,7 @@ export function pruneRows(
   let gone = none()
   for (;;) {
     const piece = WALKS[name](session, now, tenant, request, after, left)
-    // Before the next walk looks: an entry may go once its event has.
+    // Before the next walk scans: an entry may be removed once its event is.
     if (piece.isAny) gone = transact(() => remove(session, piece, gone))
     left -= piece.seen
     if (piece.next !== null)
@@ -58,7 +59,7 @@ export function pruneRows(
   }
 }
 
-/** Counts on a copy: a transaction may be done again. */
+/** Counts on a copy: a transaction may be executed again. */
 function remove(session: Session, piece: Piece, before: Gone): Gone {
   session.isDirty = true
   const gone = { ...before }
@@ -109,7 +110,7 @@ function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
   )
 }
 
-/** By the event that it was made of. `going`: those that go with this piece; a cause is before what it caused. */
+/** By the event it resulted from. `going`: those removed with this piece; a cause comes before what it caused. */
 function isKept({ sql }: Session, tenant: number, row: OldEvent, going: ReadonlySet<string>): boolean {
   const keeper = keeperOf({ source: fromStored(row.source), causationId: row.causation_id })
   return keeper !== null && !going.has(keeper) && sql.hasEvent.get(tenant, keeper) !== undefined
