@@ -126,7 +126,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     followStore(opened, log, onFatal)
     await warnOfOpenDoors(config, options, log)
-    const outbound = closing(openOutbound(config, log))
+    const outbound = closing(openOutbound(config, { clock, log }))
     const { http } = outbound
     const random = makeSystemRandom()
     const ids = makeIds({ now, bytes: (length) => random.bytes(length) })
