@@ -24,6 +24,7 @@ import { openOutbound } from './app/outbound-clients.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { type FolderState, type NodeParts, runNode } from './app/run-node.ts'
 import { followSetting } from './app/setting-error.ts'
+import { makeSignedCode } from './app/signed-code.ts'
 import { makeGate } from './app/start-gate.ts'
 import { openTransport } from './app/transport.ts'
 import { openVaults } from './app/vaults.ts'
@@ -126,7 +127,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     )
     followStore(opened, log, onFatal)
     await warnOfOpenDoors(config, options, log)
-    const outbound = closing(openOutbound(config, log))
+    const outbound = closing(openOutbound(config, { clock, log }))
     const { http } = outbound
     const random = makeSystemRandom()
     const ids = makeIds({ now, bytes: (length) => random.bytes(length) })
@@ -174,6 +175,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const access = makeAccess({ store, clock, random, log, adminKey: adminKey.value, limits })
     const tenants = () => access.tenants.all()
     const idempotency = makeIdempotency({ store, clock, log, life: ids.uuid(), tenants })
+    const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
+    const signedCode = makeSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
     const readiness = makeReadiness({
       clock,
       isStarted: () => gate.isOpen,
@@ -186,10 +189,24 @@ export async function startApp(options: AppOptions): Promise<App> {
         return pause === null ? [] : pauseSentences(pause)
       },
       bus,
-      refusesCode: () => code.refused().size > 0,
+      refusedCode: signedCode.refusedInUse,
     })
     const checks = closing(makeCheckThread({ timeoutMs: config.checkTimeoutMs }))
-    const shared = { clock, log, store, code, vars, node, engine, gate, access, idempotency, readiness, demo }
+    const shared = {
+      clock,
+      log,
+      store,
+      code,
+      signedCode,
+      vars,
+      node,
+      engine,
+      gate,
+      access,
+      idempotency,
+      readiness,
+      demo,
+    }
     const server = closing(
       makeNodeServer(config, { ...shared, env, ids, http, secrets, start, runCheck: checks.run }),
     )
@@ -199,7 +216,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     const all: NodeParts = {
       ...shared,
       config,
-      keys,
       url,
       server,
       checks,

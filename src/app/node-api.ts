@@ -26,6 +26,7 @@ type ApiBeside = Pick<
   | 'runCheck'
   | 'variableNames'
   | 'confirmCopy'
+  | 'refusedCode'
 > & { readonly demo: Demo | null }
 
 export function makeApi(

@@ -19,6 +19,7 @@ import type { NodeStart } from './node-start.ts'
 import { outboundPolicyOf, vetSubscription } from './outbound.ts'
 import { consoleFolder, packageVersion } from './package-files.ts'
 import type { NodeReadiness } from './readiness.ts'
+import type { SignedCode } from './signed-code.ts'
 import type { Gate } from './start-gate.ts'
 
 export function makeNodeServer(
@@ -30,6 +31,7 @@ export function makeNodeServer(
     readonly log: Log
     readonly store: Store
     readonly code: BundleCode
+    readonly signedCode: SignedCode
     readonly http: HttpClient
     readonly secrets: SecretVault
     readonly vars: EngineConfig['vars']
@@ -64,6 +66,7 @@ export function makeNodeServer(
     now: () => deps.clock.now(),
     health: readiness.ask,
     confirmCopy: start.confirmCopy,
+    refusedCode: deps.signedCode.api,
     gauges: () => start.running()?.gauges() ?? [],
   })
   return makeHttpServer(api, {

@@ -5,14 +5,19 @@ import { makeMailClient } from '../adapters/mail-smtp/index.ts'
 import type { Config } from '../config/index.ts'
 import type { RefusedName } from '../core/access/network/index.ts'
 import { LENT_MAX } from '../engine/index.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Log } from '../ports/log.ts'
 import { combineClients, makeOutbound, type Outbound } from './outbound.ts'
+import { makeRefusedNames } from './refused-names.ts'
 
-export function openOutbound(config: Config, log: Log): Outbound {
+export function openOutbound(
+  config: Config,
+  deps: { readonly clock: Pick<Clock, 'after'>; readonly log: Log },
+): Outbound {
   // The only place that reveals where a name leads: callers get the same error as for a name that does not exist.
-  const onRefusedName = ({ host, rule, addresses }: RefusedName) =>
-    log.warn('outbound.refused', { host, rule, addresses: addresses.join(', ') })
-  return makeOutbound(config, (guard) => {
+  const refusedNames = makeRefusedNames(deps)
+  const outbound = makeOutbound(config, (guard, tenant) => {
+    const onRefusedName = (refused: RefusedName) => refusedNames.note(refused, tenant)
     const web = makeHttpClient({
       ...guard,
       onRefusedName,
@@ -26,4 +31,11 @@ export function openOutbound(config: Config, log: Log): Outbound {
       [Symbol.asyncDispose]: () => web[Symbol.asyncDispose](),
     }
   })
+  return {
+    http: outbound.http,
+    async [Symbol.asyncDispose]() {
+      await outbound[Symbol.asyncDispose]()
+      refusedNames[Symbol.dispose]()
+    },
+  }
 }

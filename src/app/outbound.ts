@@ -49,15 +49,15 @@ export function outboundPolicyOf(config: Guarded, tenant: TenantId): OutboundPol
   return makeOutboundPolicy(allow, within === undefined ? undefined : makeOutboundPolicy(within))
 }
 
-/** `make`: a client that calls what `allow` lists, as far as `within` lists it too. */
+/** `make`: a client that calls what `allow` lists, as far as `within` lists it too. `tenant` undefined: it is shared by all that are not named. */
 export function makeOutbound(
   config: Guarded,
-  make: (guard: Guard) => HttpClient & Partial<AsyncDisposable>,
+  make: (guard: Guard, tenant: string | undefined) => HttpClient & Partial<AsyncDisposable>,
 ): Outbound {
   const clients = new Map(
-    (config.outboundTenants ?? []).map(({ tenant }) => [tenant, make(guardOf(config, tenant))]),
+    (config.outboundTenants ?? []).map(({ tenant }) => [tenant, make(guardOf(config, tenant), tenant)]),
   )
-  const others = make(guardOf(config, undefined))
+  const others = make(guardOf(config, undefined), undefined)
   const find = (tenant: TenantId | undefined) =>
     (tenant === undefined ? undefined : clients.get(tenant)) ?? others
   return {

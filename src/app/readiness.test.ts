@@ -142,6 +142,22 @@ test('[ND16] what flushes nothing proves no write', async () => {
   expect(writes.problem()).toBe('the disk is full')
 })
 
+test('[FN27] code that is refused is noted with what to do, and the node is ready', async () => {
+  let refused = 2
+  const { readiness } = make({ refusedCode: () => refused })
+  expect(await readiness.ask()).toMatchObject({
+    ready: true,
+    notes: [expect.stringMatching(/^2 bundles of code are refused.*`millrace refused-code`/)],
+    checks: { code: 'refused' },
+  })
+  refused = 0
+  expect(await readiness.ask()).toEqual({
+    ready: true,
+    reasons: [],
+    checks: { store: 'ok', lease: 'held', bus: 'none' },
+  })
+})
+
 test('[DU7] a paused node says why', async () => {
   const { readiness } = make({ pauses: () => ['it is a copy'] })
   expect(await readiness.ask()).toMatchObject({ ready: false, reasons: ['it is a copy'] })

@@ -23,8 +23,8 @@ export interface ReadinessDeps {
   /** Why the node does nothing until the operator decides; none: it is not paused. */
   pauses(): readonly string[]
   readonly bus: Pick<Bus, 'status'> | null
-  /** Whether stored code is refused; omitted: none is. */
-  refusesCode?(): boolean
+  /** How many bundles that something uses are refused; omitted: none is. */
+  refusedCode?(): number
 }
 
 export interface NodeReadiness {
@@ -36,6 +36,14 @@ export interface NodeReadiness {
 const FRESH_MS = 1_000
 const LOOK_MS_MAX = 2_000
 const NO_ANSWER = `the store has not answered within ${LOOK_MS_MAX / 1_000} s`
+
+function refusedNote(count: number): string {
+  const what =
+    count === 1
+      ? '1 bundle of code is refused, and its jobs wait'
+      : `${count} bundles of code are refused, and their jobs wait`
+  return `${what}: \`millrace refused-code\` lists them with the reason, \`millrace sign-code <hash>\` signs one`
+}
 
 export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
   const { clock } = deps
@@ -88,6 +96,7 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
       // Every node joins: if the heartbeat is refused, every event is too.
       const lease = alive ? ('held' as const) : ('lost' as const)
       const reasons: string[] = []
+      const refused = deps.refusedCode?.() ?? 0
       const pauses = deps.pauses()
       if (pauses.length > 0) reasons.push(...pauses)
       else if (isLeaving || (deps.isStarted() && !open)) reasons.push('the node is shutting down')
@@ -98,9 +107,10 @@ export function makeReadiness(deps: ReadinessDeps): NodeReadiness {
         store: problem === null ? ('ok' as const) : ('away' as const),
         lease,
         bus: busOf(),
-        ...(deps.refusesCode?.() === true ? { code: 'refused' as const } : {}),
+        ...(refused > 0 ? { code: 'refused' as const } : {}),
       }
-      return { ready: reasons.length === 0, reasons, checks }
+      const notes = refused > 0 ? { notes: [refusedNote(refused)] } : {}
+      return { ready: reasons.length === 0, reasons, ...notes, checks }
     },
     leave() {
       isLeaving = true

@@ -5,7 +5,6 @@ import type { OperatorLog } from '../adapters/log-pino/index.ts'
 import type { Config } from '../config/index.ts'
 import { messageOf } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
-import type { MasterKeys } from '../core/secrets/index.ts'
 import type { Demo } from '../demo/index.ts'
 import type { Access, Idempotency } from '../engine/access/index.ts'
 import type { Engine, EngineConfig } from '../engine/index.ts'
@@ -28,7 +27,7 @@ import { noteFigures } from './metric-gauges.ts'
 import { type Outbound, vetSubscription } from './outbound.ts'
 import { noteQueueAges } from './queue-ages.ts'
 import type { NodeReadiness } from './readiness.ts'
-import { openSignedCode } from './signed-code.ts'
+import type { SignedCode } from './signed-code.ts'
 import type { Gate } from './start-gate.ts'
 import { warnOfUnsetSecrets } from './unset-secrets.ts'
 import type { Vaults } from './vaults.ts'
@@ -61,7 +60,7 @@ export interface NodeParts {
   readonly log: OperatorLog
   readonly store: Store
   readonly code: BundleCode
-  readonly keys: MasterKeys
+  readonly signedCode: SignedCode
   readonly vars: EngineConfig['vars']
   readonly url: string
   readonly node: string
@@ -81,14 +80,13 @@ export interface NodeParts {
 }
 
 export async function runNode(parts: NodeParts, definitions: LoadedDefinitions): Promise<RunningNode> {
-  const { config, clock, log, store, code, keys, engine, access, idempotency, vaults } = parts
+  const { config, clock, log, store, signedCode, engine, access, idempotency, vaults } = parts
   // Code that older jobs are pinned to can be run before anything is claimed, and new code is stored before it is
   // named.
-  const isKeyShared = config.store.kind !== 'postgres' || config.masterKey !== null
-  await openSignedCode(code, { store, keys: isKeyShared ? keys : null, log })
+  await signedCode.open()
   engine.definitions.onChange(({ tenant, hash, codeHashes }) => {
     if (tenant === DEFAULT_TENANT) log.setConfigHash(hash)
-    code.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
+    signedCode.learn(codeHashes).catch((error) => log.warn('code.not-learned', { error: messageOf(error) }))
   })
   await engine.definitions.load()
   const folder = folderOf(parts)

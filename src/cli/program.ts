@@ -24,6 +24,7 @@ import { addLogCommand } from './commands/logs.ts'
 import { addMoveCommand } from './commands/move.ts'
 import { addOrphanCommands } from './commands/orphans.ts'
 import { addPaceCommands } from './commands/pace.ts'
+import { addRefusedCodeCommands } from './commands/refused-code.ts'
 import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
@@ -93,6 +94,7 @@ export function makeProgram(cli: Cli): Command {
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
   addLedgerCommands(program, cli)
+  addRefusedCodeCommands(program, cli)
   addPaceCommands(program, cli)
   addTryCommand(program, cli)
   program.commandsGroup('Workflows:')

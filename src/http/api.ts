@@ -89,6 +89,7 @@ export interface HttpApi {
   readonly access: Access
   /** Ends the node's pause and settles when it runs; refuses with AppError another code than the one of the pause. */
   confirmCopy(code: string, by: string): Promise<void>
+  readonly refusedCode: RefusedCode
   readonly definitions: Pick<
     Definitions,
     'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'versionOf' | 'control'
@@ -144,6 +145,24 @@ export interface HttpApi {
   gauges?(): readonly Gauge[]
 }
 
+/** A stored bundle of functions that must not be run. */
+export interface RefusedBundle {
+  readonly codeHash: string
+  readonly file: string
+  readonly bytes: number
+  readonly why: string
+  /** Definitions that pin it, as `default/Route/book`; none: no job needs it. */
+  readonly usedBy: readonly string[]
+}
+
+export interface RefusedCode {
+  list(): Promise<readonly RefusedBundle[]>
+  /** null: there is none, or it is not refused. */
+  one(codeHash: string): Promise<(RefusedBundle & { readonly text: string }) | null>
+  /** Throws `not_found`, and `conflict` for code that somebody changed in the database. */
+  sign(codeHash: string, said: { readonly actor: string; readonly reason: string }): Promise<void>
+}
+
 export interface Gauge {
   readonly name: `millrace_${string}`
   readonly help: string
@@ -155,12 +174,14 @@ export interface Readiness {
   readonly ready: boolean
   /** Why not, in words. */
   readonly reasons: readonly string[]
+  /** What an operator should do although the node is ready. Left out: nothing. */
+  readonly notes?: readonly string[]
   readonly checks: {
     readonly store: 'ok' | 'away'
     readonly lease: 'held' | 'lost'
     /** Away, it delays and loses nothing: the node is ready all the same. */
     readonly bus: 'ok' | 'away' | 'none'
-    /** Some stored code must not be run, and its jobs wait; the node is ready all the same. Left out: there is none. */
+    /** Some stored code that definitions use must not be run, and its jobs wait; the node is ready all the same. Left out: there is none. */
     readonly code?: 'refused'
   }
 }

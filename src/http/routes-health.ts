@@ -10,11 +10,15 @@ const STORE = ['ok', 'away'] as const
 const LEASE = ['held', 'lost'] as const
 const BUS = ['ok', 'away', 'none'] as const
 const CODE = ['refused'] as const
-const readiness = shape({
-  status: string,
-  reasons: listOf(string),
-  checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS), code: oneOf(CODE) }, ['code']),
-})
+const readiness = shape(
+  {
+    status: string,
+    reasons: listOf(string),
+    notes: { ...listOf(string), description: 'What an operator should do although the node is ready.' },
+    checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS), code: oneOf(CODE) }, ['code']),
+  },
+  ['notes'],
+)
 
 const UNKNOWN: Readiness = {
   ready: false,
@@ -43,9 +47,14 @@ export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health
     response: { 200: answer('It can', readiness), 503: answer('It cannot, and why', readiness) },
   }
   app.get('/readyz', { schema: ready }, async (_request, reply) => {
-    const { ready, reasons, checks } = await api.health().catch(() => UNKNOWN)
+    const { ready, reasons, notes, checks } = await api.health().catch(() => UNKNOWN)
     if (!ready) reply.code(503)
-    return { status: ready ? 'ready' : 'not ready', reasons, checks }
+    return {
+      status: ready ? 'ready' : 'not ready',
+      reasons,
+      ...(notes === undefined ? {} : { notes }),
+      checks,
+    }
   })
 
   const explained = {

@@ -54,6 +54,11 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
     receive: async () => ({ eventId: 'evt_new' as EventId, duplicate: false }),
     refused: () => {},
     confirmCopy: async (...args) => void calls.push(['confirmCopy', ...args]),
+    refusedCode: {
+      list: async () => [],
+      one: async () => null,
+      sign: async (...args) => void calls.push(['signRefusedCode', ...args]),
+    },
     rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },
     pace: {} as HttpApi['pace'],
     publish: async () => [],

@@ -52,6 +52,7 @@ import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
 import { addPaceRoutes } from './routes-pace.ts'
 import { addPublishRoutes } from './routes-publish.ts'
+import { addRefusedCodeRoutes } from './routes-refused-code.ts'
 import { addRejectionRoutes } from './routes-rejections.ts'
 import { addReplayRoutes } from './routes-replays.ts'
 import { addSecretRoutes } from './routes-secrets.ts'
@@ -273,6 +274,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addStreamRoutes(scope, api)
       addDemoRoutes(scope, api)
       addNodeRoutes(scope, api)
+      addRefusedCodeRoutes(scope, api)
       const compileFiles = makeFileCompiler(api)
       addDefinitionRoutes(scope, api, compileFiles)
       addIntegrationRoutes(scope, api, options.publicUrl ?? null)

@@ -32,7 +32,10 @@ import {
   readBundle,
   renewSignatures,
   type Shelf,
+  type ShownBundle,
   saveBundle,
+  showBundle,
+  signBundle,
   signFormer,
 } from './shelf.ts'
 
@@ -45,6 +48,12 @@ export interface BundleCode extends Code {
   renew(): Promise<number>
   /** Stored bundles that must not be run, and why. */
   refused(): ReadonlyMap<string, string>
+  /** Whether a job or a deployment asked for a bundle since the start and was refused. */
+  wasAskedFor(hash: string): boolean
+  /** null: the store does not have it. */
+  show(hash: string): Promise<ShownBundle | null>
+  /** Signs a bundle that an operator vouches for. Returns why not; null: it is signed. */
+  sign(hash: string): Promise<string | null>
   /** Stores the functions of a folder that was read, and lets `find` return them. */
   keep(folder: CodeFolder): Promise<void>
   /** Another node may have stored bundles: if one of these is unknown, reads what the store has by now. */
@@ -83,6 +92,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
   const stored = new Set<string>()
   const refused = new Map<string, string>()
+  const askedFor = new Set<string>()
   let current: ReadonlyMap<string, string> = new Map()
   let listed: readonly string[] | null = null
   let shelf: Shelf | null = null
@@ -116,7 +126,10 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
       refused.delete(hash)
       return bundle
     } catch (error) {
-      if (error instanceof CodeRefusedError) refused.set(hash, error.message)
+      if (error instanceof CodeRefusedError) {
+        refused.set(hash, error.message)
+        askedFor.add(hash)
+      }
       throw error
     }
   }
@@ -213,6 +226,19 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
     },
     renew: async () => (shelf === null ? 0 : renewSignatures(shelf)),
     refused: () => refused,
+    wasAskedFor: (hash) => askedFor.has(hash),
+    async show(hash) {
+      const shown = shelf === null ? null : await showBundle(shelf, hash)
+      // Another node may have signed it.
+      if (shown?.refused === null) refused.delete(hash)
+      return shown
+    },
+    async sign(hash) {
+      if (shelf === null) return 'the node is starting'
+      const why = await signBundle(shelf, hash)
+      if (why === null) refused.delete(hash)
+      return why
+    },
     async keep(loaded) {
       const defined = loaded.exports.filter(({ value }) => isFunction(value))
       for (const hash of new Set(defined.map(({ codeHash }) => codeHash))) {

@@ -2,7 +2,8 @@
 // by then. A small signed record per bundle says that it is there; the text is read when it is needed.
 //
 // Invariants: FN27 only a text with a valid signature and hash is returned. FN28 a bundle that a former version stored
-// unsigned is signed at the first start of this one, if a definition pins it and its text has the hash; never later.
+// unsigned is signed at the first start of this one, if a definition pins it and its text has the hash; later only by an
+// operator (FN30).
 
 import { createHash } from 'node:crypto'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -34,6 +35,15 @@ export interface ListedBundle {
   readonly refused: string | null
 }
 
+/** A stored bundle, for an operator who decides whether it may run. */
+export interface ShownBundle {
+  readonly file: string
+  readonly bytes: number
+  readonly text: string
+  /** Why it must not be run; null: it may. */
+  readonly refused: string | null
+}
+
 const NAMES = 'hash/'
 const TEXTS = 'text/'
 /** Says that unsigned bundles were checked: later unsigned ones are not trusted. */
@@ -62,19 +72,58 @@ function nameOf({ body }: Pick<StoredRecord, 'body'>): Name {
 }
 
 const REDEPLOY = 'Deploy its file again from a node that has the folder'
+const OR_SIGN = `${REDEPLOY}, or look at it with \`millrace refused-code\` and sign it with \`millrace sign-code\``
+const FORGED = `its signature is wrong: somebody without the master key changed the database. ${REDEPLOY}`
+const CHANGED_TEXT = `its text is not what was stored: somebody changed the database. ${REDEPLOY}`
 
 function refusalOf({ signatures, tenant }: Shelf, hash: string, { signature }: Name): string | null {
   if (signatures === undefined) return null
-  if (signature === undefined) return `it is not signed. ${REDEPLOY}`
+  if (signature === undefined) return `it is not signed. ${OR_SIGN}`
   switch (signatures.verify(tenant, hash, signature)) {
     case 'good':
     case 'old':
       return null
     case 'unknown':
-      return `it is signed with a master key that this node was not given. Give the node that key as a former one, or: ${REDEPLOY}`
+      return `it is signed with a master key that this node was not given. Give the node that key as a former one, or: ${OR_SIGN}`
     case 'wrong':
-      return `its signature is wrong: somebody without the master key changed the database. ${REDEPLOY}`
+      return FORGED
   }
+}
+
+/** Both records of a bundle as they are, verified or not; null: it is not there. */
+async function recordsOf({ store, tenant }: Shelf, hash: string) {
+  const reads = store.forTenant(tenant)
+  const name = await reads.record('code', `${NAMES}${hash}`)
+  const record = await reads.record('code', `${TEXTS}${hash}`)
+  if (name === null || record === null) return null
+  return { name: nameOf(name), text: (parseJson(record.body) as unknown as Loadable).text }
+}
+
+/** null: it does not exist. */
+export async function showBundle(shelf: Shelf, hash: string): Promise<ShownBundle | null> {
+  const found = await recordsOf(shelf, hash)
+  if (found === null) return null
+  const { name, text } = found
+  const refused = hashOf(text) === hash ? refusalOf(shelf, hash, name) : CHANGED_TEXT
+  return { file: name.file, bytes: name.bytes, text, refused }
+}
+
+/**
+ * Signs a bundle that an operator vouches for: one without a signature, or with that of a master key that this node was not given.
+ * A text without the hash and a forged signature show that somebody changed the database: such a bundle is not signed, and why is answered.
+ */
+export async function signBundle(shelf: Shelf, hash: string): Promise<string | null> {
+  const { store, tenant, signatures } = shelf
+  if (signatures === undefined) return 'this node signs no code: set MILLRACE_MASTER_KEY'
+  const found = await recordsOf(shelf, hash)
+  if (found === null) return 'the store does not have it'
+  const { name, text } = found
+  if (hashOf(text) !== hash) return CHANGED_TEXT
+  if (name.signature !== undefined && signatures.verify(tenant, hash, name.signature) === 'wrong')
+    return FORGED
+  const write = putName(hash, { ...name, signature: signatures.sign(tenant, hash) })
+  await store.commit({ tenant, guards: [], writes: [write] })
+  return null
 }
 
 /** null: it does not exist. Throws `CodeRefusedError` for a bundle that must not be run. */
@@ -92,10 +141,7 @@ export async function readBundle(shelf: Shelf, hash: string): Promise<Loadable |
   // Code runs with all rights of the process: never run anything other than what was deployed.
   if (hashOf(text) !== hash) {
     if (signatures === undefined) throw new Error(`the stored code of bundle ${hash} is not what was stored`)
-    throw new CodeRefusedError(
-      hash,
-      `its text is not what was stored: somebody changed the database. ${REDEPLOY}`,
-    )
+    throw new CodeRefusedError(hash, CHANGED_TEXT)
   }
   return { hash, text, map }
 }

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSignedCode } from '../../app/signed-code.ts'
+import { makeSignedCode } from '../../app/signed-code.ts'
 import { DEFAULT_TENANT, type NodeId, type TenantId } from '../../core/foundation/ids/index.ts'
 import { makeMasterKeys } from '../../core/secrets/index.ts'
 import { ENGINE_DEFAULTS, makeEngine } from '../../engine/index.ts'
@@ -92,7 +92,8 @@ async function start(keys: ReturnType<typeof keysOf> | null = keysOf(1), hasFold
       loaded.definitions.map(({ document }) => document),
     )
   }
-  await openSignedCode(code, { store, keys, log })
+  const signedCode = makeSignedCode(code, { store, keys, log })
+  await signedCode.open()
   await engine.definitions.load()
   if (hasFolder) await apply()
   await engine.start()
@@ -100,6 +101,7 @@ async function start(keys: ReturnType<typeof keysOf> | null = keysOf(1), hasFold
   return {
     apply,
     code,
+    signedCode,
     store,
     log,
     reads,
@@ -155,7 +157,7 @@ test('[FN27] a bundle that is unsigned, forged, copied or changed is refused bef
   ] as const) {
     await plant(node.store, good, more)
     const other = makeTestCode(folder)
-    await openSignedCode(other, { store: node.store, keys: keysOf(1), log: makeMemoryLog() })
+    await makeSignedCode(other, { store: node.store, keys: keysOf(1), log: makeMemoryLog() }).open()
     await expect(run(other, hash)).rejects.toThrow(CodeRefusedError)
     await expect(run(other, hash)).rejects.toThrow(why)
     await expect(run(other, hash)).rejects.toThrow('`book`')
@@ -166,7 +168,7 @@ test('[FN27] a bundle that is unsigned, forged, copied or changed is refused bef
   const { text, map } = await bodyOf(node.store, `text/${good}`)
   await put(node.store, `text/${good}`, { text: `${text}\nglobalThis.harm = true`, map })
   const other = makeTestCode(folder)
-  await openSignedCode(other, { store: node.store, keys: keysOf(1), log: makeMemoryLog() })
+  await makeSignedCode(other, { store: node.store, keys: keysOf(1), log: makeMemoryLog() }).open()
   await expect(run(other, good)).rejects.toThrow('not what was stored')
   expect(other.refused().has(good)).toBe(true)
   expect(harm()).toBe(false)
@@ -286,6 +288,106 @@ test('[FN28] another machine does not sign bundles that came after the first sta
   const other = await start()
   expect(other.refused()).toMatchObject([{ codeHash: own }])
   await other.stop()
+})
+
+/** A node without the folder, whose one bundle is as `change` left it, and a job that waits for it. */
+async function startRefusing(change: (store: Store, hash: string) => Promise<void>) {
+  folder.write({ 'book.ts': book('one') })
+  const before = await start()
+  const hash = before.hash()
+  await change(before.store, hash)
+  await before.stop()
+  rmSync(folder.copies, { recursive: true })
+  const node = await start(keysOf(1), false)
+  const event = await node.send('o1')
+  const job = async () => (await node.reads.workOfEvent(event))[0]
+  await expect.poll(async () => (await job())?.lastError).toContain('the stored code of function `book`')
+  return { ...node, pinned: hash, job }
+}
+
+const vouch = { actor: 'key:admin', reason: 'the former version stored it' }
+
+test.each([
+  ['without a signature', null, 'not signed'],
+  ['signed with an unknown master key', keysOf(9), 'master key'],
+])('[FN30] an operator reads and signs a bundle %s, and its jobs go on', async (_case, keys, why) => {
+  const node = await startRefusing(async (store, hash) => {
+    const { signature: _, ...name } = await bodyOf(store, `hash/${hash}`)
+    const signed = keys && { signature: makeBundleSignatures(keys).sign(DEFAULT_TENANT, hash) }
+    await put(store, `hash/${hash}`, { ...name, ...signed })
+  })
+  const { api } = node.signedCode
+  const refused = {
+    codeHash: node.pinned,
+    file: 'book.ts',
+    why: expect.stringContaining(why),
+    usedBy: ['default/Route/book'],
+  }
+  expect(await api.list()).toMatchObject([refused])
+  const { text } = await bodyOf(node.store, `text/${node.pinned}`)
+  expect(await api.one(node.pinned)).toMatchObject({ ...refused, text })
+  expect(node.signedCode.refusedInUse()).toBe(1)
+
+  await api.sign(node.pinned, vouch)
+  await expect.poll(async () => (await node.job())?.state).toBe('done')
+  expect(done).toEqual(['one o1'])
+  expect([await api.list(), await api.one(node.pinned)]).toEqual([[], null])
+  expect(node.signedCode.refusedInUse()).toBe(0)
+  const audit = () => node.log.messages.filter(({ name }) => name === 'code.signed-by-operator')
+  expect(audit().map(({ fields }) => fields)).toEqual([
+    { codeHash: node.pinned, file: 'book.ts', by: 'key:admin', reason: vouch.reason },
+  ])
+  // Signing it again changes nothing.
+  await api.sign(node.pinned, vouch)
+  expect(audit()).toHaveLength(1)
+  await node.stop()
+})
+
+const FORGERIES: readonly (readonly [string, (store: Store, hash: string) => Promise<void>])[] = [
+  [
+    'its signature is wrong',
+    async (store, hash) => {
+      const name = await bodyOf(store, `hash/${hash}`)
+      const signature = makeBundleSignatures(keysOf(1)).sign('other' as TenantId, hash)
+      await put(store, `hash/${hash}`, { ...name, signature })
+    },
+  ],
+  [
+    'its text is not what was stored',
+    async (store, hash) => {
+      const { text, map } = await bodyOf(store, `text/${hash}`)
+      await put(store, `text/${hash}`, { text: `${text}\nglobalThis.harm = true`, map })
+      const { signature: _, ...name } = await bodyOf(store, `hash/${hash}`)
+      await put(store, `hash/${hash}`, name)
+    },
+  ],
+]
+
+test.each(FORGERIES)('[FN30] a bundle is not signed where %s', async (why, change) => {
+  const node = await startRefusing(change)
+  const stored = await bodyOf(node.store, `hash/${node.pinned}`)
+  const { api } = node.signedCode
+  await expect(api.sign(node.pinned, vouch)).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining(why),
+  })
+  await expect(api.sign('ab'.repeat(32), vouch)).rejects.toMatchObject({ code: 'not_found' })
+  expect(await bodyOf(node.store, `hash/${node.pinned}`)).toEqual(stored)
+  expect(await api.list()).toMatchObject([{ codeHash: node.pinned }])
+  expect(node.log.messages.map(({ name }) => name)).not.toContain('code.signed-by-operator')
+  expect(done).toEqual([])
+  await node.stop()
+})
+
+test('[FN27] refused code that no definition pins and no job asked for is listed, and does not trouble /readyz', async () => {
+  folder.write({ 'book.ts': book('one') })
+  const before = await start()
+  const loose = await plant(before.store, before.hash())
+  await before.stop()
+  const after = await start()
+  expect(after.signedCode.refusedInUse()).toBe(0)
+  expect(await after.signedCode.api.list()).toMatchObject([{ codeHash: loose, usedBy: [] }])
+  await after.stop()
 })
 
 test('[FN29] a new master key signs bundles again, and the former one can be removed', async () => {

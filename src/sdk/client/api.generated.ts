@@ -2357,12 +2357,32 @@ export interface Operations {
     answer: {
       readonly status: string
       readonly reasons: readonly string[]
+      /** What an operator should do although the node is ready. */
+      readonly notes?: readonly string[]
       readonly checks: {
         readonly store: 'ok' | 'away'
         readonly lease: 'held' | 'lost'
         readonly bus: 'ok' | 'away' | 'none'
         readonly code?: 'refused'
       }
+    }
+  }
+  /** One refused bundle with its text */
+  getRefusedCode: {
+    args: {
+      readonly id: string
+    }
+    answer: {
+      /** The SHA-256 of its text. */
+      readonly codeHash: string
+      /** The file of the folder that it was made of. */
+      readonly file: string
+      readonly bytes: number
+      /** Why it must not run, and what to do. */
+      readonly why: string
+      /** Definitions that pin it, in any stored version, as `default/Route/book`. Empty: no job needs it. */
+      readonly usedBy: readonly string[]
+      readonly text: string
     }
   }
   /** A replay and how far it is */
@@ -2873,6 +2893,23 @@ export interface Operations {
       readonly items: readonly Provider[]
       /** Give it back as `cursor` to get the next page; null at the end. */
       readonly nextCursor: string | null
+    }
+  }
+  /** Stored code that this node refuses to run */
+  listRefusedCode: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly ({
+        /** The SHA-256 of its text. */
+        readonly codeHash: string
+        /** The file of the folder that it was made of. */
+        readonly file: string
+        readonly bytes: number
+        /** Why it must not run, and what to do. */
+        readonly why: string
+        /** Definitions that pin it, in any stored version, as `default/Route/book`. Empty: no job needs it. */
+        readonly usedBy: readonly string[]
+      })[]
     }
   }
   /** Requests that were refused on the way in, newest first, and how many of each reason */
@@ -3784,6 +3821,17 @@ export interface Operations {
     args: Readonly<Record<never, never>>
     answer: undefined
   }
+  /** Sign a refused bundle, so that its jobs go on */
+  signRefusedCode: {
+    args: ({
+      readonly id: string
+    }) & ({
+      readonly reason: string
+    })
+    answer: {
+      readonly codeHash: string
+    }
+  }
   /** Begin an instance by hand, through one of the workflow’s manual triggers */
   startInstance: {
     args: ({
@@ -4019,6 +4067,7 @@ export const OPERATIONS = {
   getPace: ['GET', '/v1/pace/{route}', []],
   getProvider: ['GET', '/v1/integrations/providers/{id}', []],
   getReadiness: ['GET', '/readyz', []],
+  getRefusedCode: ['GET', '/v1/code/refused/{id}', []],
   getReplay: ['GET', '/v1/replays/{id}', []],
   getRun: ['GET', '/v1/integrations/runs/{id}', []],
   getStats: ['GET', '/v1/stats', ['minutes']],
@@ -4049,6 +4098,7 @@ export const OPERATIONS = {
   listOrphans: ['GET', '/v1/orphans', ['cursor', 'limit', 'state', 'workflow']],
   listPace: ['GET', '/v1/pace', []],
   listProviders: ['GET', '/v1/integrations/providers', []],
+  listRefusedCode: ['GET', '/v1/code/refused', []],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
   listRuns: ['GET', '/v1/integrations/runs', ['cursor', 'limit', 'connection', 'state', 'purpose', 'workId']],
@@ -4097,6 +4147,7 @@ export const OPERATIONS = {
   setSecret: ['POST', '/v1/secrets', []],
   signIn: ['POST', '/v1/session', []],
   signOut: ['DELETE', '/v1/session', []],
+  signRefusedCode: ['POST', '/v1/code/refused/{id}/sign', []],
   startInstance: ['POST', '/v1/workflows/{name}/instances', []],
   stopDemo: ['POST', '/v1/demo/stop', []],
   switchConnectionCircuit: ['POST', '/v1/integrations/connections/{id}/circuit', []],

@@ -39,6 +39,7 @@ export const AUDIT_MESSAGES = {
   operators: [
     'circuit.closed',
     'circuit.overridden',
+    'code.signed-by-operator',
     'connection.tested',
     'definitions.applied',
     'definitions.controlled',
