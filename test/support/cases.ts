@@ -102,7 +102,7 @@ triggers:
   - { manual: { input: { type: object } }, map: { people: payload.people } }
 `
 
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 /** Puts a version of them into force. */
 export async function applyCases(node: NodeProcess, billing: string, version = 1): Promise<void> {

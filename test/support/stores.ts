@@ -22,7 +22,7 @@ interface Stores {
   close(): Promise<void>
 }
 
-const TOLD_MS_MAX = 15_000
+const TOLD_MS_MAX = 60_000
 
 /** PostgreSQL is started when the first store on it is made. */
 export function makeStores(options: PostgresOptions = {}): Stores {
