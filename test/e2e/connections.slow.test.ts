@@ -16,6 +16,8 @@ import { makeWorkspace } from '../support/workspace.ts'
 
 beforeAll(buildDist)
 
+// Each test has a node and a depot of its own and mostly waits, so most run at once. Tests of tokens that live for a few seconds run alone.
+
 const PER_SECOND = 200
 /** What the events of an order tell whose token had expired: refused, rotated, and all is well. */
 const STORY = [
@@ -27,7 +29,7 @@ const STORY = [
 ]
 const ROTATE = '/v1/integrations/credentials/rotate'
 
-test('[CD17] edge case: a secret is replaced while 200 calls a second are made with it', async () => {
+test.concurrent('[CD17] edge case: a secret is replaced while 200 calls a second are made with it', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor, made } = depot
@@ -72,7 +74,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
   expect(await shop.told('integration.credential.rotated')).toHaveLength(3)
 })
 
-test('[CD1] edge case: the next value of a secret is wrong', async () => {
+test.concurrent('[CD1] edge case: the next value of a secret is wrong', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -102,7 +104,7 @@ test('[CD1] edge case: the next value of a secret is wrong', async () => {
   expect(letters.map(({ consumer }) => consumer.name)).toEqual(['depot-token'])
 })
 
-test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one', async () => {
+test.concurrent('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor, made } = depot
@@ -128,7 +130,7 @@ test('[CD3] [DR6] edge case: a token expires, and the vendor makes the next one'
   expect(ofStory.sort()).toEqual(['verification', 'work'])
 })
 
-test('[CD16] [CX6] edge case: a token expires, and a person brings the next one', async () => {
+test.concurrent('[CD16] [CX6] edge case: a token expires, and a person brings the next one', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -159,7 +161,7 @@ test('[CD16] [CX6] edge case: a token expires, and a person brings the next one'
   expect(await storyOf(shop.list, told[0]?.correlationId ?? '')).toEqual(STORY)
 })
 
-test('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so', async () => {
+test.concurrent('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -172,9 +174,11 @@ test('[CX3] [CX6] edge case: a vendor is away for a while, or somebody says so',
     return (await shop.connection()).circuit.state !== 'closed'
   })
   const before = vendor.callsOf('POST /pickups').length
+  const openSince = Date.now()
   const late = await shop.packFor(2_500, PER_SECOND, 'late')
   const tries = vendor.callsOf('POST /pickups').length - before
-  expect(tries, 'one try a second, whatever waits').toBeLessThanOrEqual(5)
+  const triesMax = 2 + Math.ceil((Date.now() - openSince) / 1_000)
+  expect(tries, 'one try a second, whatever waits').toBeLessThanOrEqual(triesMax)
   expect((await shop.connection()).status).toBe('degraded')
   vendor.outage(null)
   await fetchedOnce(depot, [...early, ...late])
