@@ -14,6 +14,9 @@ const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 /** Ends a test that hangs; no test is judged by its speed, and a busy machine is many times slower than an idle one. */
 const testTimeout = 180_000
 
+/** The usual second is too short for a busy machine. */
+const patient = { expect: { poll: { timeout: 60_000, interval: 20 } } }
+
 /** The usual one less than there are cores would leave half of a small machine idle. */
 const maxWorkers = Math.max(2, availableParallelism() - 1)
 
@@ -50,6 +53,7 @@ export default defineConfig({
       {
         test: {
           ...drawn,
+          ...patient,
           name: 'pure',
           server: asUsersRunIt,
           include: pure,
@@ -64,6 +68,7 @@ export default defineConfig({
       {
         test: {
           ...drawn,
+          ...patient,
           name: 'fast',
           server: asUsersRunIt,
           include: everywhere.map((folder) => `${folder}/**/*.test.ts`),
@@ -78,6 +83,7 @@ export default defineConfig({
       {
         test: {
           ...drawn,
+          ...patient,
           name: 'slow',
           server: asUsersRunIt,
           include: slow,
@@ -92,6 +98,7 @@ export default defineConfig({
       // Last, and in two processes: the files of each share a browser, which takes longer to start than most of them to run.
       {
         test: {
+          ...patient,
           name: 'console',
           server: asUsersRunIt,
           include: pages,

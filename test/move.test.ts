@@ -317,7 +317,7 @@ describe('a refused move', () => {
     opening.catch(() => undefined)
     const waiting =
       "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
-    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 10_000)
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 60_000)
     await beginner.query('COMMIT')
     await beginner.end()
     await expect(opening).rejects.toThrow(/a move of a file has brought so far/)
@@ -342,7 +342,7 @@ describe('a refused move', () => {
     beginning.catch(() => undefined)
     const waiting =
       "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
-    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 10_000)
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 60_000)
     await joiner.query('COMMIT')
     await joiner.end()
     await expect(beginning).rejects.toThrow(/somebody else has filled schema millrace meanwhile/)

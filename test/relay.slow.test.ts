@@ -155,7 +155,7 @@ test('[BU29] NATS killed and restarted under load: everything is published, once
 
 test('[BU34] to an empty NATS the tokens of active instances are republished', async () => {
   const database = await postgres.makeDatabase()
-  await vi.waitFor(() => outsider.clear(), 20_000)
+  await vi.waitFor(() => outsider.clear(), 60_000)
   const { store } = await openNode(database.url)
   const put = (revision: number, state: 'active' | 'completed') => {
     const id = ids.instance()
@@ -183,9 +183,9 @@ test('[BU34] to an empty NATS the tokens of active instances are republished', a
       new Set(tokens.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body).instance)).size,
     ).toBe(200)
   }
-  await vi.waitFor(isTold, { timeout: 30_000, interval: 100 })
+  await vi.waitFor(isTold, { timeout: 60_000, interval: 100 })
   await nats.kill()
   await nats.start({ isEmpty: true })
   await vi.waitFor(isTold, { timeout: 60_000, interval: 200 })
-  await vi.waitFor(async () => expect(await store.system('relay').outboxCount(10)).toBe(0), 30_000)
+  await vi.waitFor(async () => expect(await store.system('relay').outboxCount(10)).toBe(0), 60_000)
 }, 150_000)

@@ -10,6 +10,8 @@ import type { IntakeRequest } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'
 
+const until = (isSo: () => boolean) => vi.waitUntil(isSo, { timeout: 60_000, interval: 5 })
+
 const servers: HttpServer[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
@@ -374,9 +376,9 @@ test('[AP21] a client that goes away in the middle of a body of the API gives it
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   socket.write(`${head('/v1/events', 'host: x', JSON_TYPE, 'content-length: 90000')}${'x'.repeat(50_000)}`)
-  await vi.waitUntil(() => server.heldBytes === 50_000)
+  await until(() => server.heldBytes === 50_000)
   socket.resetAndDestroy()
-  await vi.waitUntil(() => server.heldBytes === 0)
+  await until(() => server.heldBytes === 0)
 })
 
 test.each([
@@ -421,21 +423,21 @@ describe('[AP21] unfinished bodies of one address', () => {
   test.each(PATHS)('hold half of the budget; one more, to %s, is 503', async (path) => {
     const { port, server } = await makeWorld({ heldBytesMax: 400_000 })
     const sockets = [unfinished(port), unfinished(port)]
-    await vi.waitUntil(() => server.heldBytes === 180_000)
+    await until(() => server.heldBytes === 180_000)
     const refused = await talk(port, small(path))
     expect(refused).toMatch(/^HTTP\/1\.1 503 /)
     expect(refused).toContain('of this address')
     sockets[0]?.resetAndDestroy()
-    await vi.waitUntil(() => server.heldBytes === 90_000)
+    await until(() => server.heldBytes === 90_000)
     expect(await talk(port, small(path))).toMatch(/^HTTP\/1\.1 202 /)
     sockets[1]?.resetAndDestroy()
-    await vi.waitUntil(() => server.heldBytes === 0)
+    await until(() => server.heldBytes === 0)
   })
 
   test('that is a trusted proxy have no such limit', async () => {
     const { port, server } = await makeWorld({ heldBytesMax: 400_000, trustedProxies: ['127.0.0.0/8'] })
     for (let count = 0; count < 4; count += 1) unfinished(port)
-    await vi.waitUntil(() => server.heldBytes === 360_000)
+    await until(() => server.heldBytes === 360_000)
     expect(await talk(port, small('/in/default/github'))).toMatch(/^HTTP\/1\.1 202 /)
   })
 })

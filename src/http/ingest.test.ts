@@ -9,6 +9,8 @@ import type { HttpApi } from './api.ts'
 import { type ByteBudget, makeByteBudget } from './byte-budget.ts'
 import { isIngest, makeIngest } from './ingest.ts'
 
+const until = (isSo: () => boolean) => vi.waitUntil(isSo, { timeout: 60_000, interval: 5 })
+
 const servers: Server[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -547,9 +549,9 @@ describe('memory before a sender is known', () => {
   test('[AP21] a sender that goes away in the middle gives its bytes back', async () => {
     const world = await makeWorld({ bodyBytesMax: 1_000_000, heldBytesMax: 60_000 })
     const socket = await hold(world, head('/in/default/x'), 'x'.repeat(50_000))
-    await vi.waitUntil(() => world.budget.held === 50_000)
+    await until(() => world.budget.held === 50_000)
     socket.resetAndDestroy()
-    await vi.waitUntil(() => world.budget.held === 0)
+    await until(() => world.budget.held === 0)
     expect(world.accepted).toEqual([])
   })
 

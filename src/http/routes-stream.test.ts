@@ -34,7 +34,8 @@ async function start() {
   }
   server = makeHttpServer(parts as unknown as HttpApi, {
     bodyBytesMax: 1_000,
-    closeMs: 30_000,
+    // Longer than a test may take: a server that waited for its streams would not close in time.
+    closeMs: 600_000,
     requestId: () => 'r',
     log: makeMemoryLog(),
   })
@@ -61,10 +62,8 @@ test('[FD8] open streams do not keep a node from closing', async () => {
   expect(response.status).toBe(200)
   expect(response.headers.get('cache-control')).toBe('no-store')
   const text = response.text()
-  const begun = performance.now()
   await server?.close()
   expect(await text).toContain('event: ping')
-  expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
 test('[FD8] the fifty-first reader of a tenant is told to come again later', async () => {

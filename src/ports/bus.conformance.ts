@@ -39,7 +39,7 @@ function message(id: string, subject: string, body = id) {
 }
 
 /** Waits for a condition that other nodes bring about. */
-const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 10 })
+const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 10 })
 
 export function busConformance(name: string, makeHarness: () => Promise<BusHarness>): void {
   const opened: AsyncDisposable[] = []

@@ -12,7 +12,7 @@ export interface WakesHarness extends AsyncDisposable {
 const TENANT = 'acme' as TenantId
 
 /** Waits for what other nodes bring about. */
-const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 })
 
 export function wakesConformance(name: string, makeHarness: () => Promise<WakesHarness>): void {
   const opened: WakesHarness[] = []

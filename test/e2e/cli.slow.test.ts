@@ -206,7 +206,7 @@ describe('events', () => {
   test('[CL2] [CL11] events -f prints a line per event, and Ctrl-C ends it quietly', async () => {
     const { child, output, ended } = launch('events -f --json --subject github.events.ping')
     let sent = 0
-    await eventually('the stream tells of an event', 20_000, async () => {
+    await eventually('the stream tells of an event', 60_000, async () => {
       if (output.stdout === '') {
         await millrace('send github --event ping')
         sent += 1
@@ -290,7 +290,7 @@ describe('jobs that need a decision', () => {
     type Letters = { items: { id: string; key: string; state: string }[] }
     const find = async (number: number) =>
       (await ask<Letters>('dead-letters -n 500')).items.find(({ key }) => key === `TICKET:42:${number}`)
-    await eventually('all three are dead', 20_000, async () => {
+    await eventually('all three are dead', 60_000, async () => {
       const found = await Promise.all([72, 80, 88].map(find))
       return found.every((letter) => letter !== undefined)
     })
@@ -303,7 +303,7 @@ describe('jobs that need a decision', () => {
       stdin: longIssue(72, 'short'),
     })
     expect(edited.code).toBe(0)
-    await eventually('the edited one is resolved', 20_000, async () => (await find(72))?.state === 'resolved')
+    await eventually('the edited one is resolved', 60_000, async () => (await find(72))?.state === 'resolved')
     const other = (await find(80)) as { id: string }
     expect((await millrace(`dead-letters ready ${other.id}`)).stdout).toContain('ready_to_replay')
     expect((await millrace(`dead-letters replay ${other.id}`)).code).toBe(0)
@@ -311,7 +311,7 @@ describe('jobs that need a decision', () => {
     expect((await millrace(`dead-letters discard ${third.id} --reason spam`)).stdout).toContain('discarded')
     expect((await millrace(`dead-letters replay ${third.id}`)).code).toBe(7)
 
-    await eventually('the replayed one is open again', 20_000, async () => (await find(80))?.state === 'open')
+    await eventually('the replayed one is open again', 60_000, async () => (await find(80))?.state === 'open')
     const dry = await ask<{ items: object[]; totals: object }>('replay --consumer issue_to_ticket --dry-run')
     expect(dry.items.length).toBeGreaterThan(0)
     const unasked = await millrace('replay --all')
@@ -463,7 +463,7 @@ test('logs: the end of the file as text or as it is, and on with -f', async () =
   const lines = (await millrace('logs -n 3 --json')).stdout.trim().split('\n')
   expect(lines.map((line) => typeof JSON.parse(line).timestamp)).toEqual(['string', 'string', 'string'])
   const { child, output, ended } = launch('logs -f -n 0 --match github.events.ping')
-  await eventually('the log is followed', 20_000, async () => {
+  await eventually('the log is followed', 60_000, async () => {
     await millrace('send github --event ping')
     return output.stdout.includes('evt_')
   })

@@ -17,7 +17,8 @@ import { makeWorkspace } from '../support/workspace.ts'
 
 beforeAll(buildDist)
 
-const TIME_MS_MAX = 60_000
+// Each test has a node and a depot of its own and mostly waits, so most run at once. Tests of tokens that live for a few seconds run alone.
+
 const PER_SECOND = 200
 /** The events about an order whose token had expired: refused, rotated, and all is well. */
 const STORY = [
@@ -29,16 +30,14 @@ const STORY = [
 ]
 const ROTATE = '/v1/integrations/credentials/rotate'
 
-test('[CD17] edge case: a secret is replaced while 200 calls a second are made with it', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test.concurrent('[CD17] edge case: a secret is replaced while 200 calls a second are made with it', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor, made } = depot
   const flows = await workspace.writeFlows(depotFlows(vendor.url, { makesTokens: true }))
   const shop = await startShop({ workspace, flows }, FIRST_TOKEN)
   const inUse = (version: number) =>
-    eventually(`version ${version} is in use`, 15_000, async () => {
+    eventually(`version ${version} is in use`, 60_000, async () => {
       const { status, version: now } = await shop.credential()
       return status === 'active' && now === version
     })
@@ -58,7 +57,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
   expect(orders).toHaveLength(6 * PER_SECOND)
 
   // The depot's own tokens have a name there, by which they are revoked once the overlap is over.
-  await eventually('the former tokens are ended', 10_000, () =>
+  await eventually('the former tokens are ended', 60_000, () =>
     [...made.values()].every((token) => !vendor.tokens.isGood(token)),
   )
   await allDone(shop)
@@ -76,9 +75,7 @@ test('[CD17] edge case: a secret is replaced while 200 calls a second are made w
   expect(await shop.told('integration.credential.rotated')).toHaveLength(3)
 })
 
-test('[CD1] edge case: the next value of a secret is wrong', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test.concurrent('[CD1] edge case: the next value of a secret is wrong', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -87,7 +84,7 @@ test('[CD1] edge case: the next value of a secret is wrong', {
   const wrong = 'tok-nobody-knows-planted-secret'
   await shop.setSecret('depot-token', wrong, true)
   const orders = [...(await shop.packFor(3_000, 20, 'meanwhile'))]
-  await eventually('the rotation is over', 15_000, async () => {
+  await eventually('the rotation is over', 60_000, async () => {
     const { rotation } = await shop.credential()
     return rotation.underWay === null && rotation.lastFailure !== null
   })
@@ -108,9 +105,7 @@ test('[CD1] edge case: the next value of a secret is wrong', {
   expect(letters.map(({ consumer }) => consumer.name)).toEqual(['depot-token'])
 })
 
-test('[CD3] [DR6] edge case: a token expires, and the vendor creates the next one', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test.concurrent('[CD3] [DR6] edge case: a token expires, and the vendor creates the next one', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor, made } = depot
@@ -136,9 +131,7 @@ test('[CD3] [DR6] edge case: a token expires, and the vendor creates the next on
   expect(ofStory.sort()).toEqual(['verification', 'work'])
 })
 
-test('[CD16] [CX6] edge case: a token expires, and a user provides the next one', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test.concurrent('[CD16] [CX6] edge case: a token expires, and a user provides the next one', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -146,7 +139,7 @@ test('[CD16] [CX6] edge case: a token expires, and a user provides the next one'
   const shop = await startShop({ workspace, flows }, FIRST_TOKEN)
   depot.age(FIRST_TOKEN)
   await shop.pack('first')
-  await eventually('the rotation waits for a person', 15_000, async () => {
+  await eventually('the rotation waits for a person', 60_000, async () => {
     return (await shop.credential()).status === 'waiting'
   })
   const refusedBefore = depot.refused()
@@ -169,9 +162,7 @@ test('[CD16] [CX6] edge case: a token expires, and a user provides the next one'
   expect(await storyOf(shop.list, told[0]?.correlationId ?? '')).toEqual(STORY)
 })
 
-test('[CX3] [CX6] edge case: a vendor is unavailable for a while, or an operator opens its circuit', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test.concurrent('[CX3] [CX6] edge case: a vendor is unavailable for a while, or an operator opens its circuit', async () => {
   await using workspace = makeWorkspace()
   await using depot = await startDepot()
   const { vendor } = depot
@@ -180,13 +171,15 @@ test('[CX3] [CX6] edge case: a vendor is unavailable for a while, or an operator
   const shop = await startShop({ workspace, flows }, FIRST_TOKEN)
   vendor.outage(503)
   const early = await shop.packFor(200, 50, 'early')
-  await eventually('the circuit is open', 15_000, async () => {
+  await eventually('the circuit is open', 60_000, async () => {
     return (await shop.connection()).circuit.state !== 'closed'
   })
   const before = vendor.callsOf('POST /pickups').length
+  const openSince = Date.now()
   const late = await shop.packFor(2_500, PER_SECOND, 'late')
   const tries = vendor.callsOf('POST /pickups').length - before
-  expect(tries, 'one try a second, whatever waits').toBeLessThanOrEqual(5)
+  const triesMax = 2 + Math.ceil((Date.now() - openSince) / 1_000)
+  expect(tries, 'one try a second, whatever waits').toBeLessThanOrEqual(triesMax)
   expect((await shop.connection()).status).toBe('degraded')
   vendor.outage(null)
   await fetchedOnce(depot, [...early, ...late])
@@ -214,9 +207,7 @@ const OAUTH = (grant: string) => ({
   credential: `auth: oauth2\noauth2: { grant: ${grant}, clientId: shop }`,
 })
 
-test('[CD4] [CD9] edge case: tokens expire every few seconds, and hundreds of calls need the next one', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test('[CD4] [CD9] edge case: tokens expire every few seconds, and hundreds of calls need the next one', async () => {
   await using workspace = makeWorkspace()
   const accessTtlMs = 5_000
   const oauth = { clientId: 'shop', clientSecret: 'client-planted-secret', accessTtlMs }
@@ -238,9 +229,7 @@ test('[CD4] [CD9] edge case: tokens expire every few seconds, and hundreds of ca
   expect(await shop.list('/v1/dead-letters')).toEqual([])
 })
 
-test('[CD7] [CD15] edge case: an account belongs to a user, who has to authorize us', {
-  timeout: TIME_MS_MAX,
-}, async () => {
+test('[CD7] [CD15] edge case: an account belongs to a user, who has to authorize us', async () => {
   await using workspace = makeWorkspace()
   const oauth = { clientId: 'shop', clientSecret: 'client-planted-secret', accessTtlMs: 2_000 }
   await using depot = await startDepot({ oauth })

@@ -14,6 +14,7 @@ const stores = makeStores()
 beforeAll(buildDist)
 afterAll(() => stores.close())
 
+// Each test has a node, a store and an ERP of its own and mostly waits for calls that are given up, so all run at once.
 const WORKFRONT_SECRET = 'the secret of Workfront'
 const WITHIN_MS = 60_000
 const STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
@@ -88,7 +89,7 @@ const projectOf = (kind: string, step: number) => `${kind}${step % OF_EACH}`
 const KINDS = ['between', 'within', 'back']
 const PROJECTS = KINDS.flatMap((kind) => Array.from({ length: OF_EACH }, (_, index) => `${kind}${index}`))
 
-test.each(GROUNDS)(
+test.concurrent.each(GROUNDS)(
   'on %s, kill -9 after each step, in the middle of each call and of undoing: everything happens once',
   async (ground) => {
     await using store = await stores.make(ground)
@@ -162,7 +163,7 @@ const { rolling_back: ___, failed: ____, ...places } = setup.places
 export const erpSetupByHand = defineWorkflow({ ...setup, name: 'erp_setup_by_hand', places, lock: { ...setup.lock, name: 'by_hand' } })
 `
 
-test.each(GROUNDS)(
+test.concurrent.each(GROUNDS)(
   'on %s a step fails permanently: the steps before it are undone, or a dead letter waits and continues there',
   async (ground) => {
     await using store = await stores.make(ground)

@@ -13,7 +13,6 @@ import { makeWorkspace } from '../support/workspace.ts'
 beforeAll(buildDist)
 
 const run = promisify(execFile)
-const HEALTHY_MS_MAX = 10_000
 
 interface Story {
   readonly id: string
@@ -29,7 +28,6 @@ test('npm start: the banner says where everything is, its link signs in, and its
   const args = [join(project, 'scripts', 'bootstrap.mjs'), 'start']
   const node = await startNode({ workspace, args })
   report(`npm start, warm: /healthz answers ${Math.round(node.healthyInMs)} ms after the process began`)
-  expect(node.healthyInMs).toBeLessThan(HEALTHY_MS_MAX)
   const banner = node.stdout()
   const keyFile = join(workspace.data, 'admin.key')
   expect(node.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)

@@ -18,6 +18,7 @@ name: ${name}
 on: [github.events.issues.opened]
 key: "'${name}:' + header.x-github-delivery"
 retry: { attempts: 9, delays: [50ms, 50ms, 100ms, 200ms, 400ms, 800ms, 1600ms, 3200ms] }
+circuit: { openFor: 1s }
 do:
   timeout: ${timeout}
   http:

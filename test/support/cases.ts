@@ -103,7 +103,7 @@ triggers:
   - { manual: { input: { type: object } }, map: { people: payload.people } }
 `
 
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 /** Deploys a version of them. */
 export async function applyCases(node: NodeProcess, billing: string, version = 1): Promise<void> {

@@ -249,7 +249,7 @@ export function shopOf(node: NodeProcess): ShopNode {
 }
 
 /** Every one of these orders was fetched, and each of them once. */
-export async function fetchedOnce(depot: Depot, orders: readonly string[], withinMs = 20_000): Promise<void> {
+export async function fetchedOnce(depot: Depot, orders: readonly string[], withinMs = 60_000): Promise<void> {
   await eventually(`${orders.length} pickups`, withinMs, () => {
     const pickups = depot.pickups()
     return orders.every((id) => pickups.has(id))
@@ -259,7 +259,7 @@ export async function fetchedOnce(depot: Depot, orders: readonly string[], withi
 }
 
 /** Nothing is due, waiting, parked or dead any more. */
-export async function allDone(shop: ShopNode, withinMs = 10_000): Promise<void> {
+export async function allDone(shop: ShopNode, withinMs = 60_000): Promise<void> {
   await eventually('all work is done', withinMs, async () => {
     for (const state of ['ready', 'waiting', 'leased', 'parked', 'dead']) {
       if ((await shop.node.get<Page<unknown>>(`/v1/work?state=${state}&limit=1`)).items.length > 0)

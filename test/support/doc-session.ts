@@ -16,7 +16,7 @@ import { type Block, root } from './docs.ts'
 import { eventually } from './node-process.ts'
 import type { Workspace } from './workspace.ts'
 
-const WAIT_MS_MAX = 40_000
+const WAIT_MS_MAX = 90_000
 const READS = /^npx millrace (events|work|ledger|dead-letters|definitions|versions|explain|replays)\b/
 
 interface Step {

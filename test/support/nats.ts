@@ -14,7 +14,7 @@ import { cleanUp, startWatchdog } from './left-behind.ts'
 import { requireTool } from './needs.ts'
 
 const PREFIX = 'millrace-nats-'
-const START_MS_MAX = 30_000
+const START_MS_MAX = 120_000
 
 export interface NatsServer {
   readonly port: number

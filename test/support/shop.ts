@@ -21,7 +21,7 @@ export interface Shop extends AsyncDisposable {
   readonly invoices: readonly string[]
 }
 
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 const flowsOf = (billing: string) => `kind: Source
 name: shop

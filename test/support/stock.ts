@@ -57,7 +57,7 @@ debounce: { by: payload.sku, window: 1h, maxWait: 2h }
 do: { http: { method: POST, url: "${billing}/feed", body: { reference: "{{ key }}", number: "{{ payload.number }}" } } }
 `
 
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 export interface StockWork {
   readonly id: string

@@ -23,7 +23,7 @@ interface Stores {
   close(): Promise<void>
 }
 
-const TOLD_MS_MAX = 15_000
+const TOLD_MS_MAX = 60_000
 
 /** PostgreSQL is started when the first store on it is created. */
 export function makeStores(options: PostgresOptions = {}): Stores {

@@ -16,7 +16,7 @@ import { ensureStream, ownStreams } from './streams.ts'
 
 const SUBJECT = 'millrace.acme.events.crm.created'
 const until = <Value>(check: () => Value | Promise<Value>) =>
-  vi.waitFor(check, { timeout: 30_000, interval: 10 })
+  vi.waitFor(check, { timeout: 60_000, interval: 10 })
 const message = (id: string, subject = SUBJECT) => ({
   id,
   subject,

@@ -63,7 +63,7 @@ export function makeTestBus(servers: readonly string[], over: Partial<NatsBusOpt
 export async function untilConnected(bus: Bus): Promise<Bus> {
   await vi.waitFor(() => {
     if (!bus.status().isConnected) throw new Error(`not connected: ${bus.status().warnings.join('; ')}`)
-  }, 20_000)
+  }, 60_000)
   return bus
 }
 
@@ -83,7 +83,7 @@ export async function makeOutsider(url: string): Promise<Outsider> {
     ...resolveServers([url], null),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 50,
-    timeout: 20_000,
+    timeout: 60_000,
   })
   const manager = await jetstreamManager(nats, { checkAPI: false })
   return {
@@ -96,7 +96,7 @@ export async function makeOutsider(url: string): Promise<Outsider> {
     },
     async stored(subject) {
       // A request made while the connection comes back after a restart may be lost with its response.
-      const [stream] = await vi.waitFor(() => manager.streams.names(subject).next(), 20_000)
+      const [stream] = await vi.waitFor(() => manager.streams.names(subject).next(), 60_000)
       if (stream === undefined) return []
       const { state } = await manager.streams.info(stream)
       const list: { id: string | null; body: string }[] = []
@@ -138,7 +138,7 @@ export async function makeNatsHarness(server: NatsServer): Promise<BusHarness> {
     setReachable: (isReachable) => (isReachable ? server.start() : server.stop()),
     async [Symbol.asyncDispose]() {
       for (const line of lines.values()) line.cut()
-      await vi.waitFor(() => outsider.clear(), 20_000)
+      await vi.waitFor(() => outsider.clear(), 60_000)
       await outsider.close()
     },
   }

@@ -489,7 +489,7 @@ describe('retention by partitions', () => {
       answer = dropped
     })
     const reading = `FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND wait_event = 'PgSleep'`
-    await vi.waitFor(async () => expect(await world.query(`SELECT pid ${reading}`)).toHaveLength(1), 10_000)
+    await vi.waitFor(async () => expect(await world.query(`SELECT pid ${reading}`)).toHaveLength(1), 60_000)
     await world.setNow(MONDAY + WEEK + HOUR)
     const added = makeAccepted('meanwhile')
     await world.store.commit(added.commit)

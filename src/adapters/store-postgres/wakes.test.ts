@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const wakes of opened.splice(0)) await wakes[Symbol.asyncDispose]()
 })
 
-const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000, interval: 5 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 })
 
 async function connect(options: Partial<PostgresWakesOptions> = {}): Promise<PostgresWakes> {
   const wakes = makePostgresWakes({ connection: url, retryMsMax: 100, ...options })
