@@ -175,7 +175,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       return transact(now, () => applyAll(now, commits))
     } catch (error) {
-      // Looking was impossible, or the database cannot be written at all: to ask 24 times more would not help.
+      // Looking was impossible, or the database cannot be written at all: to ask once more per commit would not help.
       if (error instanceof StoreError) return failedAll(commits, error)
       return commits.map((commit) => alone(now, commit))
     }
