@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientConfig, QueryResult } from 'pg'
 import { makeIds } from '../../core/foundation/ids/index.ts'
-import { makeGatherer } from '../../core/store/commit/index.ts'
+import { makeGatherer, weighCommit } from '../../core/store/commit/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'
 import { type BrokenCommit, makeGroupRunner } from './commit/commit.ts'
-import { touchesOf, weightOf } from './commit/keys.ts'
+import { touchesOf } from './commit/keys.ts'
 import { makeLaneless } from './commit/laneless.ts'
 import {
   assertOwnSessions,
@@ -134,7 +134,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     touches: touchesOf,
     inFlightMax: options.groupsInFlightMax,
     groupMax: options.groupMax ?? GROUP_MAX,
-    weigh: weightOf,
+    weigh: weighCommit,
     weightMax: GROUP_WEIGHT_MAX,
   })
   const claim = makeClaim(deps)

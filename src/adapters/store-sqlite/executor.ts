@@ -178,7 +178,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
     try {
       return transact(now, () => applyAll(now, commits))
     } catch (error) {
-      // The check was impossible, or the database cannot be written at all: 24 more attempts would not help.
+      // The check was impossible, or the database cannot be written at all: one more attempt per commit would not help.
       if (error instanceof StoreError) return failedAll(commits, error)
       return commits.map((commit) => alone(now, commit))
     }

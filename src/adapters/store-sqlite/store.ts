@@ -5,7 +5,7 @@
 
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { makeGatherer } from '../../core/store/commit/index.ts'
+import { makeGatherer, weighCommit } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
@@ -17,6 +17,11 @@ import type { Opening } from './opening.ts'
 import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
+
+/** Commits that waited for the last flush share the next one; a lone commit never waits for others. */
+const GROUP_MAX = 128
+/** Fewer of large bodies: a group is copied to the thread as a whole, and its first commit waits for its last. */
+const GROUP_WEIGHT_MAX = 4 * 1024 * 1024
 
 type Reader = 'reader' | 'scanner'
 
@@ -109,7 +114,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       return outcomes
     },
     defer: (callback) => void setImmediate(callback),
-    groupMax: options.groupMax ?? 24,
+    groupMax: options.groupMax ?? GROUP_MAX,
+    weigh: weighCommit,
+    weightMax: GROUP_WEIGHT_MAX,
     inFlightMax: options.inFlightMax ?? 2,
   })
   const write = async <T>(name: string, argument: unknown): Promise<T> => {

@@ -131,15 +131,6 @@ export function touchesOf(commit: Commit): readonly string[] {
   return touches
 }
 
-/** The bodies that a commit carries, in characters. */
-export function weightOf({ writes }: Commit): number {
-  let weight = 0
-  for (const write of writes) {
-    if (write.w === 'event.append') weight += write.event.data.length + (write.event.raw?.length ?? 0)
-  }
-  return weight
-}
-
 function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
   if (!keys.born.has(key)) keys.work.set(key, { tenant, id })

@@ -137,24 +137,27 @@ describe('gathering', () => {
     expect(bench.names()).toEqual([[1, 3], [2]])
   })
 
-  test('[G7] a group is bounded in weight, and a commit that is too heavy leaves by itself', async () => {
-    const started: (readonly number[])[] = []
-    const gatherer = makeGatherer<Commit, string>({
-      inFlightMax: 1,
-      weightMax: 10,
-      weigh: ({ weight = 0 }) => weight,
-      touches: ({ keys }) => keys,
-      defer: (callback) => void setImmediate(callback),
-      run: async (commits) => {
-        started.push(commits.map(({ name }) => name))
-        return commits.map(({ name }) => `done ${name}`)
-      },
-    })
-    const weights = [4, 6, 1, 25, 3, 7, 0]
-    const added = weights.map((weight, name) => gatherer.add({ name, keys: [], weight }))
-    expect(await Promise.all(added)).toEqual(weights.map((_, name) => `done ${name}`))
-    expect(started).toEqual([[0, 1], [2], [3], [4, 5, 6]])
-  })
+  test.each([true, false])(
+    '[G7] a group is bounded in weight, and a heavier commit leaves by itself (with keys: %s)',
+    async (hasKeys) => {
+      const started: (readonly number[])[] = []
+      const gatherer = makeGatherer<Commit, string>({
+        inFlightMax: 1,
+        weightMax: 10,
+        weigh: ({ weight = 0 }) => weight,
+        ...(hasKeys ? { touches: ({ keys }: Commit) => keys } : {}),
+        defer: (callback) => void setImmediate(callback),
+        run: async (commits) => {
+          started.push(commits.map(({ name }) => name))
+          return commits.map(({ name }) => `done ${name}`)
+        },
+      })
+      const weights = [4, 6, 1, 25, 3, 7, 0]
+      const added = weights.map((weight, name) => gatherer.add({ name, keys: [], weight }))
+      expect(await Promise.all(added)).toEqual(weights.map((_, name) => `done ${name}`))
+      expect(started).toEqual([[0, 1], [2], [3], [4, 5, 6]])
+    },
+  )
 
   test('[G3] each has its own result, and none before the run', async () => {
     const bench = makeBench({ groupMax: 2 })

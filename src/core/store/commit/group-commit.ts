@@ -16,7 +16,7 @@ export interface GatherOptions<C, R> {
   readonly inFlightMax?: number
   /** Keys that two commits must not touch in one group, or in two concurrent groups. Left out: the store orders by itself. */
   touches?(commit: C): readonly string[]
-  /** The weight of a commit, where `weightMax` bounds a group: bodies of events, in characters. Only with `touches`. */
+  /** The weight of a commit, where `weightMax` bounds a group: bodies of events, in characters. */
   weigh?(commit: C): number
   readonly weightMax?: number
 }
@@ -47,14 +47,24 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
   let deferred = false
   let idlers: (() => void)[] = []
 
+  /** How many from the front of the queue fit in one group: at least the first. */
+  const countNext = (): number => {
+    const most = Math.min(queue.length, groupMax)
+    let weight = 0
+    for (let count = 0; count < most; count += 1) {
+      weight += queue[count]?.weight ?? 0
+      if (weight > weightMax) return Math.max(1, count)
+    }
+    return most
+  }
+
   const take = (): Waiting<C, R>[] => {
     if (!options.touches) {
-      if (queue.length <= groupMax) {
-        const all = queue
-        queue = []
-        return all
-      }
-      return queue.splice(0, groupMax)
+      const count = countNext()
+      if (count < queue.length) return queue.splice(0, count)
+      const all = queue
+      queue = []
+      return all
     }
     // A commit that has to wait blocks its keys for later ones, to preserve the order per key.
     const group: Waiting<C, R>[] = []

@@ -5,6 +5,7 @@ export {
   type WriteTables,
   type Writing,
 } from './apply-write.ts'
+export { weighCommit } from './commit-weight.ts'
 export type { Gatherer, GatherOptions } from './group-commit.ts'
 export { makeGatherer } from './group-commit.ts'
 export {
