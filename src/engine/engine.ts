@@ -1,215 +1,52 @@
-// The engine: intake, leases, claims and the runner around one store. It starts by fencing and recovering what a crash
-// left, and stops by finishing what runs.
+// Composes the engine around one store, folder by folder: each line uses what the lines above it made. engine-api.ts says what
+// the engine offers, lifecycle.ts how it starts and stops.
 
-import { type DefinitionDocument, definitionId } from '../core/definitions/documents/index.ts'
-import { messageOf } from '../core/foundation/errors/index.ts'
-import { makeIds, type TenantId } from '../core/foundation/ids/index.ts'
-import { shareOf } from '../core/queue/fairness/index.ts'
-import { type Role, roleOfConsumer } from '../core/queue/node-role/index.ts'
-import type { Route } from '../core/routing/index.ts'
-import type { Followed } from '../ports/wakes.ts'
+import { makeIds } from '../core/foundation/ids/index.ts'
+import { roleOfConsumer } from '../core/queue/node-role/index.ts'
 import {
-  type EventPlan,
   makeCommits,
+  makeEngineSignals,
   makeStoreTime,
   makeUnitOfWork,
-  tenantsInStore,
   tenantsWithKnownTimes,
 } from './commit/index.ts'
 import type { EngineConfig, EngineDeps } from './config.ts'
+import { type Credentials, composeCredentials, makeConnections } from './connections/index.ts'
+import { composeDeadLetters } from './dead-letters/index.ts'
+import { makeDefinitions, makeRegistry } from './definitions/index.ts'
+import { composeEffects, endBatches, makeJobFailures, releaseLocks } from './effects/index.ts'
+import type { Engine } from './engine-api.ts'
+import { makeDraws, makePace, makePaceActions, tellInternalEnds } from './flow-control/index.ts'
+import { composeIngest } from './ingest/index.ts'
+import { makeBeginJob, makeLease, makePool } from './leases/index.ts'
+import { makeLifecycle } from './lifecycle.ts'
+import { composeObserve, makeInspect } from './observe/index.ts'
+import { composeOutbox } from './outbox/index.ts'
+import { composePlanning } from './planning/index.ts'
+import { composeQueue, makeActions } from './queue/index.ts'
+import { composeRetention } from './retention/index.ts'
 import {
-  type CredentialKeeping,
-  type Credentials,
-  type Integrations,
-  makeConnections,
-  makeCredentials,
-  makeHealthWorker,
-  type Watched,
-} from './connections/index.ts'
-import {
-  type BulkReplays,
-  type DeadLetterActions,
-  makeBulkReplays,
-  makeReplayer,
-  makeWorkActions,
-} from './dead-letters/index.ts'
-import { type Definitions, followDefinitions, makeDefinitions, makeRegistry } from './definitions/index.ts'
-import {
-  type AgentProgress,
-  endBatches,
-  makeAgents,
-  makeBatches,
-  makeEffects,
-  makeFreeze,
-  makeFunctionEffects,
-  makeFunctionEnds,
-  makeGathering,
-  makeInternalActions,
-  makeOpenHttp,
-  makeUpserts,
-  makeWitness,
-  releaseLocks,
-} from './effects/index.ts'
-import { followPace, makeDraws, makePace, makePaceActions, type PaceActions } from './flow-control/index.ts'
-import {
-  type Accepted,
-  type Inlets,
-  type Intake,
-  type IntakeRequest,
-  makeAcceptor,
-  makeAdmission,
-  makeDuplicates,
-  makeInlets,
-  makeIntake,
-  makeIntakeItems,
-  makeKeptHeaders,
-  makeMessages,
-  makePublisher,
-  makeRefusalLines,
-  makeRejections,
-  makeSchedules,
-  makeTenantBacklog,
-  makeTimetables,
-  type Publisher,
-  type Received,
-  type Rejections,
-  type Schedules,
-} from './ingest/index.ts'
-import { type Item, makeLease, makePool } from './leases/index.ts'
-import {
-  type Feed,
-  type Inspect,
-  type Meter,
-  makeFeed,
-  makeInspect,
-  makeMeter,
-  makeNodesFeed,
-} from './observe/index.ts'
-import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './outbox/index.ts'
-import { makeBirths, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
-import {
-  type BacklogAges,
-  type Claims,
-  type LaneActions,
-  makeActions,
-  makeBacklog,
-  makeClaims,
-  makeLaneActions,
-  makeNodeWakes,
-  makeRunner,
-  makeSpread,
-  makeStrays,
-  makeTurns,
-} from './queue/index.ts'
-import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
-import {
+  composeEscalations,
+  composeJobEnds,
   DECISIONS,
-  type Decision,
   type Decisions,
-  type EscalationActions,
   listParticipants,
-  makeEscalations,
-  makeFailureSweep,
-  makeFailures,
-  makePlanEnd,
   makeSettler,
-  type WorkActions,
 } from './settlement/index.ts'
 import {
-  type DeliveryActions,
-  type DeliveryViews,
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
   makeLending,
   makeSubscriptionKeeping,
-  type Subscriptions,
 } from './webhooks/index.ts'
 import {
+  composeStarts,
+  composeWorkflowJobs,
   endSteps,
-  makeDoor,
   makeInstances,
-  makeOrphans,
-  makeScheduledTriggers,
-  makeSignals,
-  makeStartAction,
-  makeStarter,
-  makeSteps,
-  makeTriggerRates,
-  makeTriggers,
-  makeWorkflowItems,
   makeWorkflowPeople,
-  type OrphanActions,
-  type WorkflowPeople,
 } from './workflows/index.ts'
-
-export interface EngineHealth {
-  /** Takes events in. */
-  readonly open: boolean
-  /** Has a life in the store by its own clock. */
-  readonly alive: boolean
-  readonly running: number
-}
-
-export interface Engine extends DeadLetterActions, WorkActions {
-  /** Dead letters by the many. */
-  readonly replays: BulkReplays
-  /** What people do about failures that they were told of. */
-  readonly escalations: EscalationActions
-  /** Load or apply before `start`, so that recovered work finds them. */
-  readonly definitions: Definitions
-  /** Who holds others up, and letting them go on. */
-  readonly lanes: LaneActions
-  /** Whose endpoints get which of our events. */
-  readonly subscriptions: Subscriptions
-  /** What is sent to the endpoints of subscriptions. */
-  readonly deliveries: DeliveryViews & DeliveryActions
-  /** When the work of routes may run. */
-  readonly pace: PaceActions
-  /** Somebody else's systems: providers, connections, credentials and runs. */
-  readonly integrations: Integrations & Pick<CredentialKeeping['people'], 'supplied'>
-  /** Workflows and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
-  /** What would happen, and why something did. */
-  readonly inspect: Inspect
-  /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
-  apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
-  start(): Promise<void>
-  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
-  bodyBytesMax: Intake['bodyBytesMax']
-  /** What a sender asks: an event, or a handshake that comes before events. */
-  receive(request: IntakeRequest): Promise<Received>
-  /** The same for requests that are events. */
-  accept(request: IntakeRequest): Promise<Accepted>
-  /** Tells of a request that was refused before it came here. */
-  refused: Intake['refused']
-  /** What was refused on the way in. */
-  readonly rejections: Pick<Rejections, 'list'>
-  /** Keeps events that somebody publishes. */
-  publish: Publisher['publish']
-  /** Events that found no instance: what people do about them. */
-  readonly orphans: OrphanActions
-  /** When sources fire by the clock. */
-  readonly schedules: Pick<Schedules, 'state'>
-  /** Whether sources take messages of the bus. */
-  readonly inlets: Pick<Inlets, 'state'>
-  /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
-  drain(withinMs: number): Promise<{ readonly left: number }>
-  health(): EngineHealth
-  /** Tells what this node's commits change, as they become durable. Answers how to stop. */
-  watch: Feed['watch']
-  /** Telling the bus; null: this node does not. */
-  readonly relay: Pick<Relay, 'status'> | null
-  /** How long work has been due that more nodes could take; null: this node may not ask. */
-  backlog(): Promise<BacklogAges | null>
-  /** What this node has done, counted. */
-  readonly meter: Omit<Meter, 'applied'>
-}
-
-/** For giving the rest to others: a store that is away must not keep a node from ending. */
-const LEAVE_MS_MAX = 5_000
-
-const NOBODY: ReadonlySet<string> = new Set()
 
 /** What tests put in place of what is made here. */
 export interface EngineParts {
@@ -217,774 +54,176 @@ export interface EngineParts {
 }
 
 export function makeEngine(
-  deps: EngineDeps & EngineParts,
+  given: EngineDeps & EngineParts,
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { clock, random, http, vault, secrets, log, code, seal, wakes, bus } = deps
-  const isMirrored = config.isMirrored && bus !== null
-  const store = isMirrored ? makeMirrorStore(deps.store, tellOutbox) : deps.store
-  const has = (role: Role) => config.roles.has(role)
-  const runs = (consumer: string) => has(roleOfConsumer(consumer))
+  const { clock, random, log } = given
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
-  const feed = makeFeed()
-  const meter = makeMeter({ clock })
-  const commits = makeCommits({
-    store,
-    clock,
-    time,
-    log,
-    onLost: suspect,
-    onApplied(commit, result, about) {
-      meter.applied(commit, result.at, about)
-      feed.applied(commit, result, about)
-      others?.applied(commit, result)
-      if (commit.writes.some(({ w }) => w === 'escalation.raise')) sweep.wake()
-    },
-  })
-  const unitOfWork = makeUnitOfWork({
-    log,
-    commits,
-    births: makeBirths({
-      log,
-      time,
-      start: (item) => pool.start(item),
-      giveBack: (id) => pool.giveBack(id),
-      unborn: (tenant, route) => pace.unborn(tenant, route),
-      suspect,
-      wake: () => wake(),
-    }),
-  })
+  const signals = makeEngineSignals()
+  const wake = signals.wake.send
+  const runs = (consumer: string) => config.roles.has(roleOfConsumer(consumer))
+  let open = false
+  const isOpen = () => open
+
+  // The commit path, the node's slots and lease, and planning.
+  const outbox = composeOutbox({ ...given, ids, time }, config)
+  const { store } = outbox
+  const ports = { ...given, store, signals, ids, time, decisions, wake, vars: config.vars }
+  const commits = makeCommits({ ...ports, onLost: signals.lost.send, onApplied: signals.applied.send })
+  const { feed, nodesFeed, meter } = composeObserve(ports, config)
+  const pool = makePool(config)
+  const lease = makeLease(ports, config, wake)
   const registry = makeRegistry({ store, providers: config.providers, random })
-  /** null: this node is alone. */
-  const others = config.isShared
-    ? makeNodeWakes({
-        clock,
-        random,
-        log,
-        wakes,
-        takes: (consumer) => runs(consumer) && pool.free() > 0 && claims?.isBehind() === false,
-        wake: (delayMs) => wake(delayMs),
-        learn: learnOfOthers,
-      })
-    : null
-  const nodesFeed = config.isShared
-    ? makeNodesFeed({ clock, wakes, feed, log, tenants: () => tenantsInStore(store) })
-    : null
-  const draws = config.isShared
-    ? makeDraws(
-        {
-          store,
-          clock,
-          log,
-          random,
-          time,
-          commits,
-          wake: (delayMs) => wake(delayMs),
-          changed: (tenant) => others?.changed(tenant, 'rate'),
-        },
-        config,
-      )
-    : null
-  const connections = makeConnections(
-    {
-      draws,
-      store,
-      clock,
-      random,
-      http,
-      log,
-      registry,
-      commits,
-      ids,
-      time,
-      decisions,
-      credentials: () => deps.credentials ?? keys.credentials,
-      plan: (...args) => plan(...args),
-      unitOfWork,
-      owners: (tenant) => definitions.owners(tenant),
-      wake: (delayMs) => wake(delayMs),
-    },
-    config,
-  )
-  const failures = makeFailures({
-    store,
-    commits,
-    ids,
-    now: () => time.now(),
-    plan: (...args) => plan(...args),
+  const owner = () => (open ? lease.owner() : null)
+  const planned = composePlanning({ ...ports, registry, pool, runs, owner, suspect: signals.lost.send })
+  const { planning, plan } = planned
+  const unitOfWork = makeUnitOfWork({ log, commits, births: planned.births })
+  const base = { ...ports, commits, unitOfWork, plan, registry, pool, lease, now: () => time.now() }
+
+  // What is deployed, and what limits it.
+  const definitions = makeDefinitions({
+    ...base,
+    limits: config.limits,
+    enacted: (tenant) => signals.changed.send(tenant, null),
   })
-  const lanes = {
-    ids,
-    decisions,
-    vars: config.vars,
-    plan: (...args: Parameters<typeof plan>) => plan(...args),
-  }
-  const planEnd = makePlanEnd({ store, commits, ids, failures, lanes })
+  const { refresh, owners } = definitions
+  const draws = config.isShared
+    ? makeDraws({ ...base, changed: (tenant) => signals.changed.send(tenant, 'rate') }, config)
+    : null
+  const connections = makeConnections({ ...base, draws, owners }, config)
+  const pace = makePace({
+    ...base,
+    draws,
+    entrance: connections.entrance,
+    learnConnections: connections.learn,
+    room: signals.room.send,
+  })
+  planned.limitBy(pace)
+
+  // How jobs end. The participants live beside their subjects.
+  const { failures, planEnd } = composeJobEnds(base)
+  const instances = makeInstances({ ...base, planning, planEnd, isMirrored: outbox.isMirrored })
   const settler = makeSettler({
     planEnd,
     participantsOf: listParticipants({
       runs: connections.runs,
-      steps: endSteps({ store, commits, seal, log, instances: () => instances }),
-      batches: endBatches({
-        store,
-        commits,
-        seal,
-        ids,
-        random,
-        time,
-        log,
-        decisions,
-        vars: config.vars,
-        wake: () => wake(),
-      }),
-      locks: releaseLocks({ store, commits }),
+      steps: endSteps({ ...base, instances }),
+      batches: endBatches(base),
+      locks: releaseLocks(base),
     }),
     unitOfWork,
-    onSettling: tellInside,
-    wake: (delayMs) => wake(delayMs),
+    onSettling: tellInternalEnds(pace),
+    wake,
   })
-  let open = false
-  let claims: Claims | null = null
-  const wake = (delayMs = 0) => claims?.wake(delayMs)
-  const lease = makeLease({ store, clock, time, log }, config, wake)
+  const settling = { ...base, settler, pace, draws, planning, instances, definitions, connections, refresh }
+  const { keys, health } = composeCredentials(settling, config)
   const keeping = makeSubscriptionKeeping(
-    {
-      store,
-      clock,
-      random,
-      http,
-      vault,
-      secrets,
-      log,
-      ids,
-      registry,
-      commits,
-      time,
-      settler,
-      plan: (...args) => plan(...args),
-      planFor: (route) => (draft, payload, header, dedupForMs) =>
-        planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
-      refreshDefinitions: (tenant) => definitions.refresh(tenant),
-      unitOfWork,
-      wake,
-    },
+    { ...settling, planFor: planned.planFor, refreshDefinitions: refresh },
     config,
   )
-  const definitions = makeDefinitions({
-    store,
-    registry,
-    code,
-    log,
-    subscriptions: keeping.defined,
-    clock,
-    limits: config.limits,
-    enacted: (tenant) => others?.changed(tenant, null),
-    now: () => time.now(),
-    wake,
-  })
-  definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
-  const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
-  let unfollow = () => {}
-  let unfollowPace = () => {}
+  definitions.storeSubscriptions(keeping.defined)
 
-  const runner = makeRunner({
-    store,
-    time,
-    random,
-    log,
-    registry,
-    settler,
-    decisions,
-    vars: config.vars,
-    actions: () => actionsOfRoutes,
-    intakeItems: () => intakeItems,
-    workflowItems: () => workflowItems,
-    deliveries: () => deliveries,
-    rotations: () => keys.rotations,
-    turns: () => turns,
-    spread: () => spread,
-  })
-  const turns = makeTurns({ store, log, settler, commits, decisions, time, wake })
-  const spread = makeSpread({ ids, settler, log, bury: runner.buryRoute, wake })
-  const pool = makePool({
-    concurrency: config.concurrency,
-    runningBytesMax: config.runningBytesMax,
-    run: (item) => runner.run(item),
-    share: (tenant) => shareAtBirth(tenant),
-    onFree: (item) => claims?.freed(item),
-  })
-  const gathering = makeGathering({
-    clock,
-    time,
-    stepAside: (tenant) => pool.lend(tenant),
-    freeze: makeFreeze(
-      {
-        store,
-        commits,
-        ids,
-        pool,
-        owner: () => lease.owner(),
-        remember: (batch, members) => batches.remember(batch, members),
-        wake,
-      },
-      config,
-    ),
-  })
-  const batches = makeBatches({ store, settler, gathering, effects: () => effects }, config)
-  const strays = makeStrays({
-    store,
-    clock,
-    log,
-    pool,
-    tenants: () => tenantsInStore(store),
-  })
-  const pace = makePace({
-    draws,
-    store,
-    decisions,
-    log,
-    random,
-    registry,
-    time,
-    ids,
-    commits,
-    entrance: connections.entrance,
-    learnConnections: connections.learn,
-    plan: (...args) => plan(...args),
-    unitOfWork,
-    wake,
-    room: (delayMs) => claims?.room(delayMs),
-  })
-  const planning: PlanDeps = {
-    registry,
-    pool,
-    bears: pace.bears,
-    born: pace.born,
-    code,
-    ids,
-    vars: config.vars,
-    runs,
-    owner: () => (open ? lease.owner() : null),
-  }
-  const plan = (
-    ...args: Parameters<typeof planEvent> extends [unknown, ...infer Rest] ? Rest : never
-  ): EventPlan => planEvent(planning, ...args)
-  const instances = makeInstances({
-    store,
-    commits,
-    seal,
-    time,
-    planning,
-    plan,
-    planEnd,
-    isMirrored,
-    unitOfWork,
-  })
-  const witness = makeWitness({ store, commits, settler, wake })
-  const keys = makeCredentials(
-    {
-      store,
-      clock,
-      random,
-      http,
-      vault,
-      secrets,
-      seal,
-      log,
-      time,
-      ids,
-      commits,
-      registry,
-      settler,
-      decisions,
-      lease,
-      vars: config.vars,
-      plan,
-      door: () => connections.door,
-      unitOfWork,
-      wake,
-      managedBy: (tenant, name) =>
-        definitions.owners(tenant).get(definitionId({ kind: 'Credential', name })) ?? 'folder',
-    },
+  // What jobs do.
+  const jobs = { ...settling, ...makeJobFailures(settling), ...makeBeginJob(base) }
+  const effects = composeEffects({ ...jobs, feed, connections: connections.functions }, config)
+  const { internal } = effects
+  const starts = composeStarts({ ...jobs, internal })
+  const ingest = composeIngest(
+    { ...jobs, internal, door: starts.inline, triggers: starts.scheduled, isOpen },
     config,
   )
-  const health = makeHealthWorker(
-    {
-      store,
-      clock,
-      log,
-      time,
-      ids,
-      commits,
-      decisions,
-      vars: config.vars,
-      door: connections.door,
-      watched: findWatched,
-      begin: connections.door.mayTry,
-      probed: connections.door.probed,
-      refused({ tenant, connection }, version, error) {
-        if (connection.credential === null) return
-        const about = { version, correlationId: ids.uuid(), error }
-        keys.credentials
-          .refused(tenant, connection.credential, about)
-          .catch((thrown: unknown) => log.warn('connection.not-probed', { error: messageOf(thrown) }))
-      },
-      accepted({ tenant, connection }, version, since) {
-        if (connection.credential === null) return
-        keys.credentials
-          .accepted(tenant, connection.credential, version, since)
-          .catch((thrown: unknown) => log.warn('connection.not-probed', { error: messageOf(thrown) }))
-      },
-    },
-    config,
-  )
-  const effects = makeEffects(
-    {
-      store,
-      seal,
-      clock,
-      time,
-      random,
-      http,
-      log,
-      vault,
-      commits,
-      settler,
-      lease,
-      decisions,
-      witness,
-      pace,
-    },
-    config,
-  )
-  const internal = makeInternalActions(
-    {
-      store,
-      seal,
-      clock,
-      code,
-      log,
-      ids,
-      settler,
-      lease,
-      time,
-      effects: makeFunctionEffects(
-        { store, seal, clock, random, log, commits, lease, time, decisions, witness },
-        config,
-      ),
-      ends: makeFunctionEnds({ store, random, log, time, commits, settler, decisions }),
-      connections: connections.functions,
-      plan,
-      unitOfWork,
-      fail: runner.fail,
-      hold: runner.hold,
-    },
-    config,
-  )
-  const timetables = makeTimetables({
-    store,
-    clock,
-    log,
-    seal,
-    ids,
-    time,
-    plan,
-    internal,
-    unitOfWork,
-    fail: runner.fail,
-    changed: () => schedules.look(),
-  })
-  const starter = makeStarter({
-    store,
-    log,
-    ids,
-    vars: config.vars,
-    registry,
-    commits,
-    instances,
-    plan,
-    unitOfWork,
-    refresh: (tenant) => definitions.refresh(tenant),
-  })
-  const actionsOfRoutes = makeActions({
-    time,
-    effects,
-    openHttp: makeOpenHttp({ clock, http, vault, decisions }, config),
-    internal,
-    batches,
-    upserts: makeUpserts({ store, clock, http, vault, commits, time, decisions }, config),
-    agents: makeAgents(
-      {
-        store,
-        clock,
-        http,
-        log,
-        vault,
-        commits,
-        decisions,
-        progress: tellProgress,
-      },
-      config,
-    ),
-    start: makeStartAction({
-      store,
-      clock,
-      starter: () => starter,
-      internal,
-      fail: runner.fail,
-    }),
-    timetables,
-    connections,
-    bury: runner.buryRoute,
-  })
-  const intakeItems = makeIntakeItems({
-    store,
-    log,
-    planning,
-    settler,
-    bury: runner.bury,
-    refresh: (tenant) => definitions.refresh(tenant),
-    unitOfWork,
-  })
-  const steps = makeSteps({
-    store,
-    commits,
-    instances,
-    registry,
-    settler,
-    vars: config.vars,
-    begin: runner.begin,
-    actions: () => actionsOfRoutes,
-    bury: runner.buryRoute,
-  })
-  const workflowItems = makeWorkflowItems({
-    steps,
-    signals: makeSignals({ instances, settler, bury: runner.buryRoute }),
-    triggers: makeTriggers({
-      store,
-      log,
-      ids,
-      vars: config.vars,
-      time,
-      registry,
-      settler,
-      instances,
-      rates: makeTriggerRates({ time, draws }),
-      plan,
-      wake,
-    }),
-  })
+  const actions = makeActions({ ...jobs, ...effects, start: starts.start, timetables: ingest.timetables })
+  const workflowJobs = composeWorkflowJobs({ ...jobs, actions })
+  const refreshSubscriptions = keeping.people.refresh
   const deliveries = makeDeliveryRunner(
     {
-      store,
-      clock,
-      random,
-      http,
-      vault,
-      log,
-      ids,
-      time,
-      registry,
-      lease,
-      settler,
-      decisions,
-      pace,
-      lending: makeLending({ clock, lend: (tenant) => pool.lend(tenant) }),
+      ...jobs,
+      lending: makeLending({ clock, lend: pool.lend }),
       watch: keeping.watch,
-      plan,
-      begin: runner.begin,
       isKept: keeping.isKept,
-      refresh: (tenant) => keeping.people.refresh(tenant),
-      unitOfWork,
+      refresh: refreshSubscriptions,
     },
     config,
   )
-  const sweep = makeFailureSweep(
+
+  // Who runs which job, and when.
+  const queue = composeQueue(
     {
-      store,
-      clock,
-      log,
-      time,
-      ids,
-      plan: (...args) => plan(...args),
-      tenants: () => registry.tenants(),
-      unitOfWork,
+      ...jobs,
+      actions,
+      deliveries,
+      runs,
+      intakeItems: ingest.intakeItems,
+      workflowItems: workflowJobs.items,
+      rotations: keys.rotations,
+      async refresh(tenant) {
+        await refresh(tenant)
+        await refreshSubscriptions(tenant)
+      },
+      async learn(tenant, kinds) {
+        if (kinds === null) await refresh(tenant)
+        if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
+        if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
+        await pace.learn(tenant, kinds)
+        wake()
+      },
     },
     config,
   )
-  const escalations = makeEscalations({
-    store,
-    log,
-    ids,
-    plan: (...args) => plan(...args),
-    unitOfWork,
+  const tenants = () => registry.tenants()
+  const { sweep, escalations } = composeEscalations({ ...base, tenants }, config)
+  const retention = composeRetention(
+    { ...base, tenants: () => tenantsWithKnownTimes(store, registry) },
+    config,
+  )
+
+  // What operators see and do.
+  const { forget: hurry } = pace.windows
+  const { expect, isBehind } = queue.claims
+  const people = { ...jobs, failures, steps: workflowJobs.steps, hurry, refresh: refreshSubscriptions }
+  const letters = composeDeadLetters({ ...people, expect, isBehind }, config)
+  const { replayer, bulk } = letters
+  const { orphans } = workflowJobs
+  definitions.onChange(({ tenant, version }) => {
+    feed.announce(tenant, { type: 'definitions', version })
+    ingest.inlets.look()
+    ingest.schedules.wake(tenant)
+    connections.tester.wake(tenant)
+    orphans.changed(tenant)
   })
-  const refusalLines = makeRefusalLines({ log })
-  const rejections = makeRejections({
-    onFlush: () => refusalLines.flush(),
-    store,
-    clock,
-    log,
-    ids,
-    isTenant: (tenant) => registry.isTenant(tenant),
-    isSource: (tenant, source) => registry.source(tenant, source) !== null,
-  })
-  const duplicates = makeDuplicates({ store, clock, log })
-  const keepTimes = (tenant: TenantId) =>
-    keepTimesOf(
-      registry.sources(tenant).map(({ document }) => document),
-      config.retentionMs,
-      config.canonicalRetentionMs,
-    )
-  const retention = makeRetention(
+
+  const { start, drain } = makeLifecycle(
     {
-      store,
-      clock,
-      log,
-      tenants: () => tenantsWithKnownTimes(store, registry),
-      hasUnusable: (tenant) => registry.hasUnusable(tenant),
-      keepTimes,
-      ledgerKeepTimes: (tenant) =>
-        ledgerKeepTimesOf(
-          registry.routes(tenant).map(({ document }) => document),
-          keepTimes(tenant),
-          config.ledgerRetentionMs,
-        ),
+      ...{ ...base, definitions, pace, connections, keys, health, ingest, queue, nodesFeed, outbox, tenants },
+      ...{ bulk, orphans, retention, sweep, subscriptions: keeping, gathering: effects.gathering },
+      setOpen(isOpen) {
+        open = isOpen
+      },
     },
     config,
   )
-  const relay =
-    isMirrored && has('schedule')
-      ? makeRelay(
-          {
-            ...{ store, bus, clock, log, time },
-            turn: config.isShared ? makeTurn({ store, time, by: ids.uuid() }) : ALWAYS,
-          },
-          config,
-        )
-      : null
-  let unhear = () => {}
-  const door = makeDoor({ store, log, planning, instances, unitOfWork })
-  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
-  const acceptor = makeAcceptor({
-    ...{ store, clock, log, commits, planning, duplicates, door, unitOfWork },
-    isShared: config.isShared,
-  })
-  const schedules = makeSchedules({
-    store,
-    clock,
-    log,
-    time,
-    ids,
-    registry,
-    commits,
-    acceptor,
-    refresh: (tenant) => definitions.refresh(tenant),
-    others: [makeScheduledTriggers({ store, ids, registry, unitOfWork, plan, wake }), timetables],
-  })
-  const backlogLimit = makeTenantBacklog({ store, clock, log }, config.openJobsMax)
-  const inlets = makeInlets(
-    {
-      clock,
-      log,
-      bus: deps.bus,
-      registry,
-      draws,
-      messages: makeMessages(
-        { clock, random, log, ids, acceptor, keptHeaders, backlog: backlogLimit, isOpen: () => open },
-        config,
-      ),
-    },
-    config,
-  )
-  definitions.onChange(() => inlets.look())
-  definitions.onChange(({ tenant }) => schedules.wake(tenant))
-  definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
-  const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
-  definitions.onChange(({ tenant }) => orphans.changed(tenant))
-  const publisher = makePublisher(
-    { clock, log, ids, acceptor, backlog: backlogLimit, isOpen: () => open },
-    config,
-  )
-  const intake = makeIntake(
-    {
-      clock,
-      log,
-      ids,
-      admission: makeAdmission({
-        clock,
-        vault,
-        log,
-        registry,
-        draws,
-        backlog: backlogLimit,
-        isShared: config.isShared,
-      }),
-      keptHeaders,
-      rejections,
-      refusalLines,
-      acceptor,
-      isOpen: () => open,
-    },
-    config,
-  )
-  const { vars } = config
-  const replayer = makeReplayer({
-    store,
-    log,
-    registry,
-    ids,
-    vars,
-    failures,
-    instances: () => instances,
-    unitOfWork,
-    wake,
-  })
-  const bulk = makeBulkReplays(
-    {
-      store,
-      clock,
-      time,
-      log,
-      registry,
-      vars,
-      ids,
-      commits,
-      replayer,
-      wake,
-      expect: (tenant, consumer) => claims?.expect(tenant, consumer),
-      isBehind: () => claims?.isBehind() ?? false,
-      refresh: (tenant) => keeping.people.refresh(tenant),
-      hurry: (tenant, consumer) => pace.windows.forget(tenant, consumer),
-    },
-    config,
-  )
-  const workflows = makeWorkflowPeople({
-    store,
-    seal,
-    log,
-    unitOfWork,
-    ids,
-    registry,
-    instances,
-    letters: replayer,
-    starter,
-    wake,
-  })
-  const actions = makeWorkActions(
-    {
-      ...{ store, log, http, registry, commits, time, steps, wake, settler },
-    },
-    config,
-  )
-
-  /** What other nodes changed of a tenant, of all that this one keeps a copy of. `kinds`: of records only these; null: anything. */
-  async function learnOfOthers(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void> {
-    if (kinds === null) await definitions.refresh(tenant)
-    if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
-    if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
-    await pace.learn(tenant, kinds)
-    wake()
-  }
-
-  function tellOutbox(): void {
-    relay?.wake()
-    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
-  }
-
-  /** The claim loop looks for what the lost answer may have put into our hands. */
-  function suspect(): void {
-    feed.lost()
-    strays.suspect()
-    wake()
-  }
-
-  /** What an agent says may quote what it was asked: of what is sensitive or sealed only the length is told. */
-  function tellProgress({ item, agent, text, characters }: AgentProgress): void {
-    const { tenant, id, consumer, instance } = item.work
-    const security = registry.workflow(tenant, consumer.replace(/^workflow:/, ''))?.document.security
-    const isOpen = item.event.sensitive.length === 0 && security === undefined
-    const shown = isOpen ? text : ''
-    feed.announce(tenant, { type: 'agent', agent, work: id, instance, text: shown, characters })
-  }
-
-  /** What ran inside the process has nobody else to tell how it went. */
-  function tellInside(item: Item, route: Route | null, decision: Decision): void {
-    const type = route?.action.type
-    // What a trigger or a delivery does is told where it is done.
-    const isElsewhere = route?.of?.kind === 'trigger' || route?.of?.kind === 'delivery'
-    if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
-    const isRun = decision.to === 'done' || decision.attempt !== null
-    if (isRun)
-      pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
-  }
-
-  /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
-  function findWatched(): readonly Watched[] {
-    return registry.tenants().flatMap((tenant) =>
-      registry.connections(tenant).flatMap(({ document }) => {
-        const provider = document.probe === null ? null : registry.provider(tenant, document.provider)
-        const status = connections.status(tenant, document.name)
-        if (provider === null || status === 'pending' || status === 'retired') return []
-        return [{ tenant, connection: document, provider: provider.document }]
-      }),
-    )
-  }
-
-  /** While work is due that waits for a slot, births leave half of them to it. */
-  function shareAtBirth(tenant: TenantId): number {
-    const crowd = {
-      concurrency: config.concurrency,
-      tenants: registry.tenantCount(),
-      running: pool.tenants(),
-      hungry: claims?.hungry() ?? NOBODY,
-    }
-    const share = shareOf(tenant, crowd)
-    return claims?.isBehind() === true ? Math.min(share, Math.ceil(config.concurrency / 2)) : share
-  }
-
-  const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {
-    let cancel: () => void = () => {}
-    const late = new Promise<void>((resolve) => {
-      cancel = clock.after(withinMs, resolve)
-    })
-    await Promise.race([work, late])
-    cancel()
-  }
 
   return {
-    subscriptions: keeping.people,
-    deliveries: {
-      ...makeDeliveryViews({ store, registry, windows: pace.windows }, config),
-      ...makeDeliveryActions({
-        store,
-        registry,
-        commits,
-        ids,
-        vars,
-        log,
-        actions,
-        replay: replayer.replay,
-        hurry: pace.windows.forget,
-        refresh: (tenant) => keeping.people.refresh(tenant),
-        wake,
-      }),
-    },
     ready: replayer.ready,
     discard: replayer.discard,
     edit: replayer.edit,
     replay: replayer.replay,
-    ...actions,
-    escalations,
+    ...letters.actions,
     replays: bulk,
-    lanes: makeLaneActions({ store, log, commits, wake }),
+    escalations,
     definitions,
-    pace: makePaceActions({ store, log, registry, pace }),
-    workflows,
+    lanes: queue.lanes,
+    subscriptions: keeping.people,
+    deliveries: {
+      ...makeDeliveryViews({ ...base, windows: pace.windows }, config),
+      ...makeDeliveryActions({ ...people, actions: letters.actions, replay: replayer.replay }),
+    },
+    pace: makePaceActions({ ...base, pace }),
     integrations: { ...connections.people, ...keys.people },
-    inspect,
+    workflows: makeWorkflowPeople({ ...people, letters: replayer, starter: starts.starter }),
+    inspect: makeInspect({ ...base, definitions }),
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
         definitions: documents.map((document) => ({ document, authored: null })),
@@ -993,108 +232,21 @@ export function makeEngine(
         by: 'folder',
         reason: null,
       }),
-    async start() {
-      await lease.start()
-      await keeping.start()
-      for (const tenant of registry.tenants()) await pace.learn(tenant, null)
-      for (const tenant of registry.tenants()) await keys.learn(tenant)
-      await connections.start()
-      claims = makeClaims(
-        {
-          store,
-          clock,
-          time,
-          code,
-          log,
-          registry,
-          pool,
-          pace,
-          strays,
-          owner: () => lease.owner(),
-          runs,
-          leaveWork: () => others?.leaveWork(),
-          refresh: async (tenant) => {
-            await definitions.refresh(tenant)
-            await keeping.people.refresh(tenant)
-          },
-        },
-        config,
-      )
-      open = true
-      others?.start()
-      nodesFeed?.start()
-      if (has('work') || has('deliver')) claims.start()
-      if (has('work')) bulk.start()
-      if (has('schedule')) {
-        schedules.start()
-        orphans.start()
-        retention.start()
-        sweep.start()
-        health.start()
-      }
-      inlets.start()
-      if (relay !== null) {
-        relay.start()
-        unhear = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
-      }
-      keys.start()
-      unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
-      unfollow = followDefinitions({
-        definitions,
-        store,
-        log,
-        after: (delayMs, callback) => clock.after(delayMs, callback),
-      })
-    },
-    bodyBytesMax: intake.bodyBytesMax,
-    receive: intake.receive,
-    accept: intake.accept,
-    publish: publisher.publish,
-    schedules,
-    inlets,
+    bodyBytesMax: ingest.intake.bodyBytesMax,
+    receive: ingest.intake.receive,
+    accept: ingest.intake.accept,
+    refused: ingest.intake.refused,
+    rejections: ingest.rejections,
+    publish: ingest.publisher.publish,
+    schedules: ingest.schedules,
+    inlets: ingest.inlets,
     orphans,
-    refused: intake.refused,
-    rejections,
-    async drain(withinMs) {
-      open = false
-      // First of all: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
-      const claiming = claims?.stop()
-      others?.stop()
-      nodesFeed?.stop()
-      backlogLimit.stop()
-      unfollow()
-      unfollowPace()
-      connections.stop()
-      gathering.flush()
-      const firing = schedules.stop()
-      const taking = inlets.stop()
-      const ending = [bulk.stop(), keeping.stop(), orphans.stop(), keys.stop(), health.stop()]
-      const idle = async () => {
-        await Promise.all([claiming, firing, taking, ...ending])
-        await pool.idle()
-        await rejections.flush()
-        await duplicates.flush()
-        await retention.stop()
-        await sweep.stop()
-        // Last of all: what ended until now has something to tell.
-        await relay?.drain()
-        await relay?.stop()
-      }
-      await atMost(withinMs, idle())
-      rejections.stop()
-      duplicates.stop()
-      void retention.stop()
-      void sweep.stop()
-      unhear()
-      void relay?.stop()
-      const left = pool.running()
-      await atMost(LEAVE_MS_MAX, lease.leave())
-      return { left }
-    },
-    watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
-    relay,
-    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner(), runs }),
-    meter,
+    start,
+    drain,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
+    watch: (nodesFeed ?? feed).watch,
+    relay: outbox.relay,
+    backlog: queue.backlog,
+    meter,
   }
 }

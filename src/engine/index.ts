@@ -13,7 +13,8 @@ export {
   type ReplayFilter,
   readEdit,
 } from './dead-letters/index.ts'
-export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
+export { makeEngine } from './engine.ts'
+export type { Engine, EngineHealth } from './engine-api.ts'
 export type { PaceActions, PaceView } from './flow-control/index.ts'
 export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
 export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'

@@ -1,4 +1,4 @@
-// Composes connections: the outbound client and the parts around it. src/engine/engine.ts wires it to the queue.
+// Composes connections: the outbound client and the parts around it. src/engine/engine.ts wires them to the queue.
 
 import type { ConnectionStatus } from '../../core/connections/connection/index.ts'
 import type { ManagedBy } from '../../core/definitions/documents/index.ts'
@@ -28,6 +28,8 @@ export interface Connections {
   readonly calls: ConnectionCalls
   readonly operations: Operations
   readonly functions: FunctionConnections
+  /** Registers, once, where calls get their credentials. */
+  authorizeWith(credentials: Credentials): void
   /** Verifies credentials, and tests. */
   readonly tester: Tester
   readonly people: ConnectionPeople
@@ -51,8 +53,6 @@ export function makeConnections(
     readonly decisions: Decisions
     /** Permits of all nodes; null: this is the only one. */
     readonly draws: Draws | null
-    /** Resolved when it is needed: it calls through the outbound client itself. */
-    credentials(): Credentials
     plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'settling'>
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
@@ -62,11 +62,13 @@ export function makeConnections(
 ): Connections {
   const { store, registry, time } = deps
   const { vars } = config
+  // A call needs a credential, and a credential is verified by a call: `authorizeWith` registers them once both are made.
+  let registered: Credentials
   const credentials: Credentials = {
-    authorize: (request) => deps.credentials().authorize(request),
-    refused: (...about) => deps.credentials().refused(...about),
-    accepted: (...about) => deps.credentials().accepted(...about),
-    gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
+    authorize: (request) => registered.authorize(request),
+    refused: (...about) => registered.refused(...about),
+    accepted: (...about) => registered.accepted(...about),
+    gate: (tenant, credential) => registered.gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })
   const { draws } = deps
@@ -100,6 +102,9 @@ export function makeConnections(
 
   return {
     door,
+    authorizeWith(given) {
+      registered = given
+    },
     entrance: {
       ...entrance,
       finished(hold) {

@@ -1,6 +1,7 @@
 // Calls providers through a tenant's connection: address, credential, limits, health, integration runs.
 
-export { makeHealthWorker, type Watched } from './connection-health.ts'
+export { composeCredentials } from './compose.ts'
+export type { HealthWorker } from './connection-health.ts'
 export type {
   ConnectionDetail,
   ConnectionView,
@@ -13,7 +14,6 @@ export { type Connections, makeConnections } from './connections.ts'
 export {
   type CredentialKeeping,
   credentialOf,
-  makeCredentials,
   newRotation,
   type Rotations,
 } from './credentials/index.ts'

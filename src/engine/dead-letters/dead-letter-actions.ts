@@ -81,7 +81,7 @@ export function makeReplayer(
     readonly ids: Ids
     readonly vars: Vars
     readonly failures: Pick<Failures, 'discard'>
-    instances(): Instances
+    readonly instances: Instances
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
     wake(): void
   },

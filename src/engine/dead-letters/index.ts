@@ -1,9 +1,9 @@
 // Carries out operator actions on dead letters and parked jobs, one at a time, and bulk replays and recoveries of
 // missed deliveries.
 
-export { type DeadLetterActions, makeReplayer } from './dead-letter-actions.ts'
+export { composeDeadLetters } from './compose.ts'
+export type { DeadLetterActions } from './dead-letter-actions.ts'
 export { readEdit } from './edited-events.ts'
-export { makeWorkActions } from './job-actions.ts'
 export { byAge, findEarlierKey } from './replay-key.ts'
 export {
   type BulkReplay,
@@ -12,7 +12,6 @@ export {
   type DeliveriesPreview,
   type EventFilter,
   listLetters,
-  makeBulkReplays,
   RECOVERED,
   RECOVERY_VERDICTS,
   type ReplayFilter,

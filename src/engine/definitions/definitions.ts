@@ -101,8 +101,6 @@ export function makeDefinitions(deps: {
   readonly registry: Registry
   readonly code: Pick<Code, 'prepare'>
   readonly log: Log
-  /** Omitted: no state of subscriptions is stored beside their documents. */
-  readonly subscriptions?: DefinedSubscriptions
   readonly clock: Pick<Clock, 'monotonic' | 'defer'>
   /** The limits of a tenant; omitted: the defaults. */
   readonly limits?: TenantLimits
@@ -111,7 +109,10 @@ export function makeDefinitions(deps: {
   now(): Instant
   /** Jobs of consumers may be due that were not claimed before. */
   wake(): void
-}): Definitions {
+}): Definitions & {
+  /** Registers, once, where the state of subscriptions is stored beside their documents. It refreshes definitions itself. */
+  storeSubscriptions(state: DefinedSubscriptions): void
+} {
   const { store, registry, log, limits = TENANT_LIMITS } = deps
   const forces = new Map<TenantId, Force>()
   const listeners = new Set<(change: DefinitionsChange) => void>()
@@ -121,6 +122,7 @@ export function makeDefinitions(deps: {
   const unreadable = new Map<string, string>()
   /** Whether it was logged already that a document cannot be used. */
   const told = new Set<string>()
+  let subscriptionState: DefinedSubscriptions | null = null
   let turn: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a read of the store must not undo a concurrent change. */
@@ -183,7 +185,7 @@ export function makeDefinitions(deps: {
     const subscriptions = kept.bundle.documents.flatMap(({ kind, hash }) =>
       kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
     )
-    await deps.subscriptions?.prepare(tenant, subscriptions)
+    await subscriptionState?.prepare(tenant, subscriptions)
     // A definition that needs the key of `hmac` and does not get it is unusable, and its jobs wait.
     const beforeHmac = await hashesBeforeHmac(tenant, kept.bundle.documents, documents)
     const needsKey = kept.bundle.documents.some(
@@ -223,7 +225,7 @@ export function makeDefinitions(deps: {
       told.add(id)
     }
     forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder), lacksKey })
-    deps.subscriptions?.put(tenant, subscriptions)
+    subscriptionState?.put(tenant, subscriptions)
     deps.wake()
     const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashesOf(document)))]
     for (const listener of listeners) listener({ tenant, version, hash, codeHashes })
@@ -279,7 +281,7 @@ export function makeDefinitions(deps: {
     const known = await documentsOf(reads, tenant, [...kept.bundle.documents, ...documents], given)
     const controls = controlsAfter(kept, documents, known)
     const ended = [...kept.controls.keys()].filter((id) => !controls.has(id))
-    const claimed = (await deps.subscriptions?.claim(tenant, newSubscriptions(changes))) ?? []
+    const claimed = (await subscriptionState?.claim(tenant, newSubscriptions(changes))) ?? []
     const bundle: BundleRecord = {
       hash: hashEntries(documents),
       appliedAt,
@@ -437,7 +439,7 @@ export function makeDefinitions(deps: {
       refuses: true,
     })
     await ensureKey(tenant, changed)
-    await deps.subscriptions?.claim(tenant, newSubscriptions(changes))
+    await subscriptionState?.claim(tenant, newSubscriptions(changes))
     const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
     // A document that cannot be decrypted is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
@@ -668,6 +670,9 @@ export function makeDefinitions(deps: {
     },
     owners: (tenant) =>
       new Map([...(forces.get(tenant)?.items ?? [])].map(([id, { managedBy }]) => [id, managedBy])),
+    storeSubscriptions(state) {
+      subscriptionState = state
+    },
     onChange(listener) {
       listeners.add(listener)
       return () => {

@@ -1,6 +1,7 @@
 // Follows what other nodes apply, pause and resume: one small read per tenant every few seconds.
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Definitions } from './definition-types.ts'
@@ -13,7 +14,7 @@ export function followDefinitions(deps: {
   readonly definitions: Pick<Definitions, 'refresh'>
   readonly store: Store
   readonly log: Log
-  after(delayMs: number, callback: () => void): () => void
+  readonly clock: Pick<Clock, 'after'>
 }): () => void {
   let isStopped = false
   let cancel = () => {}
@@ -29,7 +30,7 @@ export function followDefinitions(deps: {
     next()
   }
   const next = () => {
-    if (!isStopped) cancel = deps.after(FOLLOW_MS, () => void look())
+    if (!isStopped) cancel = deps.clock.after(FOLLOW_MS, () => void look())
   }
   next()
   return () => {

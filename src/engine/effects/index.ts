@@ -1,7 +1,7 @@
 // Performs actions under the ledger: HTTP calls, batches, upserts, agents, functions.
 
-export { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
-export { type Batches, endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
+export type { Agents } from './agents/index.ts'
+export { type Batches, endBatches } from './batches/index.ts'
 export type { Beside, BuryRoute, Call, Doubt, InternalCall, Performed, Sent, Through } from './call.ts'
 export {
   countersOf,
@@ -21,7 +21,8 @@ export {
   unreservedGuard,
   withoutWords,
 } from './call-outcome.ts'
-export { type Effects, makeEffects } from './effects.ts'
+export { composeEffects, type EffectParts } from './compose.ts'
+export type { Effects } from './effects.ts'
 export type { Pace } from './flow-control-hooks.ts'
 export {
   type Extra,
@@ -29,15 +30,12 @@ export {
   FunctionRun,
   type InternalActions,
   type InternalFailure,
-  makeFunctionEffects,
-  makeFunctionEnds,
-  makeInternalActions,
   type OpenEffect,
 } from './functions/index.ts'
-export { makeOpenHttp, type OpenHttp } from './http-with-secrets.ts'
-export { makeWitness } from './late-acks.ts'
+export type { OpenHttp } from './http-with-secrets.ts'
+export { type JobFailures, makeJobFailures } from './job-failures.ts'
 export { askProbe } from './probe.ts'
 export { redactOutcome, requestHead, responseHead } from './redacted-exchange.ts'
 export { openSecrets } from './request-secrets.ts'
 export { nameNext, otherDoubts } from './unknown-outcomes.ts'
-export { freeLocks, makeUpserts, releaseLocks, type Upserts } from './upserts/index.ts'
+export { freeLocks, releaseLocks, type Upserts } from './upserts/index.ts'

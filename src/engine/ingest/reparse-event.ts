@@ -8,11 +8,11 @@ import type { Source } from '../../core/ingest/source/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Draft } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import { countersOf } from '../effects/index.ts'
+import { type BuryRoute, countersOf } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { type PlanDeps, planAcceptance } from '../planning/index.ts'
-import { type Bury, done, type Settler } from '../settlement/index.ts'
+import { done, type Settler } from '../settlement/index.ts'
 
 type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
 
@@ -25,7 +25,7 @@ export function makeUnreadItems(
   deps: Pick<EngineDeps, 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    readonly bury: Bury
+    readonly bury: BuryRoute
   },
 ): UnreadItems {
   const { log, planning, settler, bury } = deps
@@ -61,12 +61,15 @@ export function makeUnreadItems(
       if (source === null)
         return bury(
           item,
+          null,
+          null,
           'config',
           'definition_missing',
           'its source is not defined any more: nobody can read it',
         )
       const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
-      if (read?.ok !== true) return bury(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
+      if (read?.ok !== true)
+        return bury(item, null, null, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
       return keep(item, source, read)
     },
   }

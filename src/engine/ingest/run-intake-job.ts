@@ -15,7 +15,7 @@ import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import { type EventPlan, orFail, retrying, type UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import { countersOf } from '../effects/index.ts'
+import { type BuryRoute, countersOf } from '../effects/index.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -30,7 +30,7 @@ import {
   planWork,
   receiverOf,
 } from '../planning/index.ts'
-import { again, type Bury, done, type Settler } from '../settlement/index.ts'
+import { again, done, type Settler } from '../settlement/index.ts'
 import { isDelivered, isUnderWay } from '../webhooks/index.ts'
 import { makeUnreadItems } from './reparse-event.ts'
 
@@ -43,7 +43,7 @@ export function makeIntakeItems(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    bury: Bury
+    readonly bury: BuryRoute
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
@@ -59,14 +59,21 @@ export function makeIntakeItems(
     } catch (error) {
       // Its own payload, or that of an event dispatched before.
       if (!(error instanceof JsonError)) throw error
-      await bury(item, 'poison', 'unparseable', error.message)
+      await bury(item, null, null, 'poison', 'unparseable', error.message)
     }
   }
 
   const match = async (item: Item): Promise<void> => {
     const { work, event } = item
     if (work.losses >= LOSSES_MAX)
-      return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
+      return bury(
+        item,
+        null,
+        null,
+        'poison',
+        'crash_loop',
+        'the node stopped each time while this item ran alone',
+      )
     await deps.refresh(work.tenant)
     // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
@@ -76,6 +83,8 @@ export function makeIntakeItems(
     if (source === 'gone')
       return bury(
         item,
+        null,
+        null,
         'config',
         'definition_missing',
         'the source whose dispatch it waited for is not defined any more',
@@ -83,7 +92,7 @@ export function makeIntakeItems(
     if (isUnread(item.header())) return unread.run(item, source)
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
-    if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
+    if (!matching.ok) return bury(item, null, null, matching.class, matching.reason, matching.error)
     const { dispatched } = matching
     const takers = (id: EventId) => takersOf(work.tenant, id)
     const isAgain = await wasMatched(item)

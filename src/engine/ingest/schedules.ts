@@ -95,6 +95,13 @@ const TOLD = {
   capped: 'schedule.capped',
 } as const
 
+/** Timed things other than sources. */
+export interface TimedList {
+  list(tenant: TenantId): Promise<readonly Timed[]>
+  /** Whether the owner of a record of this name was removed; null: the record is of another kind. */
+  isGone?(tenant: TenantId, name: string): boolean | null
+}
+
 export function makeSchedules(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
     readonly time: StoreTime
@@ -104,14 +111,7 @@ export function makeSchedules(
     readonly acceptor: Acceptor
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
-    /**
-     * Timed things other than sources. `isGone`: whether the owner of a record of this name was removed;
-     * null: the record is of another kind.
-     */
-    readonly others: readonly {
-      list(tenant: TenantId): Promise<readonly Timed[]>
-      isGone?(tenant: TenantId, name: string): boolean | null
-    }[]
+    readonly others: readonly TimedList[]
   },
 ): Schedules {
   const { store, clock, log, time, ids, registry, commits, acceptor } = deps

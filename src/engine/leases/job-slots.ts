@@ -10,6 +10,8 @@ import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Item } from './leased-job.ts'
 
 export interface Pool {
+  /** Registers, once, who runs the jobs. */
+  serve(worker: SlotWorker): void
   /** Takes a slot for a job about to be inserted; false if none is free for its tenant. */
   take(id: WorkId, tenant: TenantId): boolean
   /**
@@ -41,16 +43,29 @@ const LARGE_BYTES = 1_048_576
 /** The epoch of jobs leased on insert. */
 const BIRTH_EPOCH = 1
 
-export function makePool(config: {
-  readonly concurrency: number
-  /** The limit for the events of all running jobs. */
-  readonly runningBytesMax: number
+/** Who runs the jobs. It is made after the slots, which everything that starts jobs needs. */
+export interface SlotWorker {
   run(item: Item): Promise<void>
   /** How many slots of this node a tenant's jobs leased on insert may take. */
   share(tenant: TenantId): number
   /** A slot is free again. null: it was lent, or not used. */
   onFree(item: Item | null): void
+}
+
+const NOBODY: SlotWorker = {
+  run: async () => {
+    throw new Error('assertion failed: a job started before the slots had a worker')
+  },
+  share: () => 0,
+  onFree() {},
+}
+
+export function makePool(config: {
+  readonly concurrency: number
+  /** The limit for the events of all running jobs. */
+  readonly runningBytesMax: number
 }): Pool {
+  let worker = NOBODY
   let taken = 0
   const running = new Set<Item>()
   /** Jobs whose lease on insert was requested and is not confirmed yet. */
@@ -71,7 +86,7 @@ export function makePool(config: {
 
   const release = (item: Item | null) => {
     taken -= 1
-    config.onFree(item)
+    worker.onFree(item)
   }
 
   const note = (id: WorkId, epoch: number) => {
@@ -91,9 +106,12 @@ export function makePool(config: {
   }
 
   return {
+    serve(given) {
+      worker = given
+    },
     take(id, tenant) {
       if (runningBytes >= config.runningBytesMax) return false
-      if (taken >= config.concurrency || (tenants.get(tenant) ?? 0) >= config.share(tenant)) return false
+      if (taken >= config.concurrency || (tenants.get(tenant) ?? 0) >= worker.share(tenant)) return false
       taken += 1
       expected.set(id, tenant)
       count(tenant, 1)
@@ -145,7 +163,7 @@ export function makePool(config: {
       if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
       if (isIsolated(item.work)) isolatedRunning += 1
-      config.run(item).then(
+      worker.run(item).then(
         () => finish(item),
         () => finish(item),
       )

@@ -1,5 +1,4 @@
 // Publishes the outbox to the bus, oldest first, from one node at a time.
 
-export { makeMirrorStore } from './outbox-store.ts'
-export { makeRelay, type Relay } from './relay.ts'
-export { ALWAYS, makeTurn } from './relay-lease.ts'
+export { composeOutbox, type Outbox } from './compose.ts'
+export type { Relay } from './relay.ts'

@@ -2,9 +2,9 @@
 // starts; and starts the jobs leased on insert once the commit has ended.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
+export { composePlanning } from './compose.ts'
 export type { Begun, Door } from './inline-start.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
-export { makeBirths } from './leased-on-insert.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'
 export {
   delayOf,
@@ -15,7 +15,6 @@ export {
   newItems,
   newWork,
   type PlanDeps,
-  planAlone,
   planEvent,
   planItems,
   planRefused,

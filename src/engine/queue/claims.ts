@@ -7,7 +7,7 @@
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import { type Contender, shareSlots } from '../../core/queue/fairness/index.ts'
+import { type Contender, shareOf, shareSlots } from '../../core/queue/fairness/index.ts'
 import { isIsolated } from '../../core/queue/work/index.ts'
 import { type ClaimResult, StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
@@ -29,8 +29,10 @@ export interface Claims {
   freed(item: Item | null): void
   /** Whether the last claim found due jobs that this node had no slot for. */
   isBehind(): boolean
-  /** Tenants with more due jobs than were claimed. */
-  hungry(): ReadonlySet<TenantId>
+  /** Whether this node takes a new job of the consumer at once. */
+  takes(consumer: string): boolean
+  /** How many slots a tenant's jobs leased on insert may take. While due jobs wait for a slot, half are left to them. */
+  shareOnInsert(tenant: TenantId): number
   /** Makes no further claims; resolves when the current one has ended. */
   stop(): Promise<void>
 }
@@ -302,6 +304,13 @@ export function makeClaims(
     return candidates.filter((one) => !registry.isHeld(one.tenant, one.consumer) && isOurs(one))
   }
 
+  const crowd = () => ({
+    concurrency: config.concurrency,
+    tenants: registry.tenantCount(),
+    running: pool.tenants(),
+    hungry: hungryTenants,
+  })
+
   /** Returns how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
@@ -323,13 +332,7 @@ export function makeClaims(
       })
       turn = (turn + 1) % Number.MAX_SAFE_INTEGER
       const tenants = new Set(candidates.map(({ tenant }) => tenant))
-      const crowd = {
-        concurrency: config.concurrency,
-        tenants: registry.tenantCount(),
-        running: pool.tenants(),
-        hungry: hungryTenants,
-      }
-      const slots = shareSlots(candidates, crowd, free, turn)
+      const slots = shareSlots(candidates, crowd(), free, turn)
       const asked = new Set(slots.map(({ tenant }) => tenant))
       sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
       claiming = slots
@@ -408,7 +411,11 @@ export function makeClaims(
       if (left !== 'no-slot' || active !== null) schedule(delayMs)
     },
     isBehind: () => left === 'no-slot',
-    hungry: () => hungryTenants,
+    takes: (consumer) => started && deps.runs(consumer) && pool.free() > 0 && left !== 'no-slot',
+    shareOnInsert(tenant) {
+      const share = shareOf(tenant, crowd())
+      return left === 'no-slot' ? Math.min(share, Math.ceil(config.concurrency / 2)) : share
+    },
     expect(tenant, consumer) {
       const expected = { tenant, consumer }
       const isListed = leftovers.some((one) => one.tenant === tenant && one.consumer === consumer)

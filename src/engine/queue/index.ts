@@ -1,12 +1,8 @@
 // Claims due jobs, keeps lanes in order, runs each job by its kind and action, and exchanges wake-up signals with other
 // nodes.
 
-export { type BacklogAges, makeBacklog } from './backlog.ts'
-export { type Claims, makeClaims } from './claims.ts'
-export { makeSpread } from './expand-each.ts'
-export { type LaneActions, makeLaneActions } from './lane-actions.ts'
-export { makeTurns } from './lane-debounce.ts'
-export { makeStrays } from './lost-claims.ts'
+export type { BacklogAges } from './backlog.ts'
+export type { Claims } from './claims.ts'
+export { composeQueue, type Queue } from './compose.ts'
+export type { LaneActions } from './lane-actions.ts'
 export { makeActions } from './run-action.ts'
-export { makeRunner } from './run-job.ts'
-export { makeNodeWakes } from './wake-signals.ts'

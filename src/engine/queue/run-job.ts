@@ -1,24 +1,22 @@
 // Runs one job: finds its definition, computes its key, performs its action, and settles every kind of failure.
 
-import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
+import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
-import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { EMPTY_NOTE, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import { byAge, findEarlierKey } from '../dead-letters/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type BuryRoute, countersOf, type InternalCall, type InternalFailure } from '../effects/index.ts'
+import { type BuryRoute, countersOf } from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
-import type { Item } from '../leases/index.ts'
-import { lineOf } from '../observe/index.ts'
+import type { BeginJob, Item } from '../leases/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
-import { again, type Bury, type Decisions, dead, decideNext, type Settler } from '../settlement/index.ts'
+import { again, type Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
 import type { Spread } from './expand-each.ts'
@@ -27,49 +25,38 @@ import type { Actions } from './run-action.ts'
 
 export interface Runner {
   run(item: Item): Promise<void>
-  fail(call: InternalCall, failure: InternalFailure): Promise<void>
-  hold(call: InternalCall, entry: LedgerEntry): Promise<void>
-  readonly buryRoute: BuryRoute
-  /** Before a job runs: starts its time limit and loads the dead letter that it replays. */
-  begin(item: Item, route: Route): Promise<Item>
-  /** For an intake job. */
-  readonly bury: Bury
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
 const INTERRUPTED_LAST_MS = 60_000
-/** Retry delay while another job is about to settle the ledger entry. */
-const HELD_MS = 1_000
-/** A job that starts this soon after its insert did not wait. */
-const AT_ONCE_MS = 1_000
 
 export function makeRunner(
-  deps: Pick<EngineDeps, 'store' | 'random' | 'log'> & {
-    readonly time: StoreTime
+  deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Registry
     readonly settler: Settler
-    readonly decisions: Decisions
     readonly vars: Vars
-    actions(): Actions
-    intakeItems(): IntakeItems
-    workflowItems(): WorkflowItems
-    deliveries(): DeliveryRunner
-    rotations(): Rotations
-    turns(): Turns
-    spread(): Spread
+    readonly beginNow: BeginJob['beginNow']
+    readonly bury: BuryRoute
+    readonly actions: Actions
+    readonly intakeItems: IntakeItems
+    readonly workflowItems: WorkflowItems
+    readonly deliveries: DeliveryRunner
+    readonly rotations: Rotations
+    readonly turns: Turns
+    readonly spread: Spread
   },
 ): Runner {
-  const { time, log, registry, settler } = deps
+  const { log, registry, settler, beginNow, bury } = deps
 
   const run = async (item: Item): Promise<void> => {
     try {
       const { kind } = item.work
       if (!isWorkKind(kind))
         return await putBack(item, new Error(`this version knows no work of the kind ${kind}`))
-      if (kind === 'delivery') return await deps.deliveries().run(item)
-      if (kind === 'intake') return await deps.intakeItems().run(item)
-      if (kind === 'rotation') return await deps.rotations().run(item)
-      if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems().run(item)
+      if (kind === 'delivery') return await deps.deliveries.run(item)
+      if (kind === 'intake') return await deps.intakeItems.run(item)
+      if (kind === 'rotation') return await deps.rotations.run(item)
+      if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems.run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
@@ -145,46 +132,25 @@ export function makeRunner(
     return findEarlierKey(registry, scope, before)
   }
 
-  /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
-  const withLetter = async (item: Item): Promise<Item> => {
-    const id = letterOf(item.work)
-    const letter = id === null ? null : await deps.store.forTenant(item.work.tenant).deadLetter(id)
-    return letter === null ? item : { ...item, letter }
-  }
-
-  /** The time limit starts with the first attempt. A job that runs on insert has all of it anyway. */
-  const begin = (item: Item, route: Route): Item => {
-    const { work } = item
-    const now = time.now()
-    // An operator's decision resets the counters but not the key: the time limit started long ago.
-    if (now - work.createdAt < AT_ONCE_MS || work.key !== null || !isUntried(work)) return item
-    return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
-  }
-
-  const beginWithLetter: Runner['begin'] = async (claimed, route) => {
-    const begun = begin(claimed, route)
-    return begun.work.replayOf === null ? begun : withLetter(begun)
-  }
-
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
-    const begun = begin(claimed, route)
-    const item = begun.work.replayOf === null ? begun : await withLetter(begun)
+    const begun = beginNow(claimed, route)
+    const item = begun instanceof Promise ? await begun : begun
     let key: string | null = null
     try {
       if (item.work.kind === 'batch') {
-        const call = await deps.actions().callOfBatch(item, route)
+        const call = await deps.actions.callOfBatch(item, route)
         key = call?.key ?? null
-        return call === null ? undefined : await deps.actions().perform(call)
+        return call === null ? undefined : await deps.actions.perform(call)
       }
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       const { element } = item.work
-      if (route.each !== null && element === null) return await deps.spread().run(item, route, whole)
+      if (route.each !== null && element === null) return await deps.spread.run(item, route, whole)
       const scope = itemScope(route, whole, element)
-      if (route.lane !== null && !(await deps.turns().take(item, route, scope))) return
+      if (route.lane !== null && !(await deps.turns.take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
-      await deps.actions().perform({ item, route, key, scope: inner })
+      await deps.actions.perform({ item, route, key, scope: inner })
     } catch (error) {
       if (error instanceof ExpressionError) {
         return await bury(item, route, key, 'validation', 'rejected', describe(error))
@@ -196,109 +162,5 @@ export function makeRunner(
     }
   }
 
-  const bury: BuryRoute = async (item, route, key, failureClass, reason, error) => {
-    const settlement = await settler.settle(
-      item,
-      route,
-      dead(
-        { class: failureClass, reason, error },
-        { counters: countersOf(item), note: { ...EMPTY_NOTE, key, class: failureClass, lastError: error } },
-      ),
-    )
-    if (!settlement.ok) return
-    const facts = {
-      work: item.work.id,
-      definition: item.work.definition,
-      key,
-      class: failureClass,
-      message: error,
-      errorCode: reason,
-    }
-    log.control(
-      lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
-        ...facts,
-        route: route?.document.name ?? null,
-        attempt: item.work.attempts,
-      }),
-    )
-  }
-
-  /** An internal action failed: handled by failure class, like every other. */
-  const fail = async (call: InternalCall, failure: InternalFailure): Promise<void> => {
-    const { item, route, key } = call
-    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
-    const step = decideNext(deps, item, route.document.retry, {
-      class: failure.class,
-      retryAfterMs: failure.retryAfterMs,
-    })
-    const note = { ...EMPTY_NOTE, key, class: failure.class, lastError: failure.error }
-    const isDead = step.step === 'dead'
-    const attempt = {
-      number: counters.attempts,
-      startedAt: time.now(),
-      durationMs: 0,
-      outcome: isDead ? ('dead' as const) : ('again' as const),
-      class: failure.class,
-      httpStatus: null,
-      error: failure.error,
-    }
-    const base = { counters, note, attempt }
-    const settlement = await settler.settle(
-      item,
-      route,
-      step.step === 'again'
-        ? again(step.delayMs, { ...base, counters: step.counters })
-        : dead(
-            { class: failure.class, reason: isDead ? step.reason : 'cap_reached', error: failure.error },
-            base,
-          ),
-    )
-    if (!settlement.ok) return
-    log.control(
-      lineOf(isDead ? 'dead-letter' : 'effect', isDead ? 'DEAD_LETTERED' : 'RETRY', item.event, {
-        route: route.document.name,
-        work: item.work.id,
-        definition: item.work.definition,
-        key,
-        attempt: counters.attempts,
-        class: failure.class,
-        message: failure.error,
-      }),
-    )
-  }
-
-  /** Another job holds the key for an outbound call: wait for it without using up an attempt. */
-  const hold = async (call: InternalCall, entry: LedgerEntry): Promise<void> => {
-    const { item, route, key } = call
-    const step = deps.decisions.decideEffect({
-      entry,
-      work: item.work.id,
-      epoch: item.work.epoch,
-      consumer: item.work.consumer,
-      waits: item.work.waits,
-      abilities: { idempotent: false, keyTtlMs: null, probeAfterMs: null, timeoutMs: 0 },
-      now: time.now(),
-    })
-    const delayMs = step.step === 'wait' ? step.delayMs : HELD_MS
-    if (time.now() + delayMs >= item.work.expiresAt) {
-      return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
-    }
-    await settler.settle(
-      item,
-      route,
-      again(delayMs, {
-        counters: { ...countersOf(item), waits: item.work.waits + 1 },
-        note: { ...EMPTY_NOTE, key, lastError: 'another item holds the key' },
-      }),
-    )
-  }
-
-  return {
-    run,
-    fail,
-    hold,
-    buryRoute: bury,
-    begin: beginWithLetter,
-    bury: (item, failureClass, reason, error) => bury(item, null, null, failureClass, reason, error),
-  }
+  return { run }
 }

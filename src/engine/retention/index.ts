@@ -1,3 +1,4 @@
 // Deletes events and records when their retention time is over.
 
-export { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention.ts'
+export { composeRetention } from './compose.ts'
+export type { Retention } from './retention.ts'

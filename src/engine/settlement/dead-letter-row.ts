@@ -7,16 +7,7 @@ import type { Ids } from '../../core/foundation/ids/index.ts'
 import { toStorable } from '../../core/foundation/json/index.ts'
 import type { NewWork } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Item } from '../leases/index.ts'
 import { scrubOf } from '../secrets/index.ts'
-
-/** Ends a job as a dead letter. */
-export type Bury = (
-  item: Item,
-  failureClass: FailureClass,
-  reason: DeadLetterReason,
-  error: string,
-) => Promise<void>
 
 const ERROR_LENGTH_MAX = 2_000
 

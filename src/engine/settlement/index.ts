@@ -1,7 +1,8 @@
 // Ends a job or puts it back in one commit: the settler asks the participants of the job's kind and action for their parts.
 
 export { allowedActs, goesOn, isOfInstance, isOrphans } from './allowed-actions.ts'
-export { type Bury, newLetter, storableError } from './dead-letter-row.ts'
+export { composeEscalations, composeJobEnds } from './compose.ts'
+export { newLetter, storableError } from './dead-letter-row.ts'
 export {
   DECISIONS,
   type Decisions,
@@ -9,8 +10,7 @@ export {
   SETTLE_MARGIN_MS,
   SHORT_WAIT_MS,
 } from './decision-functions.ts'
-export { type EscalationActions, makeEscalations } from './escalations.ts'
-export { makeFailureSweep } from './failure-sweep.ts'
+export type { EscalationActions } from './escalations.ts'
 export { type Failures, failAtTheDoor, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
 export { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 export {
@@ -25,7 +25,7 @@ export {
   type Settlement,
   skipped,
 } from './job-decision.ts'
-export { makePlanEnd, type PlanEnd } from './job-end.ts'
+export type { PlanEnd } from './job-end.ts'
 export type { WorkActions } from './operator-actions.ts'
 export { listParticipants, type OtherEnd, type Part, type Participant } from './participants.ts'
 export { makeSettler, type Settler } from './settle.ts'

@@ -179,7 +179,7 @@ export function makeHands(deps: HandDeps): Hands {
       const letter = await letterOfItems(reads, workflow.consumer, instance, items)
       // The operator requests this very step: earlier failures are known.
       const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
-      const anew = { store, ids: deps.ids, instances: () => instances }
+      const anew = { store, ids: deps.ids, instances }
       // Its dead letter is gone, and the ledger knows its key: another child needs a job that says so.
       const item =
         replayed === null && firing.child !== undefined

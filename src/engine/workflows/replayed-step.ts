@@ -27,7 +27,7 @@ interface Deps {
   readonly registry: Registry
   readonly ids: Ids
   readonly vars: Vars
-  instances(): Instances
+  readonly instances: Instances
 }
 
 const WENT_ON = 'its instance went on without it, or has ended; discard the letter'
@@ -47,7 +47,7 @@ export async function replayedItem(
 ): Promise<ReplayedItem> {
   if (died === null) throw new AppError('not_found', `work item ${letter.workId} is gone`)
   if (died.kind === 'trigger') return { work: replayedTrigger(deps, letter, event, died), guard: null }
-  const loaded = died.instance === null ? null : await deps.instances().load(letter.tenant, died.instance)
+  const loaded = died.instance === null ? null : await deps.instances.load(letter.tenant, died.instance)
   if (loaded === null || loaded.instance.state !== 'active') throw new AppError('conflict', WENT_ON)
   const { id, revision } = loaded.instance
   const guard: Guard = { g: 'version', of: 'instance', key: id, version: revision }
@@ -142,9 +142,9 @@ async function generationOf(
   firing: Firing,
   part: Route,
 ): Promise<Pick<NewWork, 'generation'>> {
-  const origin = await instances().originOf(tenant, instance)
+  const origin = await instances.originOf(tenant, instance)
   try {
-    const { scope } = instances().envOf(origin)
+    const { scope } = instances.envOf(origin)
     const key = firing.key ?? part.keyOf(stepScope(workflow, instance, firing, scope))
     const entry = await store.forTenant(tenant).ledger(key)
     return entry === null ? {} : { generation: entry.generation + 1 }

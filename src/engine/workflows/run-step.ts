@@ -16,7 +16,7 @@ import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type BuryRoute, countersOf, type InternalCall, isFirstRun } from '../effects/index.ts'
-import type { Item } from '../leases/index.ts'
+import type { BeginJob, Item } from '../leases/index.ts'
 import { again, cancelled, type Settler, skipped } from '../settlement/index.ts'
 import { canBeUndone, firingOf } from './firing-of-job.ts'
 import type { Loaded } from './instance-types.ts'
@@ -33,6 +33,11 @@ export const STALE = 'STALE: the instance went on without it'
 
 const UNDO_WAIT_MS = 1_000
 
+/** What steps do; runs any action. */
+export interface StepActions {
+  perform(call: InternalCall): Promise<void>
+}
+
 export function makeSteps(deps: {
   readonly store: Store
   readonly commits: Commits
@@ -40,8 +45,8 @@ export function makeSteps(deps: {
   readonly registry: Registry
   readonly settler: Settler
   readonly vars: Vars
-  begin(item: Item, route: Route): Promise<Item>
-  actions(): { perform(call: InternalCall): Promise<void> }
+  readonly begin: BeginJob['begin']
+  readonly actions: StepActions
   readonly bury: BuryRoute
 }): Steps {
   const { instances, registry, settler } = deps
@@ -150,9 +155,9 @@ export function makeSteps(deps: {
       const again = { ...item, work: { ...item.work, generation } }
       const inner = { ...scope, key: keyOfGeneration(key, generation) }
       const call = { item: again, route, key, scope: inner }
-      await deps
-        .actions()
-        .perform(firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call)
+      await deps.actions.perform(
+        firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call,
+      )
     } catch (error) {
       if (error instanceof ExpressionError)
         return deps.bury(item, route, key, 'validation', 'rejected', describe(error))

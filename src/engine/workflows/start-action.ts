@@ -18,7 +18,7 @@ export type RunStart = (call: InternalCall, action: StartAction) => Promise<void
 export function makeStartAction(deps: {
   readonly store: Pick<Store, 'forTenant'>
   readonly clock: { monotonic(): number }
-  starter(): Starter
+  readonly starter: Starter
   readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
 }): RunStart {
@@ -40,7 +40,7 @@ export function makeStartAction(deps: {
 
   const found = (call: InternalCall, action: StartAction): ReturnType<Starter['triggerOf']> | string => {
     try {
-      return deps.starter().triggerOf(call.item.work.tenant, action.workflow)
+      return deps.starter.triggerOf(call.item.work.tenant, action.workflow)
     } catch (error) {
       if (error instanceof AppError) return error.message
       throw error
@@ -60,7 +60,7 @@ export function makeStartAction(deps: {
     const fault = trigger.inputFault(input)
     if (fault !== null) return refuse(call, 'validation', fault)
     const startOnce = async (retry: () => Promise<void>): Promise<void> => {
-      const planned = await deps.starter().plan({
+      const planned = await deps.starter.plan({
         tenant: item.work.tenant,
         workflow,
         trigger,

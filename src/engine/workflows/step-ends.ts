@@ -27,7 +27,7 @@ interface Deps {
   readonly commits: Commits
   readonly seal: Seal
   readonly log: Log
-  instances(): Instances
+  readonly instances: Instances
 }
 
 interface Told {
@@ -46,7 +46,7 @@ export function endSteps(deps: Deps): Participant {
     const { tenant, instance } = work
     if (instance === null) return null
     try {
-      return await commits.stubbornly(() => deps.instances().recall(tenant, instance))
+      return await commits.stubbornly(() => deps.instances.recall(tenant, instance))
     } catch (error) {
       // Its definition is gone: the job ends as it may, and the instance does not change.
       if (error instanceof AppError) return null
@@ -172,7 +172,7 @@ export function endSteps(deps: Deps): Participant {
     input: InstanceInput,
   ): Promise<InstancePlan | { readonly refused: Refused }> => {
     const { workflow, instance } = loaded
-    const instances = deps.instances()
+    const instances = deps.instances
     const stepped = stepInstance(workflow, instance, input, instances.envOf(origin))
     if (!stepped.ok) return stepped
     const { tenant, id } = held.work
@@ -219,7 +219,7 @@ export function endSteps(deps: Deps): Participant {
 
   return async (decision, { held, route, item }) => {
     const { tenant, instance } = held.work
-    const forget = () => instance !== null && deps.instances().forget(tenant, instance)
+    const forget = () => instance !== null && deps.instances.forget(tenant, instance)
     const origin: Origin =
       item === null
         ? originOfEvent(held.event)

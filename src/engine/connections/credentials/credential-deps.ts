@@ -38,7 +38,7 @@ export interface CredentialDeps
   readonly lease: Pick<Lease, 'covers' | 'holds'>
   readonly vars: Vars
   readonly plan: PlanEvent
-  door(): Pick<Door, 'send'>
+  readonly door: Pick<Door, 'send'>
   readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
   wake(delayMs?: number): void
 }

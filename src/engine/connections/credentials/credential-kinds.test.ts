@@ -86,7 +86,7 @@ test('[CD6] an app on its own server is verified there, if no probe can be calle
     time: makeStoreTime({ now: () => 0, monotonic: () => 0 }),
     decisions: DECISIONS,
     vars: {},
-    door: () => ({ send: () => Promise.reject(new Error('there is nothing to call')) }),
+    door: { send: () => Promise.reject(new Error('there is nothing to call')) },
     async authorize(request) {
       asked.push(request)
       return { ok: true, version: 1, headers: {}, query: {}, secrets: [] }

@@ -337,7 +337,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           lease: { covers: async () => isAlive, holds: () => isAlive },
           vars: {},
           plan,
-          door: () => ({ send }),
+          door: { send },
           unitOfWork,
           wake: () => {},
           managedBy: () => 'folder',

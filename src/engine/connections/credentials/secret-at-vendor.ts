@@ -184,7 +184,7 @@ export function makeAtVendor(
     sendBy: number,
   ) => {
     const { endpoint, buckets } = operation.document
-    return deps.door().send({
+    return deps.door.send({
       tenant,
       connection: connection?.name ?? '',
       endpoint,

@@ -103,7 +103,7 @@ export function makeVerify(
     if (probe === null) return null
     const config = configOf(connection, vars) as JsonValue
     const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
-    return deps.door().send({
+    return deps.door.send({
       tenant,
       connection: connection.name,
       endpoint: null,

@@ -110,24 +110,29 @@ const NO_EVENT_FITS = 'List events with the same filter: GET /v1/events.'
 const NONE_FITS =
   'List dead letters with the same filter; one without a `state` finds open ones only, so they may be replayed or discarded already.'
 
+/** What bulk replays need of the queue, of subscriptions and of flow control. */
+export interface BulkReplayHooks {
+  /** An intake job of this consumer was added. */
+  expect(tenant: TenantId, consumer: string): void
+  /** Whether jobs are due that this node has no slot for. */
+  isBehind(): boolean
+  /** Loads subscriptions that another node changed: one just created or enabled there counts here too. */
+  refresh(tenant: TenantId): Promise<void>
+  /** Clears the known failures of an endpoint, so that they delay nothing. */
+  hurry(tenant: TenantId, consumer: string): void
+}
+
 export function makeBulkReplays(
-  deps: PreviewDeps & {
-    readonly clock: Clock
-    readonly time: StoreTime
-    readonly log: Log
-    readonly ids: Ids
-    readonly commits: Commits
-    readonly replayer: Replayer
-    wake(): void
-    /** An intake job of this consumer was added. */
-    expect(tenant: TenantId, consumer: string): void
-    /** Whether jobs are due that this node has no slot for. */
-    isBehind(): boolean
-    /** Loads subscriptions that another node changed: one just created or enabled there counts here too. */
-    refresh(tenant: TenantId): Promise<void>
-    /** Clears the known failures of an endpoint, so that they delay nothing. */
-    hurry(tenant: TenantId, consumer: string): void
-  },
+  deps: PreviewDeps &
+    BulkReplayHooks & {
+      readonly clock: Clock
+      readonly time: StoreTime
+      readonly log: Log
+      readonly ids: Ids
+      readonly commits: Commits
+      readonly replayer: Replayer
+      wake(): void
+    },
   config: Pick<EngineConfig, 'replayReadyPerMinute'>,
 ): BulkReplayer {
   const { store, clock, time, log, ids, commits, registry, replayer } = deps

@@ -4,6 +4,7 @@ import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import type { Scope } from '../../../core/expression/index.ts'
+import type { WorkId } from '../../../core/foundation/ids/index.ts'
 import { batchKey, type MemberInBatch } from '../../../core/queue/batch/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../../core/routing/index.ts'
@@ -17,6 +18,9 @@ export interface Member {
   readonly key: string
   readonly scope: Scope
 }
+
+/** The members of each batch, from its freeze until it runs, which is at once. */
+export type FrozenMembers = Map<WorkId, readonly Member[]>
 
 /** A collected member, with what the ledger said of its key. */
 export interface Gathered extends Member {

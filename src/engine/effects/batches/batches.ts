@@ -1,16 +1,15 @@
 // Batches: jobs of one route that share a call. They are collected in memory, frozen durably before the call, run as
 // one job under the hash of their keys, and each ended separately in the commit that ends the batch.
 
-import type { WorkId } from '../../../core/foundation/ids/index.ts'
 import { batchScope } from '../../../core/queue/batch/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, type WorkRow } from '../../../core/queue/work/index.ts'
+import { EMPTY_NOTE, LOSSES_MAX } from '../../../core/queue/work/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Item } from '../../leases/index.ts'
 import { type Settler, skipped } from '../../settlement/index.ts'
 import type { Call, InternalCall } from '../call.ts'
 import { countersOf } from '../call-outcome.ts'
 import type { Effects } from '../effects.ts'
-import { inBatch, keyOfBatch, keySentOf, loadMembers, type Member } from './batch-members.ts'
+import { type FrozenMembers, inBatch, keyOfBatch, keySentOf, loadMembers } from './batch-members.ts'
 import type { Gathering } from './gather-batch.ts'
 
 export interface Batches {
@@ -18,27 +17,25 @@ export interface Batches {
   join(call: InternalCall): Promise<void>
   /** The call of a batch; null: it has no members left, and is settled. */
   callOf(item: Item, route: InternalCall['route']): Promise<InternalCall | null>
-  remember(batch: WorkRow, members: readonly Member[]): void
 }
 
 export function makeBatches(
   deps: Pick<EngineDeps, 'store'> & {
     readonly settler: Settler
     readonly gathering: Gathering
-    effects(): Effects
+    readonly frozen: FrozenMembers
+    readonly effects: Effects
   },
   config: Pick<EngineConfig, 'vars'>,
 ): Batches {
-  const { store, settler, gathering } = deps
-  /** From the freeze until the batch runs, which is at once. */
-  const frozen = new Map<WorkId, readonly Member[]>()
+  const { store, settler, gathering, frozen } = deps
 
   return {
     async join(call) {
       const { item } = call
       const alone = { ...asAlone(call), instead: gatherOver(gathering, call) }
-      if (item.work.losses >= LOSSES_MAX) return deps.effects().poison(alone)
-      return deps.effects().run(alone)
+      if (item.work.losses >= LOSSES_MAX) return deps.effects.poison(alone)
+      return deps.effects.run(alone)
     },
     async callOf(item, route) {
       const { work } = item
@@ -57,9 +54,6 @@ export function makeBatches(
       // As the vendor sees it: each generation is a separate call.
       const sent = keySentOf({ work, key })
       return { item, route, key, scope: batchScope(members.map(inBatch), sent, route.each?.as ?? null) }
-    },
-    remember(batch, members) {
-      frozen.set(batch.id, members)
     },
   }
 }

@@ -14,7 +14,7 @@ import { type Item, makeItem, type Pool } from '../../leases/index.ts'
 import { SHORT_WAIT_MS } from '../../settlement/index.ts'
 import type { Joined } from '../call.ts'
 import { countersOf, isFresh, leaseGuard, ledgerGuard, newEntry, unreservedGuard } from '../call-outcome.ts'
-import { frozenRow, type Gathered, keyOfBatch, type Member } from './batch-members.ts'
+import { type FrozenMembers, frozenRow, type Gathered, keyOfBatch } from './batch-members.ts'
 import type { Freeze } from './gather-batch.ts'
 
 /** Guards per member: its lease, its key. */
@@ -28,8 +28,7 @@ export function makeFreeze(
     readonly ids: Ids
     readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
     owner(): Incarnation | null
-    /** Hands the members over before the batch runs. */
-    remember(batch: WorkRow, members: readonly Member[]): void
+    readonly frozen: FrozenMembers
     wake(): void
   },
   config: Pick<EngineConfig, 'sendWithinMs'>,
@@ -50,8 +49,8 @@ export function makeFreeze(
       after: (delayMs: number) => result.at + delayMs,
     }
     const row = bearWork(moment, batch, 0, owner)
-    deps.remember(
-      row,
+    deps.frozen.set(
+      row.id,
       members.map((member) => ({ ...member, work: frozenRow(member, batch.id) })),
     )
     pool.start(startable(owner, row, first, route))

@@ -3,4 +3,4 @@
 export { endBatches } from './batch-ends.ts'
 export { type Batches, makeBatches } from './batches.ts'
 export { makeFreeze } from './freeze-batch.ts'
-export { makeGathering } from './gather-batch.ts'
+export { type Gathering, makeGathering } from './gather-batch.ts'

@@ -1,12 +1,11 @@
 // The dependencies of running and ending a delivery.
 
 import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
-import type { Route } from '../../../core/routing/index.ts'
 import type { PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { Pace } from '../../flow-control/index.ts'
-import type { Item, Lease } from '../../leases/index.ts'
+import type { BeginJob, Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
 import type { DeliveryWatch } from './endpoint-reports.ts'
 import type { Lending } from './slot-lending.ts'
@@ -24,7 +23,7 @@ export interface DeliveryDeps
   readonly watch: DeliveryWatch
   readonly plan: PlanEvent
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
-  begin(item: Item, route: Route): Promise<Item>
+  readonly begin: BeginJob['begin']
   /** Whether the API or definitions have it, deployed on this node or not. */
   isKept(tenant: TenantId, name: string): boolean
   /** Checks whether another node changed the subscriptions. */

@@ -1,0 +1,35 @@
+// Composes what operators decide about jobs: one dead letter, many, or a job that waits for a decision.
+
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Failures, Settler, WorkActions } from '../settlement/index.ts'
+import type { Instances, Steps } from '../workflows/index.ts'
+import { makeReplayer, type Replayer } from './dead-letter-actions.ts'
+import { makeWorkActions } from './job-actions.ts'
+import { type BulkReplayer, type BulkReplayHooks, makeBulkReplays } from './replays/index.ts'
+
+export interface DeadLetters {
+  readonly replayer: Replayer
+  readonly bulk: BulkReplayer
+  readonly actions: WorkActions
+}
+
+export function composeDeadLetters(
+  deps: EngineBase &
+    BulkReplayHooks & {
+      readonly registry: Registry
+      readonly settler: Settler
+      readonly failures: Failures
+      readonly instances: Instances
+      readonly steps: Steps
+    },
+  config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute'>,
+): DeadLetters {
+  const replayer = makeReplayer(deps)
+  return {
+    replayer,
+    bulk: makeBulkReplays({ ...deps, replayer }, config),
+    actions: makeWorkActions(deps, config),
+  }
+}

@@ -1,0 +1,83 @@
+// Composes the actions that a job can perform: calls, upserts, batches and agents under the ledger, functions and emitted events.
+
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
+import type { Lease, Pool } from '../leases/index.ts'
+import type { Feed } from '../observe/index.ts'
+import type { Decisions, Settler } from '../settlement/index.ts'
+import { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
+import { type Batches, type Gathering, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
+import { type Effects, makeEffects } from './effects.ts'
+import type { Pace } from './flow-control-hooks.ts'
+import {
+  type FunctionConnections,
+  type InternalActions,
+  makeFunctionEffects,
+  makeFunctionEnds,
+  makeInternalActions,
+} from './functions/index.ts'
+import { makeOpenHttp, type OpenHttp } from './http-with-secrets.ts'
+import type { JobFailures } from './job-failures.ts'
+import { makeWitness } from './late-acks.ts'
+import { makeUpserts, type Upserts } from './upserts/index.ts'
+
+export interface EffectParts {
+  readonly effects: Effects
+  readonly openHttp: OpenHttp
+  readonly upserts: Upserts
+  readonly agents: Agents
+  readonly batches: Batches
+  /** The jobs that wait for others of their batch. */
+  readonly gathering: Gathering
+  /** Functions and emitted events. */
+  readonly internal: InternalActions
+}
+
+interface Deps extends EngineBase, Pick<JobFailures, 'fail' | 'hold'> {
+  readonly settler: Settler
+  readonly decisions: Decisions
+  readonly lease: Lease
+  readonly pool: Pool
+  readonly pace: Pace
+  /** For functions that call connections. */
+  readonly connections: FunctionConnections
+  readonly feed: Pick<Feed, 'announce'>
+  readonly registry: {
+    workflow(tenant: TenantId, name: string): { readonly document: { readonly security?: unknown } } | null
+  }
+}
+
+export function composeEffects(
+  deps: Deps,
+  config: Pick<EngineConfig, 'vars' | 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
+): EffectParts {
+  const { pool, lease } = deps
+  const witness = makeWitness(deps)
+  const effects = makeEffects({ ...deps, witness }, config)
+  const frozen = new Map()
+  const freeze = makeFreeze({ ...deps, frozen, owner: lease.owner }, config)
+  const gathering = makeGathering({ ...deps, freeze, stepAside: pool.lend })
+  const functionEffects = makeFunctionEffects({ ...deps, witness }, config)
+  const ends = makeFunctionEnds(deps)
+  return {
+    effects,
+    gathering,
+    openHttp: makeOpenHttp(deps, config),
+    upserts: makeUpserts(deps, config),
+    agents: makeAgents({ ...deps, progress: tellProgress(deps) }, config),
+    batches: makeBatches({ ...deps, gathering, frozen, effects }, config),
+    internal: makeInternalActions({ ...deps, effects: functionEffects, ends }, config),
+  }
+}
+
+/** What an agent says may quote its input: of a sensitive event or a secured workflow only the length is reported. */
+function tellProgress({ registry, feed }: Pick<Deps, 'registry' | 'feed'>) {
+  return ({ item, agent, text, characters }: AgentProgress): void => {
+    const { tenant, id, consumer, instance } = item.work
+    const security = registry.workflow(tenant, consumer.replace(/^workflow:/, ''))?.document.security
+    const isOpen = item.event.sensitive.length === 0 && security === undefined
+    const shown = isOpen ? text : ''
+    feed.announce(tenant, { type: 'agent', agent, work: id, instance, text: shown, characters })
+  }
+}

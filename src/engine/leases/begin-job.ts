@@ -1,0 +1,42 @@
+// Before a job runs: its time limit starts, and the dead letter that it replays is loaded.
+
+import { isUntried, letterOf } from '../../core/queue/work/index.ts'
+import type { Route } from '../../core/routing/index.ts'
+import type { StoreTime } from '../commit/index.ts'
+import type { EngineDeps } from '../config.ts'
+import type { Item } from './leased-job.ts'
+
+export interface BeginJob {
+  begin(item: Item, route: Route): Promise<Item>
+  /** The same, synchronous unless the job replays a dead letter. */
+  beginNow(item: Item, route: Route): Item | Promise<Item>
+}
+
+/** A job that starts this soon after its insert did not wait. */
+const AT_ONCE_MS = 1_000
+
+export function makeBeginJob(deps: Pick<EngineDeps, 'store'> & { readonly time: StoreTime }): BeginJob {
+  const { store, time } = deps
+
+  /** The time limit starts with the first attempt. A job that runs on insert has all of it anyway. */
+  const startLimit = (item: Item, route: Route): Item => {
+    const { work } = item
+    const now = time.now()
+    // An operator's decision resets the counters but not the key: the time limit started long ago.
+    if (now - work.createdAt < AT_ONCE_MS || work.key !== null || !isUntried(work)) return item
+    return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
+  }
+
+  /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
+  const withLetter = async (item: Item): Promise<Item> => {
+    const id = letterOf(item.work)
+    const letter = id === null ? null : await store.forTenant(item.work.tenant).deadLetter(id)
+    return letter === null ? item : { ...item, letter }
+  }
+
+  const beginNow: BeginJob['beginNow'] = (claimed, route) => {
+    const item = startLimit(claimed, route)
+    return item.work.replayOf === null ? item : withLetter(item)
+  }
+  return { begin: async (item, route) => beginNow(item, route), beginNow }
+}

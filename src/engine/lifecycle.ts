@@ -1,0 +1,121 @@
+// Starts and stops the engine. Starting fences and recovers what a crash left before anything new is accepted; stopping accepts
+// nothing new, finishes what runs, and gives the rest to other nodes. The order of both is what this file is about.
+
+import type { TenantId } from '../core/foundation/ids/index.ts'
+import type { Role } from '../core/queue/node-role/index.ts'
+import type { EngineConfig, EngineDeps } from './config.ts'
+import type { CredentialKeeping, HealthWorker } from './connections/index.ts'
+import { type Definitions, followDefinitions } from './definitions/index.ts'
+import { followPace, type Pace } from './flow-control/index.ts'
+import type { Ingest } from './ingest/index.ts'
+import type { Lease, Pool } from './leases/index.ts'
+import type { Outbox } from './outbox/index.ts'
+import type { Queue } from './queue/index.ts'
+
+interface Loop {
+  start(): void
+  stop(): Promise<void>
+}
+
+export interface EngineLoops extends Pick<EngineDeps, 'store' | 'clock' | 'log'> {
+  readonly lease: Lease
+  readonly pool: Pool
+  readonly definitions: Definitions
+  readonly pace: Pace
+  readonly connections: { start(): Promise<void>; stop(): void }
+  readonly keys: CredentialKeeping
+  readonly health: HealthWorker
+  readonly subscriptions: { start(): Promise<void>; stop(): Promise<void> }
+  readonly ingest: Ingest
+  /** The jobs that wait for others of their batch. */
+  readonly gathering: { flush(): void }
+  readonly queue: Queue
+  readonly nodesFeed: { start(): void; stop(): void } | null
+  readonly bulk: Loop
+  readonly orphans: Loop
+  readonly retention: Loop
+  readonly sweep: Loop
+  readonly outbox: Outbox
+  tenants(): readonly TenantId[]
+  /** Whether events are accepted and jobs are leased on insert. */
+  setOpen(isOpen: boolean): void
+}
+
+/** For giving the rest to other nodes: a store that does not answer must not keep a node from stopping. */
+const LEAVE_MS_MAX = 5_000
+
+export function makeLifecycle(
+  parts: EngineLoops,
+  config: Pick<EngineConfig, 'roles'>,
+): { start(): Promise<void>; drain(withinMs: number): Promise<{ readonly left: number }> } {
+  const { clock, lease, pool, pace, connections, keys, health, subscriptions } = parts
+  const { nodesFeed, bulk, orphans, retention, sweep, outbox, tenants } = parts
+  const { claims, nodeWakes } = parts.queue
+  const { inlets, schedules, rejections, duplicates, backlog } = parts.ingest
+  const has = (role: Role) => config.roles.has(role)
+  let unfollowDefinitions = () => {}
+  let unfollowPace = () => {}
+
+  const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {
+    let cancel: () => void = () => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(withinMs, resolve)
+    })
+    await Promise.race([work, late])
+    cancel()
+  }
+
+  return {
+    async start() {
+      await lease.start()
+      await subscriptions.start()
+      for (const tenant of tenants()) await pace.learn(tenant, null)
+      for (const tenant of tenants()) await keys.learn(tenant)
+      await connections.start()
+      parts.setOpen(true)
+      nodeWakes?.start()
+      nodesFeed?.start()
+      if (has('work') || has('deliver')) claims.start()
+      if (has('work')) bulk.start()
+      if (has('schedule')) for (const loop of [schedules, orphans, retention, sweep, health]) loop.start()
+      inlets.start()
+      outbox.start()
+      keys.start()
+      unfollowPace = followPace(parts)
+      unfollowDefinitions = followDefinitions(parts)
+    },
+
+    async drain(withinMs) {
+      parts.setOpen(false)
+      // Claims first: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
+      const claiming = claims.stop()
+      nodeWakes?.stop()
+      nodesFeed?.stop()
+      backlog.stop()
+      unfollowDefinitions()
+      unfollowPace()
+      connections.stop()
+      parts.gathering.flush()
+      const ending = [schedules, inlets, bulk, subscriptions, orphans, keys, health].map((one) => one.stop())
+      const idle = async () => {
+        await Promise.all([claiming, ...ending])
+        await pool.idle()
+        await rejections.flush()
+        await duplicates.flush()
+        await retention.stop()
+        await sweep.stop()
+        // The outbox last: what ended until now has something to publish.
+        await outbox.drain()
+      }
+      await atMost(withinMs, idle())
+      rejections.stop()
+      duplicates.stop()
+      void retention.stop()
+      void sweep.stop()
+      outbox.stop()
+      const left = pool.running()
+      await atMost(LEAVE_MS_MAX, lease.leave())
+      return { left }
+    },
+  }
+}

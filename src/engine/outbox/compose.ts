@@ -1,0 +1,61 @@
+// Composes the outbox: a store whose commits also publish, and the relay, on nodes that have the role.
+
+import type { Ids } from '../../core/foundation/ids/index.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreTime } from '../commit/index.ts'
+import type { EngineConfig, EngineDeps } from '../config.ts'
+import { makeMirrorStore } from './outbox-store.ts'
+import { makeRelay, type Relay } from './relay.ts'
+import { ALWAYS, makeTurn } from './relay-lease.ts'
+
+export interface Outbox {
+  /** What the engine commits to. */
+  readonly store: Store
+  /** Commits fill the outbox. */
+  readonly isMirrored: boolean
+  /** null: this node does not relay. */
+  readonly relay: Relay | null
+  start(): void
+  /** Publishes what is left, and stops. */
+  drain(): Promise<void>
+  stop(): void
+}
+
+export function composeOutbox(
+  deps: Pick<EngineDeps, 'store' | 'bus' | 'clock' | 'log' | 'wakes'> & {
+    readonly ids: Ids
+    readonly time: StoreTime
+  },
+  config: Pick<EngineConfig, 'isMirrored' | 'isShared' | 'roles' | 'pollMs' | 'busPrefix'>,
+): Outbox {
+  const { bus, wakes, ids } = deps
+  const isMirrored = config.isMirrored && bus !== null
+  const turn = () => (config.isShared ? makeTurn({ ...deps, by: ids.uuid() }) : ALWAYS)
+  const relay =
+    isMirrored && config.roles.has('schedule') ? makeRelay({ ...deps, bus, turn: turn() }, config) : null
+  let unlisten = () => {}
+
+  const onPublished = () => {
+    relay?.wake()
+    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
+  }
+
+  return {
+    store: isMirrored ? makeMirrorStore(deps.store, onPublished) : deps.store,
+    isMirrored,
+    relay,
+    start() {
+      if (relay === null) return
+      relay.start()
+      unlisten = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
+    },
+    async drain() {
+      await relay?.drain()
+      await relay?.stop()
+    },
+    stop() {
+      unlisten()
+      void relay?.stop()
+    },
+  }
+}

@@ -1,0 +1,61 @@
+// Composes planning: how events become commits with jobs, and what happens to jobs leased on insert once their commit is over.
+
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Route } from '../../core/routing/index.ts'
+import type { Births, EngineBase, PlanEvent } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { Pool } from '../leases/index.ts'
+import { makeBirths } from './leased-on-insert.ts'
+import { type MayBegin, type PlanDeps, planAlone, planEvent } from './plan.ts'
+
+/** What flow control says about leases on insert. */
+export interface InsertLimits extends Pick<PlanDeps, 'bears' | 'born'> {
+  /** A job of the route is not leased after all. */
+  unborn(tenant: TenantId, route: Route | null): void
+}
+
+export interface Planning {
+  /** For callers that plan with more than `plan` offers. */
+  readonly planning: PlanDeps
+  plan(...args: [...Parameters<PlanEvent>, begins?: MayBegin]): ReturnType<PlanEvent>
+  /** Plans an event for one route alone, whatever else would match it. */
+  planFor(route: Route): PlanEvent
+  readonly births: Births
+  /** Registers, once, what limits leases on insert. */
+  limitBy(limits: InsertLimits): void
+}
+
+export function composePlanning(
+  deps: Pick<EngineBase, 'log' | 'time' | 'ids' | 'code' | 'vars' | 'wake'> & {
+    readonly registry: Registry
+    readonly pool: Pool
+    runs(consumer: string): boolean
+    /** null: nothing is leased on insert now. */
+    owner(): Incarnation | null
+    suspect(): void
+  },
+): Planning {
+  const { pool } = deps
+  // Flow control limits what is leased on insert, and plans events itself: `limitBy` registers it once both are made.
+  let limits: InsertLimits
+  const planning: PlanDeps = {
+    ...deps,
+    bears: (tenant, route) => limits.bears(tenant, route),
+    born: (tenant, route) => limits.born(tenant, route),
+  }
+  return {
+    planning,
+    plan: (...args) => planEvent(planning, ...args),
+    planFor: (route) => (draft, payload, header, dedupForMs) =>
+      planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
+    births: makeBirths({
+      ...deps,
+      start: pool.start,
+      giveBack: pool.giveBack,
+      unborn: (tenant, route) => limits.unborn(tenant, route),
+    }),
+    limitBy(given) {
+      limits = given
+    },
+  }
+}

@@ -1,0 +1,82 @@
+// Composes the queue: it runs every job in the node's slots, claims what is due, and exchanges wake-up signals with other nodes.
+
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { Followed } from '../../ports/wakes.ts'
+import { type EngineBase, type EngineSignals, makeSignal, tenantsInStore } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
+import type { Rotations } from '../connections/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { BuryRoute } from '../effects/index.ts'
+import type { Pace } from '../flow-control/index.ts'
+import type { IntakeItems } from '../ingest/index.ts'
+import type { BeginJob, Lease, Pool } from '../leases/index.ts'
+import type { Decisions, Settler } from '../settlement/index.ts'
+import type { DeliveryRunner } from '../webhooks/index.ts'
+import type { WorkflowItems } from '../workflows/index.ts'
+import { type BacklogAges, makeBacklog } from './backlog.ts'
+import { type Claims, makeClaims } from './claims.ts'
+import { makeSpread } from './expand-each.ts'
+import { type LaneActions, makeLaneActions } from './lane-actions.ts'
+import { makeTurns } from './lane-debounce.ts'
+import { makeStrays } from './lost-claims.ts'
+import type { Actions } from './run-action.ts'
+import { makeRunner } from './run-job.ts'
+import { makeNodeWakes, type NodeWakes } from './wake-signals.ts'
+
+export interface Queue {
+  readonly claims: Claims
+  /** null: this node is alone. */
+  readonly nodeWakes: NodeWakes | null
+  readonly lanes: LaneActions
+  backlog(): Promise<BacklogAges | null>
+}
+
+export function composeQueue(
+  given: EngineBase & {
+    readonly signals: EngineSignals
+    readonly registry: Registry
+    readonly settler: Settler
+    readonly decisions: Decisions
+    readonly lease: Lease
+    readonly pool: Pool
+    readonly pace: Pace
+    readonly beginNow: BeginJob['beginNow']
+    readonly bury: BuryRoute
+    readonly actions: Actions
+    readonly intakeItems: IntakeItems
+    readonly workflowItems: WorkflowItems
+    readonly deliveries: DeliveryRunner
+    readonly rotations: Rotations
+    /** Whether this node runs jobs of the consumer at all. */
+    runs(consumer: string): boolean
+    /** Loads definitions and subscriptions that another node changed. */
+    refresh(tenant: TenantId): Promise<void>
+    /** Reads what other nodes may have changed; null: anything. */
+    learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
+  },
+  config: Pick<EngineConfig, 'pollMs' | 'concurrency' | 'isShared'>,
+): Queue {
+  const { store, signals, pool, lease, wake } = given
+  const deps = { ...given, owner: lease.owner }
+  const runner = makeRunner({ ...deps, turns: makeTurns(deps), spread: makeSpread(deps) })
+
+  const strays = makeStrays({ ...deps, tenants: () => tenantsInStore(store) })
+  signals.lost.listen(() => {
+    strays.suspect()
+    wake()
+  })
+
+  const workLeft = makeSignal<[]>()
+  const claims = makeClaims({ ...deps, strays, leaveWork: workLeft.send }, config)
+  signals.wake.listen(claims.wake)
+  signals.room.listen(claims.room)
+  pool.serve({ run: runner.run, share: claims.shareOnInsert, onFree: claims.freed })
+
+  const nodeWakes = config.isShared ? makeNodeWakes({ ...deps, takes: claims.takes }) : null
+  if (nodeWakes !== null) {
+    workLeft.listen(nodeWakes.leaveWork)
+    signals.applied.listen(nodeWakes.applied)
+    signals.changed.listen(nodeWakes.changed)
+  }
+  return { claims, nodeWakes, lanes: makeLaneActions(deps), backlog: makeBacklog(deps) }
+}

@@ -1,0 +1,73 @@
+// Composes workflows: how instances start, and the jobs that change them.
+
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
+import type { BuryRoute, InternalActions, JobFailures } from '../effects/index.ts'
+import type { Draws } from '../flow-control/index.ts'
+import type { BeginJob } from '../leases/index.ts'
+import type { Door, PlanDeps } from '../planning/index.ts'
+import type { Settler } from '../settlement/index.ts'
+import { makeSignals } from './instance-signals.ts'
+import type { Instances } from './instances.ts'
+import { makeOrphans, type Orphans } from './orphans.ts'
+import { makeSteps, type StepActions, type Steps } from './run-step.ts'
+import { makeTriggers } from './run-trigger.ts'
+import { makeWorkflowItems, type WorkflowItems } from './run-workflow-job.ts'
+import { makeScheduledTriggers, type ScheduledTriggers } from './scheduled-triggers.ts'
+import { makeStartAction, type RunStart } from './start-action.ts'
+import { makeDoor } from './start-inline.ts'
+import { makeStarter, type Starter } from './start-instance.ts'
+import { makeTriggerRates } from './trigger-rates.ts'
+
+export interface WorkflowStarts {
+  readonly starter: Starter
+  /** The action `start`. */
+  readonly start: RunStart
+  /** In the commit that stores the event. */
+  readonly inline: Door
+  readonly scheduled: ScheduledTriggers
+}
+
+export function composeStarts(
+  deps: EngineBase &
+    Pick<JobFailures, 'fail'> & {
+      readonly registry: Registry
+      readonly instances: Instances
+      readonly planning: PlanDeps
+      readonly internal: InternalActions
+      /** Loads definitions that another node changed. */
+      refresh(tenant: TenantId): Promise<void>
+    },
+): WorkflowStarts {
+  const starter = makeStarter(deps)
+  return {
+    starter,
+    start: makeStartAction({ ...deps, starter }),
+    inline: makeDoor(deps),
+    scheduled: makeScheduledTriggers(deps),
+  }
+}
+
+export interface WorkflowJobs {
+  readonly items: WorkflowItems
+  readonly steps: Steps
+  readonly orphans: Orphans
+}
+
+export function composeWorkflowJobs(
+  deps: EngineBase & {
+    readonly registry: Registry
+    readonly instances: Instances
+    readonly settler: Settler
+    readonly draws: Draws | null
+    readonly actions: StepActions
+    readonly begin: BeginJob['begin']
+    readonly bury: BuryRoute
+  },
+): WorkflowJobs {
+  const steps = makeSteps(deps)
+  const signals = makeSignals(deps)
+  const triggers = makeTriggers({ ...deps, rates: makeTriggerRates(deps) })
+  return { steps, items: makeWorkflowItems({ steps, signals, triggers }), orphans: makeOrphans(deps) }
+}
