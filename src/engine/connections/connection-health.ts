@@ -14,9 +14,7 @@ import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { type Instant, SECOND } from '../../core/foundation/time/index.ts'
-import type { Vars } from '../../core/routing/index.ts'
-import { type Commits, RACES_MAX, retrying, type StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import { type Commits, type EngineBase, RACES_MAX, retrying } from '../commit/index.ts'
 import { errorTextInFull, factsOf } from '../effects/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import type { Door, DoorAnswer } from './connection-types.ts'
@@ -35,12 +33,10 @@ export interface HealthWorker {
   history(tenant: TenantId, connection: string): Promise<readonly ProbeResult[]>
 }
 
-export interface HealthDeps extends Pick<EngineDeps, 'store' | 'clock' | 'log'> {
-  readonly time: StoreTime
+export interface HealthDeps extends Pick<EngineBase, 'store' | 'clock' | 'log' | 'time' | 'vars'> {
   readonly ids: Pick<Ids, 'uuid'>
   readonly commits: Pick<Commits, 'once'>
   readonly decisions: Pick<Decisions, 'classifyCall'>
-  readonly vars: Vars
   readonly door: Pick<Door, 'send'>
   /** Those that are tested and not retired. */
   watched(): readonly Watched[]

@@ -5,9 +5,8 @@ import type { ConnectionDocument } from '../../core/definitions/documents/index.
 import { definitionId, type ManagedBy } from '../../core/definitions/documents/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Page, Store, StoredRecord } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
+import type { Page, StoredRecord } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { InForce, Lookups, Registry } from '../definitions/index.ts'
 import type { Buckets } from '../flow-control/index.ts'
 import type { Book } from './connection-state-cache.ts'
@@ -21,18 +20,17 @@ export type ConnectionPeople = Pick<
   'providers' | 'provider' | 'connections' | 'connection' | 'test' | 'retire' | 'override' | 'run' | 'runs'
 >
 
-export function makeConnectionPeople(deps: {
-  readonly store: Store
-  readonly log: Log
-  readonly time: StoreTime
-  readonly registry: Registry
-  readonly lookups: Lookups
-  readonly buckets: Buckets
-  readonly book: Book
-  readonly tester: Tester
-  /** The owners of the deployed definitions, by kind and name. */
-  owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
-}): ConnectionPeople {
+export function makeConnectionPeople(
+  deps: Pick<EngineBase, 'store' | 'log' | 'time'> & {
+    readonly registry: Registry
+    readonly lookups: Lookups
+    readonly buckets: Buckets
+    readonly book: Book
+    readonly tester: Tester
+    /** The owners of the deployed definitions, by kind and name. */
+    owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
+  },
+): ConnectionPeople {
   const { store, log, time, registry, lookups, buckets, book, tester } = deps
 
   const providerView = (tenant: TenantId, document: ProviderView['document']): ProviderView => ({

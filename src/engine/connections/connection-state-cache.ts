@@ -24,14 +24,13 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord, Write } from '../../ports/store.ts'
 import {
   type Commits,
+  type EngineBase,
   type EventPlan,
   orConflict,
   RACES_MAX,
   retrying,
-  type StoreTime,
   type UnitOfWork,
 } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
 import type { InForce, Registry } from '../definitions/index.ts'
 import type { ConnectionRefusal } from '../flow-control/index.ts'
 
@@ -100,14 +99,12 @@ const OPEN: BookGate = { is: 'open' }
 const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
 
 export function makeBook(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'wake'> & {
     readonly registry: Pick<Registry, 'connection' | 'connections'>
-    readonly time: StoreTime
     readonly commits: Pick<Commits, 'stubbornly'>
     /** The events of a step, in the commit that stores it. */
     tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
-    wake(delayMs?: number): void
   },
 ): Book {
   const { store, log, registry, time, commits } = deps

@@ -8,11 +8,10 @@ import { scrubNothing } from '../../core/events/sensitive/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
-import type { Ids, RunId, TenantId } from '../../core/foundation/ids/index.ts'
-import type { Vars } from '../../core/routing/index.ts'
+import type { RunId, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import type { Account, Lookups, Registry } from '../definitions/index.ts'
 import { errorText } from '../effects/index.ts'
 import type { Judge } from './connection-calls.ts'
@@ -46,17 +45,14 @@ interface Pending {
 }
 
 export function makeTester(
-  deps: Pick<EngineDeps, 'log'> & {
+  deps: Pick<EngineBase, 'log' | 'time' | 'ids' | 'vars'> & {
     readonly clock: Pick<Clock, 'after'>
-    readonly time: StoreTime
-    readonly ids: Ids
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly lookups: Lookups
     readonly book: Book
     readonly door: Pick<Door, 'send'>
     readonly exchange: Pick<Exchange, 'authorize'>
     readonly judge: Judge
-    readonly vars: Vars
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): Tester {

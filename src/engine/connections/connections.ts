@@ -2,9 +2,9 @@
 
 import type { ConnectionStatus } from '../../core/connections/connection/index.ts'
 import type { ManagedBy } from '../../core/definitions/documents/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
-import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
+import type { EngineBase, UnitOfWork } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
 import { type Draws, type Entrance, makeBuckets, makeSharedBuckets } from '../flow-control/index.ts'
@@ -45,18 +45,16 @@ export interface Connections {
 const PROBE = 'probe'
 
 export function makeConnections(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log'> & {
+  deps: Pick<
+    EngineBase,
+    'store' | 'clock' | 'random' | 'http' | 'log' | 'commits' | 'ids' | 'time' | 'plan' | 'wake'
+  > & {
     readonly registry: Registry
-    readonly commits: Commits
-    readonly ids: Ids
-    readonly time: StoreTime
     readonly decisions: Decisions
     /** Permits of all nodes; null: this is the only one. */
     readonly draws: Draws | null
-    plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'settling'>
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
-    wake(delayMs?: number): void
   },
   config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'roles'>,
 ): Connections {

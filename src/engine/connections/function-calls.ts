@@ -20,10 +20,8 @@ import { describeError as describe, ExpressionError } from '../../core/expressio
 import type { CallVerdict } from '../../core/failures/failure/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { copyPlain, type JsonValue } from '../../core/foundation/json/index.ts'
-import type { Vars } from '../../core/routing/index.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import {
   errorTextInFull,
@@ -46,17 +44,13 @@ const TRIES_MAX = 2
 const LIMITED_MS = 30_000
 
 export function makeFunctionConnections(
-  deps: Pick<EngineDeps, 'clock'> & {
-    readonly store: Store
-    readonly commits: Commits
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'clock' | 'store' | 'commits' | 'time' | 'vars'> & {
     readonly lookups: Lookups
     readonly entrance: Entrance
     readonly door: Pick<Door, 'send'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
     readonly judge: Judge
-    readonly vars: Vars
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): FunctionConnections {

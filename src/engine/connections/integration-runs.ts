@@ -14,11 +14,11 @@ import {
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import { scrubNothing } from '../../core/events/sensitive/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
-import type { Ids, RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Store, Write } from '../../ports/store.ts'
-import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Write } from '../../ports/store.ts'
+import type { EngineBase, EventPlan } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
@@ -67,15 +67,13 @@ interface Open {
   readonly others: Map<RunId, NewRun>
 }
 
-export function makeRuns(deps: {
-  readonly store: Store
-  readonly commits: Commits
-  readonly ids: Ids
-  readonly registry: Pick<Registry, 'isWanted'>
-  plan: PlanEvent
-  /** Whether the action of the job calls a connection. */
-  isOnConnection(route: Route | null): boolean
-}): Runs {
+export function makeRuns(
+  deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'plan'> & {
+    readonly registry: Pick<Registry, 'isWanted'>
+    /** Whether the action of the job calls a connection. */
+    isOnConnection(route: Route | null): boolean
+  },
+): Runs {
   const { store, commits } = deps
   const open = new Map<string, Open>()
 

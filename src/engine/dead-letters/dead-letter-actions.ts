@@ -12,14 +12,20 @@ import {
 } from '../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { DeadLetterId, EventId, Ids, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { DeadLetterId, EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
-import type { Route, Vars } from '../../core/routing/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
-import { orConflict, type Planned, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import {
+  type EngineBase,
+  orConflict,
+  type Planned,
+  RACES_MAX,
+  retrying,
+  type UnitOfWork,
+} from '../commit/index.ts'
 import { credentialOf, newRotation } from '../connections/index.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
 import { ledgerGuard } from '../effects/index.ts'
@@ -76,14 +82,11 @@ export interface Replayer extends DeadLetterActions {
 const DATA_LENGTH_MAX = 1_048_576
 
 export function makeReplayer(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'wake'> & {
     readonly registry: Registry
-    readonly ids: Ids
-    readonly vars: Vars
     readonly failures: Pick<Failures, 'discard'>
     readonly instances: Instances
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
-    wake(): void
   },
 ): Replayer {
   const { store, log, registry, ids, unitOfWork } = deps

@@ -24,12 +24,10 @@ import {
 import { mayUseHmac } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
-import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Code } from '../../ports/code.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
-import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
+import type { Guard, TenantReads, Write } from '../../ports/store.ts'
+import { type EngineBase, orConflict, RACES_MAX, retrying } from '../commit/index.ts'
 import {
   type BundleEntry,
   type BundleRecord,
@@ -96,20 +94,19 @@ interface Next {
 const COMPILE_MS_MAX = 20
 const HISTORY_MAX = 50
 
-export function makeDefinitions(deps: {
-  readonly store: Store
-  readonly registry: Registry
-  readonly code: Pick<Code, 'prepare'>
-  readonly log: Log
-  readonly clock: Pick<Clock, 'monotonic' | 'defer'>
-  /** The limits of a tenant; omitted: the defaults. */
-  readonly limits?: TenantLimits
-  /** This node changed what is deployed, and it is durable: for other nodes. */
-  enacted?(tenant: TenantId): void
-  now(): Instant
-  /** Jobs of consumers may be due that were not claimed before. */
-  wake(): void
-}): Definitions & {
+export function makeDefinitions(
+  deps: Pick<EngineBase, 'store' | 'log' | 'now'> & {
+    readonly registry: Registry
+    readonly code: Pick<Code, 'prepare'>
+    readonly clock: Pick<Clock, 'monotonic' | 'defer'>
+    /** The limits of a tenant; omitted: the defaults. */
+    readonly limits?: TenantLimits
+    /** This node changed what is deployed, and it is durable: for other nodes. */
+    enacted?(tenant: TenantId): void
+    /** Jobs of consumers may be due that were not claimed before. */
+    wake(): void
+  },
+): Definitions & {
   /** Registers, once, where the state of subscriptions is stored beside their documents. It refreshes definitions itself. */
   storeSubscriptions(state: DefinedSubscriptions): void
 } {

@@ -2,20 +2,19 @@
 
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Definitions } from './definition-types.ts'
 
 /** How often a node checks whether another one changed the definitions. */
 const FOLLOW_MS = 5_000
 
 /** Follows what other nodes apply; returns how to stop. */
-export function followDefinitions(deps: {
-  readonly definitions: Pick<Definitions, 'refresh'>
-  readonly store: Store
-  readonly log: Log
-  readonly clock: Pick<Clock, 'after'>
-}): () => void {
+export function followDefinitions(
+  deps: Pick<EngineBase, 'store' | 'log'> & {
+    readonly definitions: Pick<Definitions, 'refresh'>
+    readonly clock: Pick<Clock, 'after'>
+  },
+): () => void {
   let isStopped = false
   let cancel = () => {}
   const look = async () => {

@@ -2,9 +2,8 @@
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { decideExhausted, type FailureStep } from '../../core/queue/work/index.ts'
-import type { Log } from '../../ports/log.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
 import {
   again,
@@ -63,11 +62,11 @@ export function roundAfter(settlement: Settlement): Round {
   return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
 }
 
-export function makeEnds(deps: {
-  readonly settler: Settler
-  readonly time: StoreTime
-  readonly log: Log
-}): Ends {
+export function makeEnds(
+  deps: Pick<EngineBase, 'time' | 'log'> & {
+    readonly settler: Settler
+  },
+): Ends {
   const { settler, time, log } = deps
 
   const finish: Ends['finish'] = async (call, action, decision) => {

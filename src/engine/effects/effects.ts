@@ -5,8 +5,8 @@
 // evidence. N5 a stale owner writes evidence and nothing else.
 
 import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/ledger/index.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
 import { scrubOrNull, sealResult } from '../secrets/index.ts'
 import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
@@ -39,11 +39,12 @@ const ROUNDS_MAX = 6
 const CANNOT_ASK = 'the outcome is unknown and cannot be asked for'
 
 export function makeEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal' | 'vault'> & {
-    readonly commits: Commits
+  deps: Pick<
+    EngineBase,
+    'store' | 'clock' | 'random' | 'http' | 'log' | 'seal' | 'vault' | 'commits' | 'time'
+  > & {
     readonly settler: Settler
     readonly lease: Lease
-    readonly time: StoreTime
     readonly decisions: Decisions
     readonly witness: Witness
     readonly pace: Pace

@@ -2,8 +2,7 @@
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
-import type { StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { again, type Decisions, dead, decideNext, type Settler } from '../settlement/index.ts'
 import type { BuryRoute, InternalCall } from './call.ts'
@@ -20,8 +19,7 @@ export interface JobFailures {
 const HELD_MS = 1_000
 
 export function makeJobFailures(
-  deps: Pick<EngineDeps, 'random' | 'log'> & {
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'random' | 'log' | 'time'> & {
     readonly settler: Settler
     readonly decisions: Decisions
   },

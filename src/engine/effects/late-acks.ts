@@ -6,8 +6,7 @@
 
 import { acknowledgement } from '../../core/effects/ledger/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Commits } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { again, done, type Settler } from '../settlement/index.ts'
 import type { InternalCall } from './call.ts'
 import { settleLedger } from './call-outcome.ts'
@@ -22,12 +21,11 @@ export interface Witness {
   ): Promise<void>
 }
 
-export function makeWitness(deps: {
-  readonly store: Store
-  readonly commits: Commits
-  readonly settler: Settler
-  wake(): void
-}): Witness {
+export function makeWitness(
+  deps: Pick<EngineBase, 'store' | 'commits' | 'wake'> & {
+    readonly settler: Settler
+  },
+): Witness {
   const { store, commits, settler } = deps
   return {
     async bear({ item, route }, key, effectRef, result) {

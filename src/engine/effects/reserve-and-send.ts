@@ -8,8 +8,8 @@ import type { CallVerdict, FailureClass } from '../../core/failures/failure/inde
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { type Counters, isUntried } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
 import { scrubOrNull, sealResult } from '../secrets/index.ts'
 import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
@@ -40,10 +40,8 @@ import { sendFor, verdictOf } from './send-request.ts'
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
 
 export function makeSend(
-  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'seal'> & {
-    readonly commits: Commits
+  deps: Pick<EngineBase, 'clock' | 'random' | 'http' | 'seal' | 'commits' | 'time'> & {
     readonly lease: Lease
-    readonly time: StoreTime
     readonly decisions: Decisions
     readonly witness: Witness
     readonly ends: Ends

@@ -12,13 +12,12 @@ import {
   CLOSED,
 } from '../../core/flow-control/circuit/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { DAY, type Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoredRecord, Write } from '../../ports/store.ts'
-import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { Commits, EngineBase, UnitOfWork } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
@@ -77,12 +76,9 @@ function policyOf({ document }: Route): CircuitPolicy | null {
 }
 
 export function makeCircuits(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly time: StoreTime
-    readonly ids: Ids
+  deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'ids' | 'plan'> & {
     readonly commits: Pick<Commits, 'stubbornly'>
     readonly decisions: Pick<Decisions, 'stepCircuit'>
-    plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     /** Jobs may be claimed again, now or after `delayMs`. */
     wake(delayMs?: number): void

@@ -7,8 +7,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { DAY, type Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { nameOf } from './consumer-names.ts'
@@ -44,11 +43,8 @@ const KEPT_MS_MAX = 2 * DAY
 const SLACK_MS = 1_000
 
 export function makeHosts(
-  deps: Pick<EngineDeps, 'log' | 'random'> & {
-    readonly time: StoreTime
-    readonly commits: Commits
+  deps: Pick<EngineBase, 'log' | 'random' | 'time' | 'commits' | 'wake'> & {
     readonly decisions: Pick<Decisions, 'stepHost'>
-    wake(delayMs?: number): void
   },
 ): Hosts {
   const { log, random, time, commits } = deps

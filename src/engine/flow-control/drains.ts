@@ -11,8 +11,7 @@ import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { nameOf } from './consumer-names.ts'
 
@@ -36,9 +35,7 @@ export interface Drains {
 }
 
 export function makeDrains(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly time: StoreTime
-    readonly commits: Commits
+  deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'commits'> & {
     readonly decisions: Pick<Decisions, 'decideDrain'>
   },
 ): Drains {

@@ -3,8 +3,7 @@
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Pace, RoutePace } from './flow-control.ts'
 
@@ -38,12 +37,12 @@ export interface PaceActions {
 
 const COUNTED_MAX = 200
 
-export function makePaceActions(deps: {
-  readonly store: Store
-  readonly log: Log
-  readonly registry: Registry
-  readonly pace: Pace
-}): PaceActions {
+export function makePaceActions(
+  deps: Pick<EngineBase, 'store' | 'log'> & {
+    readonly registry: Registry
+    readonly pace: Pace
+  },
+): PaceActions {
   const { store, log, registry, pace } = deps
 
   const find = (tenant: TenantId, name: string): Route => {

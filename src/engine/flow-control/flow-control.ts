@@ -5,13 +5,12 @@
 // used by a call or returned. PA14 the store counts a limit; this node's count only saves a request.
 
 import type { Circuit } from '../../core/flow-control/circuit/index.ts'
-import type { Ids, Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
+import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import type { Followed } from '../../ports/wakes.ts'
-import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase, UnitOfWork } from '../commit/index.ts'
 import { connectionOf, type Registry } from '../definitions/index.ts'
 import type { Pace as CallPace } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
@@ -90,11 +89,8 @@ const STEP_WAIT_MS = 5_000
 const STEP_WAIT_MS_MAX = 30_000
 
 export function makePace(
-  deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'random' | 'time' | 'ids' | 'commits' | 'plan' | 'wake'> & {
     readonly registry: Registry
-    readonly time: StoreTime
-    readonly ids: Ids
-    readonly commits: Commits
     readonly decisions: Decisions
     /** Of the connections that routes and steps name. */
     readonly entrance: Entrance
@@ -102,9 +98,7 @@ export function makePace(
     readonly draws: Draws | null
     /** The same for connections, as far as stored. */
     learnConnections(tenant: TenantId): Promise<void>
-    plan: PlanEvent
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
-    wake(delayMs?: number): void
     /** An endpoint can take more. */
     room(delayMs: number): void
   },

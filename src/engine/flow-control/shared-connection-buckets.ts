@@ -3,8 +3,7 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import type { StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Account } from '../definitions/index.ts'
 import { type Buckets, bucketsOf, namedBuckets, policyOf } from './connection-buckets.ts'
 import type { Token } from './node-permits.ts'
@@ -23,10 +22,8 @@ interface Held {
 const HELD_MAX = 10_000
 
 export function makeSharedBuckets(
-  deps: Pick<EngineDeps, 'log' | 'random'> & {
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'log' | 'random' | 'time' | 'wake'> & {
     readonly draws: Draws
-    wake(delayMs?: number): void
   },
 ): Buckets {
   const { time, random, log, draws } = deps

@@ -22,8 +22,8 @@ import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
-import { type Commits, retrying, type StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import { type EngineBase, retrying } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { type Hand, makeHand, type Token } from './node-permits.ts'
 import { makePaced } from './throttle.ts'
 
@@ -130,10 +130,7 @@ const FAR = 1_000
 const LEFT_EVERY_MS = 250
 
 export function makeDraws(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'random'> & {
-    readonly time: StoreTime
-    readonly commits: Commits
-    wake(delayMs?: number): void
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log' | 'random' | 'time' | 'commits' | 'wake'> & {
     /** The vendor refused, or no longer does: for other nodes. */
     changed(tenant: TenantId): void
   },

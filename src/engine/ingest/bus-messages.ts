@@ -4,12 +4,13 @@
 // event with a dead letter. After any other error the message is redelivered.
 
 import { AppError, assert, messageOf } from '../../core/foundation/errors/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { againAfterMs, readMessage } from '../../core/ingest/bus-message/index.ts'
 import type { Source } from '../../core/ingest/source/index.ts'
 import type { Handled, IncomingMessage } from '../../ports/bus.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
 import type { Acceptor } from './accept-event.ts'
 import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
@@ -32,8 +33,7 @@ export interface Messages {
 const KEPT: Handled = { is: 'kept' }
 
 export function makeMessages(
-  deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
-    readonly ids: Ids
+  deps: Pick<EngineBase, 'clock' | 'random' | 'log' | 'ids'> & {
     readonly acceptor: Acceptor
     readonly keptHeaders: KeptHeaders
     readonly backlog: Pick<TenantBacklog, 'hasRoom'>

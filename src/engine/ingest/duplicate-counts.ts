@@ -7,9 +7,8 @@
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
 import { SECOND } from '../../core/foundation/time/index.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Log } from '../../ports/log.ts'
 import { type Store, StoreError } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 
 export interface Duplicates {
   note(tenant: TenantId, event: EventId): void
@@ -24,11 +23,11 @@ const WRITES_MAX = 100
 /** Different events that may wait; beyond that, nothing is counted until these are written. */
 const GATHERED_MAX = 20_000
 
-export function makeDuplicates(deps: {
-  readonly store: Pick<Store, 'commit'>
-  readonly clock: Clock
-  readonly log: Log
-}): Duplicates {
+export function makeDuplicates(
+  deps: Pick<EngineBase, 'clock' | 'log'> & {
+    readonly store: Pick<Store, 'commit'>
+  },
+): Duplicates {
   const { store, clock, log } = deps
   let gathered = new Map<TenantId, Map<EventId, number>>()
   let size = 0

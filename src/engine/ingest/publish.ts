@@ -5,11 +5,12 @@
 import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import { compileSource } from '../../core/ingest/source/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
 import type { Acceptor, Kept } from './accept-event.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
@@ -40,8 +41,7 @@ const SOURCE = compileSource({
 })
 
 export function makePublisher(
-  deps: Pick<EngineDeps, 'clock' | 'log'> & {
-    readonly ids: Ids
+  deps: Pick<EngineBase, 'clock' | 'log' | 'ids'> & {
     readonly acceptor: Acceptor
     readonly backlog: Pick<TenantBacklog, 'check'>
     isOpen(): boolean

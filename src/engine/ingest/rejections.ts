@@ -17,9 +17,7 @@ import {
   type Rejection,
   type RejectionLog,
 } from '../../core/ingest/rejection/index.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 
 export interface RefusedRequest {
   readonly tenant: string
@@ -72,16 +70,15 @@ interface Gathered {
   readonly counts: Map<string, { count: number; latestAt: number }>
 }
 
-export function makeRejections(deps: {
-  readonly store: Store
-  readonly clock: Clock
-  readonly log: Log
-  readonly ids: Pick<Ids, 'uuid'>
-  /** Called with every flush. */
-  onFlush?(): void
-  isTenant(tenant: string): boolean
-  isSource(tenant: string, source: string): boolean
-}): Rejections {
+export function makeRejections(
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log'> & {
+    readonly ids: Pick<Ids, 'uuid'>
+    /** Called with every flush. */
+    onFlush?(): void
+    isTenant(tenant: string): boolean
+    isSource(tenant: string, source: string): boolean
+  },
+): Rejections {
   const { store, clock, log, ids } = deps
   let gathered = new Map<string, Gathered>()
   let strangers = 0

@@ -10,7 +10,7 @@ import type { DefinitionStatus } from '../../core/definitions/documents/index.ts
 import { ExpressionError } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { isNumber, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import {
@@ -23,8 +23,7 @@ import {
 } from '../../core/ingest/schedule/index.ts'
 import type { EventNames, Source } from '../../core/ingest/source/index.ts'
 import { type Guard, type Store, StoreError, type Write } from '../../ports/store.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Acceptor } from './accept-event.ts'
 
@@ -103,11 +102,8 @@ export interface TimedList {
 }
 
 export function makeSchedules(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
-    readonly time: StoreTime
-    readonly ids: Ids
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log' | 'time' | 'ids' | 'commits'> & {
     readonly registry: Registry
-    readonly commits: Commits
     readonly acceptor: Acceptor
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>

@@ -8,13 +8,12 @@ import type { ScheduleAction, UnscheduleAction } from '../../core/effects/action
 import { CANONICAL_HEADER, isCanonical } from '../../core/events/canonical/index.ts'
 import { isSealed } from '../../core/events/sensitive/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { EventId, Ids, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import { DAY, type Instant } from '../../core/foundation/time/index.ts'
 import { compileCron, type ScheduleRecord } from '../../core/ingest/schedule/index.ts'
 import type { Write } from '../../ports/store.ts'
-import { type PlanEvent, RACES_MAX, retrying, type StoreTime, type UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import { type EngineBase, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
 import type { Extra, InternalActions, InternalCall, InternalFailure } from '../effects/index.ts'
 import { findEmitFault } from '../events/index.ts'
 import { sensitiveOfCaused } from '../secrets/index.ts'
@@ -58,11 +57,8 @@ interface Entry {
 }
 
 export function makeTimetables(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'seal'> & {
-    readonly ids: Ids
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log' | 'seal' | 'ids' | 'time' | 'plan'> & {
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
-    readonly plan: PlanEvent
     readonly internal: Pick<InternalActions, 'complete' | 'settleKnown'>
     fail(call: InternalCall, failure: InternalFailure): Promise<void>
     /** Timetables changed on this node. */

@@ -22,20 +22,12 @@ import {
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
-import type { Instant } from '../../core/foundation/time/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
-import {
-  callScope,
-  chooseRoutes,
-  compileRoute,
-  itemScope,
-  type Route,
-  type Vars,
-} from '../../core/routing/index.ts'
+import { callScope, chooseRoutes, compileRoute, itemScope, type Route } from '../../core/routing/index.ts'
 import type { Subscription } from '../../core/webhooks/subscription/index.ts'
 import type { Workflow } from '../../core/workflows/machine/index.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { type Definitions, type Registry, subscriptionOf } from '../definitions/index.ts'
 import { hidingScope, isHiding, type Reader } from '../secrets/index.ts'
 import { type GivenEvent, type LookedAt, lookAt } from './inspected-event.ts'
@@ -145,14 +137,13 @@ const SEND_ROOTS = [...PICK_ROOTS, 'vars']
 const VALUE_LENGTH_MAX = 65_536
 const NOBODY: Reader = { actor: 'nobody', seesSensitive: false }
 
-export function makeInspect(deps: {
-  readonly store: Store
-  readonly registry: Registry
-  readonly definitions: Pick<Definitions, 'refresh'>
-  readonly vars: Vars
-  readonly log: Pick<Log, 'info'>
-  now(): Instant
-}): Inspect {
+export function makeInspect(
+  deps: Pick<EngineBase, 'store' | 'vars' | 'now'> & {
+    readonly registry: Registry
+    readonly definitions: Pick<Definitions, 'refresh'>
+    readonly log: Pick<Log, 'info'>
+  },
+): Inspect {
   const { store, registry, definitions } = deps
 
   const routeOf = (tenant: TenantId, asked: string | RouteDocument, hmac: Hmac): Route => {

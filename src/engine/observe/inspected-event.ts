@@ -9,7 +9,7 @@ import type { EventId, TenantId } from '../../core/foundation/ids/index.ts'
 import { JsonError, type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import { routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type Reader, tellSensitiveRead } from '../secrets/index.ts'
 
@@ -35,10 +35,8 @@ const GIVEN_ID = 'evt_00000000-0000-7000-8000-000000000000' as EventId
 const GIVEN_SOURCE = 'try'
 
 export async function lookAt(
-  deps: {
-    readonly store: Store
+  deps: Pick<EngineBase, 'store' | 'vars'> & {
     readonly registry: Registry
-    readonly vars: Vars
     readonly log: Pick<Log, 'info'>
   },
   tenant: TenantId,

@@ -1,9 +1,8 @@
 // Composes the outbox: a store whose commits also publish, and the relay, on nodes that have the role.
 
-import type { Ids } from '../../core/foundation/ids/index.ts'
 import type { Store } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { makeMirrorStore } from './outbox-store.ts'
 import { makeRelay, type Relay } from './relay.ts'
 import { ALWAYS, makeTurn } from './relay-lease.ts'
@@ -22,10 +21,7 @@ export interface Outbox {
 }
 
 export function composeOutbox(
-  deps: Pick<EngineDeps, 'store' | 'bus' | 'clock' | 'log' | 'wakes'> & {
-    readonly ids: Ids
-    readonly time: StoreTime
-  },
+  deps: Pick<EngineBase, 'store' | 'bus' | 'clock' | 'log' | 'wakes' | 'ids' | 'time'>,
   config: Pick<EngineConfig, 'isMirrored' | 'isShared' | 'roles' | 'pollMs' | 'busPrefix'>,
 ): Outbox {
   const { bus, wakes, ids } = deps

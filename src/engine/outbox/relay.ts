@@ -11,10 +11,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { messageOf, type OutboxRow } from '../../core/store/outbox/index.ts'
 import { type Bus, BusError, type OutgoingMessage } from '../../ports/bus.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { makeStuck } from './blocked-subjects.ts'
 import type { Turn } from './relay-lease.ts'
 import { makeRetelling } from './republish-tokens.ts'
@@ -67,12 +64,8 @@ const LAST_LOOKS = 20
 const LATE_MS = 5 * 60_000
 
 export function makeRelay(
-  deps: {
-    readonly store: Store
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log' | 'time'> & {
     readonly bus: Bus
-    readonly clock: Clock
-    readonly log: Log
-    readonly time: StoreTime
     readonly turn: Turn
   },
   config: RelayConfig,

@@ -9,9 +9,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { InstanceRow } from '../../core/workflows/instance/index.ts'
 import type { Bus } from '../../ports/bus.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 
 export interface Retelling {
   /** Puts a few of them into the outbox, if they are to be republished. Returns whether there are more. */
@@ -40,12 +38,11 @@ const PAGE = 100
 /** An instance that moves all the time is published by its moves; its other tokens are tried this often. */
 const TRIES = 20
 
-export function makeRetelling(deps: {
-  readonly store: Store
-  readonly bus: Pick<Bus, 'status'>
-  readonly log: Log
-  readonly time: StoreTime
-}): Retelling {
+export function makeRetelling(
+  deps: Pick<EngineBase, 'store' | 'log' | 'time'> & {
+    readonly bus: Pick<Bus, 'status'>
+  },
+): Retelling {
   const { store, bus, log, time } = deps
   let known: { readonly version: number; readonly told: Told | null } | null = null
   let walk: Walk | null = null

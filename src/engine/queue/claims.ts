@@ -10,8 +10,8 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { type Contender, shareOf, shareSlots } from '../../core/queue/fairness/index.ts'
 import { isIsolated } from '../../core/queue/work/index.ts'
 import { type ClaimResult, StoreError } from '../../ports/store.ts'
-import type { StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
+import type { EngineConfig } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
 import { nameOf, type Pace } from '../flow-control/index.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
@@ -65,11 +65,10 @@ interface Candidate extends Consumer, Contender {
 type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-isolated'
 
 export function makeClaims(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'clock' | 'code' | 'log' | 'time'> & {
     readonly registry: Registry
     readonly pool: Pool
     readonly pace: Pace
-    readonly time: StoreTime
     readonly strays: Strays
     owner(): Incarnation | null
     /** Whether this node runs jobs of the consumer at all. */

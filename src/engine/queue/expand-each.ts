@@ -2,11 +2,11 @@
 // the reason; or, if the event or the definition was fixed since, it creates one job per element and ends.
 
 import type { Scope } from '../../core/expression/index.ts'
-import type { Ids } from '../../core/foundation/ids/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Write } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { type BuryRoute, countersOf } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -18,13 +18,13 @@ export interface Spread {
   run(item: Item, route: Route, scope: Scope): Promise<void>
 }
 
-export function makeSpread(deps: {
-  readonly ids: Ids
-  readonly settler: Settler
-  readonly log: Pick<Log, 'control'>
-  readonly bury: BuryRoute
-  wake(): void
-}): Spread {
+export function makeSpread(
+  deps: Pick<EngineBase, 'ids' | 'wake'> & {
+    readonly settler: Settler
+    readonly log: Pick<Log, 'control'>
+    readonly bury: BuryRoute
+  },
+): Spread {
   return {
     async run(item, route, scope) {
       const { each } = route

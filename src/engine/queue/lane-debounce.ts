@@ -10,8 +10,7 @@ import { gathers } from '../../core/queue/lane/index.ts'
 import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { Commits, EngineBase } from '../commit/index.ts'
 import { countersOf, leaseGuard } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -35,12 +34,10 @@ const MEMBERS_MAX = 250
 const ROUNDS_MAX = 40
 
 export function makeTurns(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'wake'> & {
     readonly settler: Settler
     readonly commits: Pick<Commits, 'firmly'>
     readonly decisions: Pick<Decisions, 'decideDebounce' | 'isStale'>
-    readonly time: StoreTime
-    wake(): void
   },
 ): Turns {
   const { store, log, settler, commits, decisions, time } = deps

@@ -3,10 +3,9 @@
 
 import { type Escalation, stepEscalation } from '../../core/failures/escalation/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
-import type { EscalationId, Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { EscalationId, TenantId } from '../../core/foundation/ids/index.ts'
 import { toStorable } from '../../core/foundation/json/index.ts'
-import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase, UnitOfWork } from '../commit/index.ts'
 import { planEscalationEvent } from './escalation-events.ts'
 
 export interface EscalationActions {
@@ -21,10 +20,8 @@ export interface EscalationActions {
 const NOTE_LENGTH_MAX = 1_000
 
 export function makeEscalations(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'plan'> & {
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
-    readonly ids: Ids
-    readonly plan: PlanEvent
   },
 ): EscalationActions {
   const { store, log, unitOfWork } = deps

@@ -8,12 +8,11 @@ import { isCanonical } from '../../core/events/canonical/index.ts'
 import { causeHash, type Escalation } from '../../core/failures/escalation/index.ts'
 import { type Failure, type FailureEvent, stepFailure } from '../../core/failures/failure/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { SECOND } from '../../core/foundation/time/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import type { EventPlan, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase, EventPlan, StoreTime, UnitOfWork } from '../commit/index.ts'
 import { planEscalationEvent } from './escalation-events.ts'
 import { PARKED_REASON, raise, toNew } from './failures.ts'
 
@@ -42,11 +41,9 @@ const PAGES_MAX = 10
 const LINGERING_REASON = 'open_too_long'
 
 export function makeFailureSweep(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
+  deps: Pick<EngineBase, 'store' | 'clock' | 'log' | 'ids' | 'plan'> & {
     readonly time: Pick<StoreTime, 'now'>
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
-    readonly ids: Ids
-    readonly plan: PlanEvent
     tenants(): readonly TenantId[]
   },
   config: SweepConfig,

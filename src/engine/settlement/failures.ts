@@ -21,7 +21,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { type Attempt, letterOf, type NewWork } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
-import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Commits, EngineBase, EventPlan } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Decision, EndingRow, Held } from './job-decision.ts'
 
@@ -36,10 +36,7 @@ export const NO_FAILURE_CHANGE: FailureChange = { writes: [], plans: [] }
 /** Why a parked job is not retried. */
 export const PARKED_REASON = 'parked'
 
-interface TellDeps {
-  readonly ids: Ids
-  readonly plan: PlanEvent
-}
+type TellDeps = Pick<EngineBase, 'ids' | 'plan'>
 
 export interface Failures {
   /** The participant of every job that fails, or that failed before. */

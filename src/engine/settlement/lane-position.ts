@@ -7,20 +7,16 @@ import { isCanonical } from '../../core/events/canonical/index.ts'
 import { parsePayload } from '../../core/events/sensitive/index.ts'
 import { ExpressionError } from '../../core/expression/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { Ids } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
-import type { PlanEvent } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Decisions } from './decision-functions.ts'
 import type { Decision, Held } from './job-decision.ts'
 import type { RowPart, RowParticipant } from './participants.ts'
 
-export interface LaneDeps {
-  readonly ids: Ids
-  readonly plan: PlanEvent
-  readonly vars: Vars
+export interface LaneDeps extends Pick<EngineBase, 'ids' | 'plan' | 'vars'> {
   readonly decisions: Pick<Decisions, 'keepsPlace'>
 }
 

@@ -17,8 +17,7 @@ import {
   markingText,
 } from '../../core/workflows/instance/index.ts'
 import { planMigration, type Workflow } from '../../core/workflows/machine/index.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Store } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type Hand, NO_REASON } from './instance-actions.ts'
 import type { Loaded } from './instance-types.ts'
@@ -67,13 +66,12 @@ export interface Migrations {
   many(hand: Hand, workflow: string, request: MigrateManyRequest): Promise<MigratedPage>
 }
 
-export function makeMigrations(deps: {
-  readonly store: Store
-  readonly instances: Instances
-  readonly registry: Pick<Registry, 'workflow'>
-  readonly log: Log
-  wake(): void
-}): Migrations {
+export function makeMigrations(
+  deps: Pick<EngineBase, 'store' | 'log' | 'wake'> & {
+    readonly instances: Instances
+    readonly registry: Pick<Registry, 'workflow'>
+  },
+): Migrations {
   const { store, instances, registry, log } = deps
 
   const inForce = (tenant: TenantId, name: string): Workflow => {

@@ -5,9 +5,8 @@ import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
 import type { Stepped, Workflow } from '../../core/workflows/machine/index.ts'
-import type { Seal } from '../../ports/seal.ts'
-import type { Guard, Store, Write } from '../../ports/store.ts'
-import type { Commits, EventPlan, PlanEvent, PlanGroup, StoreTime, UnitOfWork } from '../commit/index.ts'
+import type { Guard, Write } from '../../ports/store.ts'
+import type { EngineBase, EventPlan, PlanGroup, UnitOfWork } from '../commit/index.ts'
 import type { PlanDeps } from '../planning/index.ts'
 import type { PlanEnd } from '../settlement/index.ts'
 import type { KnownRow } from './correlation-rows.ts'
@@ -45,13 +44,8 @@ export interface Beside {
   readonly rows?: readonly KnownRow[]
 }
 
-export interface InstanceDeps {
-  readonly store: Store
-  readonly commits: Commits
-  readonly seal: Seal
-  readonly time: StoreTime
+export interface InstanceDeps extends Pick<EngineBase, 'store' | 'commits' | 'seal' | 'time' | 'plan'> {
   readonly planning: PlanDeps
-  readonly plan: PlanEvent
   readonly planEnd: PlanEnd
   /** Changes are published to the bus. */
   readonly isMirrored: boolean

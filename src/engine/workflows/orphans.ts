@@ -10,17 +10,16 @@ import { parsePayload } from '../../core/events/sensitive/index.ts'
 import { matchesPattern } from '../../core/events/subject/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
-import type { Ids, InstanceId, OrphanId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { InstanceId, OrphanId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
-import { routeScope, type Vars } from '../../core/routing/index.ts'
+import { routeScope } from '../../core/routing/index.ts'
 import { decideTrigger, unbuffer } from '../../core/workflows/correlation/index.ts'
 import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
 import type { NewOrphan, Orphan } from '../../core/workflows/orphan/index.ts'
 import { type Guard, StoreError, type Write } from '../../ports/store.ts'
 import type { Decided } from '../access/index.ts'
-import type { Commits } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { newWork } from '../planning/index.ts'
 import { loadRows, planRows } from './correlation-rows.ts'
@@ -52,12 +51,8 @@ const RETRIED_MAX = 1_000
 const PAGE = 100
 
 export function makeOrphans(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly ids: Ids
-    readonly vars: Vars
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'commits' | 'wake'> & {
     readonly registry: Registry
-    readonly commits: Commits
-    wake(): void
   },
 ): Orphans {
   const { store, log, ids, registry, commits } = deps

@@ -18,9 +18,9 @@ import {
   type Until,
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
-import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
-import type { Page, Store, TenantReads } from '../../ports/store.ts'
+import { SealError } from '../../ports/seal.ts'
+import type { Page, TenantReads } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { openHistory, openInstance, sealInstance } from './encrypt-instance.ts'
 import type { Hand } from './instance-actions.ts'
@@ -68,12 +68,11 @@ const HISTORY_PAGE = 500
 /** A longer history is read by its pages. */
 const REBUILT_MAX = 20_000
 
-export function makeInstanceReading(deps: {
-  readonly store: Store
-  readonly seal: Seal
-  readonly log: Log
-  readonly registry: Pick<Registry, 'pinnedWorkflow' | 'workflow'>
-}): InstanceReading {
+export function makeInstanceReading(
+  deps: Pick<EngineBase, 'store' | 'seal' | 'log'> & {
+    readonly registry: Pick<Registry, 'pinnedWorkflow' | 'workflow'>
+  },
+): InstanceReading {
   const { store, seal, registry } = deps
 
   const workflowOf = async (tenant: TenantId, { id, definition }: InstanceRow): Promise<Workflow> => {

@@ -11,10 +11,11 @@ import { AppError } from '../../core/foundation/errors/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
-import type { Route, Vars } from '../../core/routing/index.ts'
+import type { Route } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { parseStepName, partName, stepName, stepScope } from '../../core/workflows/machine/index.ts'
-import type { Guard, Store } from '../../ports/store.ts'
+import type { Guard } from '../../ports/store.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { replayedWork } from '../planning/index.ts'
 import { firingOf } from './firing-of-job.ts'
@@ -22,11 +23,8 @@ import type { Loaded } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { FOREVER_MS } from './plan-instance-change.ts'
 
-interface Deps {
-  readonly store: Store
+interface Deps extends Pick<EngineBase, 'store' | 'ids' | 'vars'> {
   readonly registry: Registry
-  readonly ids: Ids
-  readonly vars: Vars
   readonly instances: Instances
 }
 

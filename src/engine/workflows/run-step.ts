@@ -9,11 +9,10 @@ import type { StoredEvent } from '../../core/events/event/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
-import { type Route, routeScope, type Vars } from '../../core/routing/index.ts'
+import { type Route, routeScope } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { stepScope } from '../../core/workflows/machine/index.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Commits } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type BuryRoute, countersOf, type InternalCall, isFirstRun } from '../effects/index.ts'
 import type { BeginJob, Item } from '../leases/index.ts'
@@ -38,17 +37,16 @@ export interface StepActions {
   perform(call: InternalCall): Promise<void>
 }
 
-export function makeSteps(deps: {
-  readonly store: Store
-  readonly commits: Commits
-  readonly instances: Instances
-  readonly registry: Registry
-  readonly settler: Settler
-  readonly vars: Vars
-  readonly begin: BeginJob['begin']
-  readonly actions: StepActions
-  readonly bury: BuryRoute
-}): Steps {
+export function makeSteps(
+  deps: Pick<EngineBase, 'store' | 'commits' | 'vars'> & {
+    readonly instances: Instances
+    readonly registry: Registry
+    readonly settler: Settler
+    readonly begin: BeginJob['begin']
+    readonly actions: StepActions
+    readonly bury: BuryRoute
+  },
+): Steps {
   const { instances, registry, settler } = deps
 
   const settle = async (item: Item, route: Route | null, to: 'skipped' | 'cancelled', why: string) => {

@@ -8,10 +8,10 @@
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
-import type { Ids, InstanceId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { InstanceId, WorkId } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
-import { routeScope, type Vars } from '../../core/routing/index.ts'
+import { routeScope } from '../../core/routing/index.ts'
 import { aheadOf, bufferUpdate, decideTrigger, unbuffer } from '../../core/workflows/correlation/index.ts'
 import {
   instanceScope,
@@ -21,8 +21,7 @@ import {
 } from '../../core/workflows/machine/index.ts'
 import type { OrphanReason } from '../../core/workflows/orphan/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import { orFail, type PlanEvent, type Planned, retrying, type StoreTime } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
+import { type EngineBase, orFail, type Planned, retrying } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { countersOf } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
@@ -71,16 +70,11 @@ const TURN_MS = 1_000
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
 export function makeTriggers(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly ids: Ids
-    readonly vars: Vars
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'time' | 'plan' | 'wake'> & {
     readonly registry: Registry
     readonly settler: Settler
     readonly instances: Instances
     readonly rates: TriggerRates
-    readonly plan: PlanEvent
-    wake(): void
   },
 ): Triggers {
   const { store, log, ids, time, registry, settler, instances } = deps

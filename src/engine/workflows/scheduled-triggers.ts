@@ -5,13 +5,13 @@
 // Invariant: TG9 a slot of a trigger starts at most one instance, over all nodes and crashes.
 
 import { hashText } from '../../core/foundation/hash/index.ts'
-import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { DAY, type Instant } from '../../core/foundation/time/index.ts'
 import type { NewWork } from '../../core/queue/work/index.ts'
 import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
-import type { Store, Write } from '../../ports/store.ts'
-import type { PlanEvent, UnitOfWork } from '../commit/index.ts'
+import type { Write } from '../../ports/store.ts'
+import type { EngineBase, UnitOfWork } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type BesideEvent, besideSchedule, iso, readSchedule, type Timed } from '../ingest/index.ts'
 
@@ -25,14 +25,12 @@ const ITEM_MS = 30 * DAY
 const DEDUP_MS = 7 * DAY
 const NAME = /^workflow:([^/]+)\/(.+)$/
 
-export function makeScheduledTriggers(deps: {
-  readonly store: Store
-  readonly ids: Ids
-  readonly registry: Registry
-  readonly unitOfWork: Pick<UnitOfWork, 'once'>
-  readonly plan: PlanEvent
-  wake(): void
-}): ScheduledTriggers {
+export function makeScheduledTriggers(
+  deps: Pick<EngineBase, 'store' | 'ids' | 'plan' | 'wake'> & {
+    readonly registry: Registry
+    readonly unitOfWork: Pick<UnitOfWork, 'once'>
+  },
+): ScheduledTriggers {
   const { store, ids, registry, unitOfWork } = deps
 
   const fire = async (

@@ -14,20 +14,19 @@ import { isNumeral, type JsonValue, stringifyJson } from '../../core/foundation/
 import { closest } from '../../core/foundation/text/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
-import { routeScope, type Vars } from '../../core/routing/index.ts'
+import { routeScope } from '../../core/routing/index.ts'
 import type { Data, Instance } from '../../core/workflows/instance/index.ts'
 import type { Trigger, Workflow } from '../../core/workflows/machine/index.ts'
 import { type CommitResult, StoreError, type Write } from '../../ports/store.ts'
 import {
   type Commits,
+  type EngineBase,
   orConflict,
-  type PlanEvent,
   RACES_MAX,
   retrying,
   type Unit,
   type UnitOfWork,
 } from '../commit/index.ts'
-import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import { nextHeader } from '../events/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -80,14 +79,11 @@ export type PlannedStart =
 const ITEM_MS = 1 * DAY
 
 export function makeStarter(
-  deps: Pick<EngineDeps, 'store' | 'log'> & {
-    readonly ids: Ids
-    readonly vars: Vars
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'plan'> & {
     readonly registry: Registry
     readonly commits: Pick<Commits, 'stubbornly'>
     readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
     readonly instances: Instances
-    readonly plan: PlanEvent
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
   },

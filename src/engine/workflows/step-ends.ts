@@ -12,21 +12,14 @@ import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { type InstanceInput, type Refused, stepInstance } from '../../core/workflows/machine/index.ts'
-import type { Log } from '../../ports/log.ts'
-import type { Seal } from '../../ports/seal.ts'
-import type { Store } from '../../ports/store.ts'
-import type { Commits } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import { openResult } from '../secrets/index.ts'
 import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
 import { canBeUndone, firingOf, stepText } from './firing-of-job.ts'
 import type { InstancePlan, Loaded, Origin } from './instance-types.ts'
 import { type Instances, originOfEvent, orRefused } from './instances.ts'
 
-interface Deps {
-  readonly store: Store
-  readonly commits: Commits
-  readonly seal: Seal
-  readonly log: Log
+interface Deps extends Pick<EngineBase, 'store' | 'commits' | 'seal' | 'log'> {
   readonly instances: Instances
 }
 

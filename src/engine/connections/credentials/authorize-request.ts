@@ -12,8 +12,7 @@ import {
 import type { CredentialDocument, ProviderDocument } from '../../../core/definitions/documents/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
-import type { StoreTime } from '../../commit/index.ts'
-import type { EngineDeps } from '../../config.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import type { Authorized, ToAuthorize } from '../connection-types.ts'
 import type { CredentialBook } from './credential-state-cache.ts'
 import type { Value, Values } from './credential-values.ts'
@@ -29,8 +28,7 @@ const NEXT_BY_CODE: Readonly<Record<string, string>> = {
 }
 
 export function makeAuthorize(
-  deps: Pick<EngineDeps, 'clock' | 'log'> & {
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'clock' | 'log' | 'time'> & {
     readonly book: CredentialBook
     readonly values: Values
     readonly tokens: Tokens

@@ -5,10 +5,8 @@ import type {
   CredentialDocument,
   ProviderDocument,
 } from '../../../core/definitions/documents/index.ts'
-import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
-import type { Vars } from '../../../core/routing/index.ts'
-import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
-import type { EngineDeps } from '../../config.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { EngineBase, UnitOfWork } from '../../commit/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
 import type { Door } from '../connection-types.ts'
@@ -28,17 +26,27 @@ export interface Named {
 }
 
 export interface CredentialDeps
-  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'seal' | 'log'> {
-  readonly time: StoreTime
-  readonly ids: Ids
-  readonly commits: Commits
+  extends Pick<
+    EngineBase,
+    | 'store'
+    | 'clock'
+    | 'random'
+    | 'http'
+    | 'vault'
+    | 'secrets'
+    | 'seal'
+    | 'log'
+    | 'time'
+    | 'ids'
+    | 'commits'
+    | 'vars'
+    | 'plan'
+    | 'wake'
+  > {
   readonly registry: Named
   readonly settler: Settler
   readonly decisions: Decisions
   readonly lease: Pick<Lease, 'covers' | 'holds'>
-  readonly vars: Vars
-  readonly plan: PlanEvent
   readonly door: Pick<Door, 'send'>
   readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
-  wake(delayMs?: number): void
 }

@@ -18,8 +18,7 @@ import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { makeRedact, OWN_SECRETS } from '../../../core/secrets/index.ts'
-import type { StoreTime } from '../../commit/index.ts'
-import type { EngineDeps } from '../../config.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import { type NoValue, unreadable } from '../../secrets/index.ts'
 import type { CredentialBook } from './credential-state-cache.ts'
 import type { Value } from './credential-values.ts'
@@ -81,8 +80,7 @@ const ANSWER_BYTES_MAX = 65_536
 const BY = 'millrace'
 
 export function makeTokens(
-  deps: Pick<EngineDeps, 'clock' | 'http' | 'log' | 'secrets'> & {
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'clock' | 'http' | 'log' | 'secrets' | 'time'> & {
     readonly book: CredentialBook
     /** Identifies one refresh. */
     newLock(): string

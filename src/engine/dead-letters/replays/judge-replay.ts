@@ -9,8 +9,7 @@ import { JsonError, parseJson } from '../../../core/foundation/json/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
 import { callScope, itemScope, type Route, routeScope, type Vars } from '../../../core/routing/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
-import type { Store } from '../../../ports/store.ts'
-import type { StoreTime } from '../../commit/index.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { hostOf } from '../../effects/index.ts'
 import { judgeLedger } from '../../observe/index.ts'
@@ -18,11 +17,8 @@ import { judgeDelivery, mustBeDecided, sightOf } from '../../webhooks/index.ts'
 import { findEarlierKey } from '../replay-key.ts'
 import { type Difference, diffDefinitions, diffPayloads } from './replay-differences.ts'
 
-export interface PreviewDeps {
-  readonly store: Store
+export interface PreviewDeps extends Pick<EngineBase, 'store' | 'vars' | 'time'> {
   readonly registry: Registry
-  readonly vars: Vars
-  readonly time: StoreTime
 }
 
 const VERDICTS = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const

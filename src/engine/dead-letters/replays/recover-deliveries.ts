@@ -6,15 +6,14 @@
 
 import type { EventSummary } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
-import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { putBackCounters, type WorkRow } from '../../../core/queue/work/index.ts'
-import type { Route, Vars } from '../../../core/routing/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
-import type { Log } from '../../../ports/log.ts'
-import type { Store, TenantReads } from '../../../ports/store.ts'
+import type { TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'
-import type { Commits } from '../../commit/index.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newWork } from '../../planning/index.ts'
@@ -37,13 +36,8 @@ export type Recovery = Extract<BulkReplay, { of: 'deliveries' }>
 const WALKED_MAX = 5_000
 const PAYLOADS_MAX = 500
 
-export interface RecoverDeps {
-  readonly store: Store
-  readonly commits: Commits
-  readonly ids: Ids
+export interface RecoverDeps extends Pick<EngineBase, 'store' | 'commits' | 'ids' | 'vars' | 'log'> {
   readonly registry: Registry
-  readonly vars: Vars
-  readonly log: Log
   readonly replayer: Pick<Replayer, 'prepare'>
   /** Clears the known failures of the endpoint, so that they delay nothing. */
   hurry(tenant: TenantId, consumer: string): void

@@ -20,10 +20,8 @@ import type { Scope } from '../../../core/expression/index.ts'
 import type { CallVerdict } from '../../../core/failures/failure/index.ts'
 import { makeRedact, type Redact } from '../../../core/secrets/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
-import type { Store } from '../../../ports/store.ts'
-import type { Vault } from '../../../ports/vault.ts'
-import type { Commits } from '../../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { EngineBase } from '../../commit/index.ts'
+import type { EngineConfig } from '../../config.ts'
 import type { Item } from '../../leases/index.ts'
 import type { Decisions } from '../../settlement/index.ts'
 import type { Call, InternalCall, Performed, Sent } from '../call.ts'
@@ -53,10 +51,7 @@ const PROGRESS_LENGTH_MAX = 2_000
 const TOKENS_MIN = 16
 
 export function makeAgents(
-  deps: Pick<EngineDeps, 'clock' | 'http' | 'log'> & {
-    readonly store: Store
-    readonly vault: Vault
-    readonly commits: Commits
+  deps: Pick<EngineBase, 'clock' | 'http' | 'log' | 'store' | 'vault' | 'commits'> & {
     readonly decisions: Decisions
     progress(progress: AgentProgress): void
   },

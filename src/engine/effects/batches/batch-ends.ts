@@ -6,15 +6,11 @@
 
 import { acknowledgedResult, type LedgerEntry, type LedgerProof } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
-import type { Ids } from '../../../core/foundation/ids/index.ts'
 import { parseJson } from '../../../core/foundation/json/index.ts'
 import { type MemberOutcome, splitBatch } from '../../../core/queue/batch/index.ts'
-import type { Route, Vars } from '../../../core/routing/index.ts'
-import type { Log } from '../../../ports/log.ts'
-import type { Random } from '../../../ports/random.ts'
-import type { Seal } from '../../../ports/seal.ts'
-import type { Guard, Store, Write } from '../../../ports/store.ts'
-import type { Commits, StoreTime } from '../../commit/index.ts'
+import type { Route } from '../../../core/routing/index.ts'
+import type { Guard, Write } from '../../../ports/store.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { openResult } from '../../secrets/index.ts'
 import type { Decision, Decisions, Held, OtherEnd, Part, Participant } from '../../settlement/index.ts'
@@ -23,17 +19,12 @@ import { isMerged, keySentOf, loadMembers, type Member } from './batch-members.t
 import { newBatch } from './freeze-batch.ts'
 import { makeMemberEnds } from './member-ends.ts'
 
-interface Deps {
-  readonly store: Store
-  readonly commits: Commits
-  readonly seal: Seal
-  readonly ids: Ids
-  readonly random: Random
-  readonly time: StoreTime
-  readonly log: Log
+interface Deps
+  extends Pick<
+    EngineBase,
+    'store' | 'commits' | 'seal' | 'ids' | 'random' | 'time' | 'log' | 'vars' | 'wake'
+  > {
   readonly decisions: Decisions
-  readonly vars: Vars
-  wake(): void
 }
 
 /** Failure classes that a single member can cause for all. */

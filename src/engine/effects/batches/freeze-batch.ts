@@ -7,8 +7,8 @@ import type { Ids, Incarnation } from '../../../core/foundation/ids/index.ts'
 import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
 import { bearWork } from '../../../core/store/commit/index.ts'
-import type { Guard, Store, Write } from '../../../ports/store.ts'
-import type { Commits, FirmResult } from '../../commit/index.ts'
+import type { Guard, Write } from '../../../ports/store.ts'
+import type { EngineBase, FirmResult } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
 import { type Item, makeItem, type Pool } from '../../leases/index.ts'
 import { SHORT_WAIT_MS } from '../../settlement/index.ts'
@@ -22,14 +22,10 @@ const GUARDS_EACH = 2
 const NO_LEASE = 'the lease could not be made long enough for the call'
 
 export function makeFreeze(
-  deps: {
-    readonly store: Store
-    readonly commits: Commits
-    readonly ids: Ids
+  deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'wake'> & {
     readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
     owner(): Incarnation | null
     readonly frozen: FrozenMembers
-    wake(): void
   },
   config: Pick<EngineConfig, 'sendWithinMs'>,
 ): Freeze {

@@ -7,8 +7,7 @@
 
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { isIsolated } from '../../../core/queue/work/index.ts'
-import type { Clock } from '../../../ports/clock.ts'
-import type { StoreTime } from '../../commit/index.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import type { InternalCall, Joined } from '../call.ts'
 import type { Gathered } from './batch-members.ts'
 
@@ -34,13 +33,13 @@ const HELD_MS = 1_000
 /** For the events of one batch: the body of its call has that size, and all of it is in memory at once. */
 const BATCH_BYTES_MAX = 4 * 1_048_576
 
-export function makeGathering(deps: {
-  readonly clock: Clock
-  readonly time: StoreTime
-  readonly freeze: Freeze
-  /** The job only waits: others may run in its slot. Returns a function that takes the slot back. */
-  stepAside(tenant: TenantId): () => void
-}): Gathering {
+export function makeGathering(
+  deps: Pick<EngineBase, 'clock' | 'time'> & {
+    readonly freeze: Freeze
+    /** The job only waits: others may run in its slot. Returns a function that takes the slot back. */
+    stepAside(tenant: TenantId): () => void
+  },
+): Gathering {
   const { clock, time } = deps
   const open = new Map<string, Open>()
   let isOver = false

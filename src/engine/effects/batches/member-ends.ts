@@ -6,10 +6,8 @@ import { stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { MemberOutcome } from '../../../core/queue/batch/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
-import type { Random } from '../../../ports/random.ts'
-import type { Seal } from '../../../ports/seal.ts'
 import type { Write } from '../../../ports/store.ts'
-import type { StoreTime } from '../../commit/index.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import { sealResult } from '../../secrets/index.ts'
 import {
   again,
@@ -36,12 +34,11 @@ export interface MemberEnds {
   moved(member: Member, batch: WorkId): Write
 }
 
-export function makeMemberEnds(deps: {
-  readonly seal: Seal
-  readonly random: Random
-  readonly time: StoreTime
-  readonly decisions: Decisions
-}): MemberEnds {
+export function makeMemberEnds(
+  deps: Pick<EngineBase, 'seal' | 'random' | 'time'> & {
+    readonly decisions: Decisions
+  },
+): MemberEnds {
   const { time } = deps
 
   const ended = (member: Member, route: Route, decision: Decision, ledger: Write): OtherEnd => ({

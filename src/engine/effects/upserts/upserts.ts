@@ -12,9 +12,8 @@ import { describeError as describe, ExpressionError, type Scope } from '../../..
 import type { CallPolicy } from '../../../core/failures/failure/index.ts'
 import { isNumber } from '../../../core/foundation/json/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
-import type { Store } from '../../../ports/store.ts'
-import type { Commits, StoreTime } from '../../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { EngineBase } from '../../commit/index.ts'
+import type { EngineConfig } from '../../config.ts'
 import type { Decisions } from '../../settlement/index.ts'
 import type { Call, Doubt, InternalCall, Performed, Sent } from '../call.ts'
 import { errorTextInFull, hostOf, leaseGuard, reserveGuard } from '../call-outcome.ts'
@@ -29,10 +28,7 @@ export interface Upserts {
 }
 
 export function makeUpserts(
-  deps: Pick<EngineDeps, 'clock' | 'http' | 'vault'> & {
-    readonly store: Store
-    readonly commits: Commits
-    readonly time: StoreTime
+  deps: Pick<EngineBase, 'clock' | 'http' | 'vault' | 'store' | 'commits' | 'time'> & {
     readonly decisions: Decisions
   },
   config: Pick<EngineConfig, 'responseBytesMax' | 'sendWithinMs'>,

@@ -1,8 +1,7 @@
 // The dependencies of running and ending a delivery.
 
-import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
-import type { PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
-import type { EngineDeps } from '../../config.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
+import type { EngineBase, UnitOfWork } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { Pace } from '../../flow-control/index.ts'
 import type { BeginJob, Lease } from '../../leases/index.ts'
@@ -11,9 +10,10 @@ import type { DeliveryWatch } from './endpoint-reports.ts'
 import type { Lending } from './slot-lending.ts'
 
 export interface DeliveryDeps
-  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
-  readonly ids: Ids
-  readonly time: StoreTime
+  extends Pick<
+    EngineBase,
+    'store' | 'clock' | 'random' | 'http' | 'vault' | 'log' | 'ids' | 'time' | 'plan'
+  > {
   readonly registry: Registry
   readonly lease: Lease
   readonly settler: Settler
@@ -21,7 +21,6 @@ export interface DeliveryDeps
   readonly pace: Pick<Pace, 'called' | 'mayCall' | 'prepare' | 'told' | 'windows'>
   readonly lending: Lending
   readonly watch: DeliveryWatch
-  readonly plan: PlanEvent
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
   readonly begin: BeginJob['begin']
   /** Whether the API or definitions have it, deployed on this node or not. */

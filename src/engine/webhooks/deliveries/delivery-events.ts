@@ -2,9 +2,8 @@
 // of such events, which would loop.
 
 import { isCanonical } from '../../../core/events/canonical/index.ts'
-import type { Ids } from '../../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../../core/foundation/json/index.ts'
-import type { EventPlan, PlanEvent, UnitOfWork } from '../../commit/index.ts'
+import type { EngineBase, EventPlan, UnitOfWork } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { canonicalEvent } from '../../events/index.ts'
 import type { Item } from '../../leases/index.ts'
@@ -15,9 +14,7 @@ export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
  * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
  */
 export function tellEnd(
-  deps: {
-    readonly ids: Ids
-    readonly plan: PlanEvent
+  deps: Pick<EngineBase, 'ids' | 'plan'> & {
     readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'isBeyondUs'>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },

@@ -6,14 +6,12 @@
 
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
-import type { Ids, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
+import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
-import type { Vars } from '../../../core/routing/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
-import type { Log } from '../../../ports/log.ts'
-import type { Store, TenantReads } from '../../../ports/store.ts'
+import type { TenantReads } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
-import { type Commits, orConflict, retrying } from '../../commit/index.ts'
+import { type EngineBase, orConflict, retrying } from '../../commit/index.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
 import type { WorkActions } from '../../settlement/index.ts'
 import { addDelivery } from './add-delivery.ts'
@@ -27,13 +25,8 @@ export interface Retried {
   readonly workId: WorkId
 }
 
-export interface RetryDeps {
-  readonly store: Store
+export interface RetryDeps extends Pick<EngineBase, 'store' | 'commits' | 'ids' | 'vars' | 'log' | 'wake'> {
   readonly registry: Registry
-  readonly commits: Commits
-  readonly ids: Ids
-  readonly vars: Vars
-  readonly log: Log
   readonly actions: Pick<WorkActions, 'retry'>
   /** Replays a dead letter. */
   replay(
@@ -45,7 +38,6 @@ export interface RetryDeps {
   refresh(tenant: TenantId): Promise<void>
   /** The known failures of the endpoint delay nothing any more. */
   hurry(tenant: TenantId, consumer: string): void
-  wake(): void
 }
 
 /** Other requests add deliveries to the same subscription at the same time; all of them guard the same version. */

@@ -8,11 +8,10 @@
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
 import { AppError, messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
-import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
+import { MINUTE } from '../../../core/foundation/time/index.ts'
 import { parseSecret } from '../../../core/webhooks/signing/index.ts'
-import type { Log } from '../../../ports/log.ts'
-import type { Guard, Store } from '../../../ports/store.ts'
-import { isUnreadable } from '../../commit/index.ts'
+import type { Guard } from '../../../ports/store.ts'
+import { type EngineBase, isUnreadable } from '../../commit/index.ts'
 import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
 import { freshRecord, guardOf, readSubscription } from './subscription-records.ts'
@@ -22,16 +21,15 @@ import { type Book, saidStatus } from './subscription-state-cache.ts'
 const GRACE_MS = 1 * MINUTE
 const FOLDER = 'its definition'
 
-export function makeDefinedSubscriptions(deps: {
-  readonly store: Store
-  readonly log: Log
-  readonly book: Book
-  readonly signing: SigningSecrets
-  now(): Instant
-  setStatus: Registry['setSubscriptionStatus']
-  /** A subscription is no longer defined. */
-  gone(tenant: TenantId, name: string): void
-}): DefinedSubscriptions & {
+export function makeDefinedSubscriptions(
+  deps: Pick<EngineBase, 'store' | 'log' | 'now'> & {
+    readonly book: Book
+    readonly signing: SigningSecrets
+    setStatus: Registry['setSubscriptionStatus']
+    /** A subscription is no longer defined. */
+    gone(tenant: TenantId, name: string): void
+  },
+): DefinedSubscriptions & {
   /** Those that have a record but no document any more. */
   left(tenant: TenantId): readonly string[]
   isDefined(tenant: TenantId, name: string): boolean

@@ -1,17 +1,14 @@
 // The events about subscriptions, which can be routed and subscribed to: stored in the commit of the change.
 
 import type { SubscriptionDocument } from '../../../core/definitions/documents/index.ts'
-import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../../core/foundation/json/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { SUBSCRIPTION_PREFIX, type SubscriptionTell } from '../../../core/webhooks/subscription/index.ts'
-import type { EventPlan, PlanEvent } from '../../commit/index.ts'
+import type { EngineBase, EventPlan } from '../../commit/index.ts'
 import { canonicalEvent } from '../../events/index.ts'
 
-export interface TellDeps {
-  readonly ids: Ids
-  readonly plan: PlanEvent
-}
+export type TellDeps = Pick<EngineBase, 'ids' | 'plan'>
 
 export interface About {
   readonly tenant: TenantId

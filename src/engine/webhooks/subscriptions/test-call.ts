@@ -14,7 +14,7 @@ import type { Vars } from '../../../core/routing/index.ts'
 import { makeRedact } from '../../../core/secrets/index.ts'
 import { classifyDelivery, type Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { HttpClient, HttpOutcome } from '../../../ports/http-client.ts'
-import type { Vault } from '../../../ports/vault.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import { errorText, factsOf, redactOutcome } from '../../effects/index.ts'
 import { type Rendered, renderDelivery, signRequest, type ToRender } from '../deliveries/index.ts'
 import { aboutData, TEST_MESSAGE } from './subscription-events.ts'
@@ -26,13 +26,9 @@ const HEADERS_SHOWN = ['content-type', 'retry-after', 'server', 'date']
 const HIDDEN = '[hidden]'
 
 export async function testSubscription(
-  deps: {
+  deps: Pick<EngineBase, 'vault' | 'ids' | 'vars' | 'now'> & {
     readonly http: Pick<HttpClient, 'send'>
-    readonly vault: Vault
-    readonly ids: Ids
-    readonly vars: Vars
     readonly version: string
-    now(): Instant
   },
   tenant: TenantId,
   subscription: Subscription,
