@@ -1,26 +1,22 @@
 // Composes the parts of a node and starts it. With src/app it is the only place that knows every adapter.
 
 import { join } from 'node:path'
-import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
-import { makeLog } from './adapters/log-pino/index.ts'
-import { makeSystemRandom } from './adapters/random-system/index.ts'
-import { makeLocalSeal } from './adapters/seal-local/index.ts'
 import { makeCheckThread } from './app/check-thread.ts'
 import { closeQuietly } from './app/close-all.ts'
 import { checkOwner, type Pause } from './app/data-owner.ts'
-import { DEV_SECRETS, type Env, isDemo } from './app/demo-in-dev.ts'
+import type { Env } from './app/demo-in-dev.ts'
 import { engineConfigOf, nodeName } from './app/engine-config.ts'
 import { watchWrites } from './app/failed-writes.ts'
 import { loadDefinitions, refuseErrors } from './app/load-definitions.ts'
-import { makeFolders, refuseOwnFiles, warnOfOpenDoors } from './app/machine-checks.ts'
+import { makeFolders, refuseOwnFiles } from './app/machine-checks.ts'
 import { checkFolder } from './app/make-folder.ts'
-import { type AdminKey, resolveAdminKey, resolveMasterKey } from './app/node-keys.ts'
+import { type AdminKey, resolveAdminKey } from './app/node-keys.ts'
 import { makeNodeServer } from './app/node-server.ts'
 import { makeNodeStart } from './app/node-start.ts'
-import { followStore, openStore } from './app/open-store.ts'
-import { openOutbound } from './app/outbound-clients.ts'
+import { openNode } from './app/open-node.ts'
+import { openStore } from './app/open-store.ts'
 import { makeReadiness } from './app/readiness.ts'
 import { type FolderState, type NodeParts, runNode } from './app/run-node.ts'
 import { followSetting } from './app/setting-error.ts'
@@ -30,12 +26,9 @@ import { openTransport } from './app/transport.ts'
 import { openVaults } from './app/vaults.ts'
 import { type Config, ownFilesOf } from './config/index.ts'
 import { messageOf } from './core/foundation/errors/index.ts'
-import { DEFAULT_TENANT, makeIds } from './core/foundation/ids/index.ts'
-import { makeMasterKeys } from './core/secrets/index.ts'
+import { DEFAULT_TENANT } from './core/foundation/ids/index.ts'
 import type { Finding } from './definitions/index.ts'
-import { type Demo, startDemo } from './demo/index.ts'
 import { makeAccess, makeIdempotency } from './engine/access/index.ts'
-import { makeSealStore } from './engine/commit/index.ts'
 import { type Engine, makeEngine } from './engine/index.ts'
 import { pauseSentences, signInUrl } from './http/index.ts'
 import type { Store } from './ports/store.ts'
@@ -112,49 +105,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     return part
   }
   try {
-    const clock = makeSystemClock()
-    const now = () => clock.now()
-    const log = closing(
-      await followSetting('MILLRACE_LOG', config.log, () =>
-        makeLog({
-          destination: config.log,
-          env: config.environment,
-          level: config.logLevel,
-          rotation: { bytesMax: config.logBytesMax, files: config.logFiles },
-          now,
-        }),
-      ),
-    )
-    followStore(opened, log, onFatal)
-    await warnOfOpenDoors(config, options, log)
-    const outbound = closing(openOutbound(config, { clock, log }))
-    const { http } = outbound
-    const random = makeSystemRandom()
-    const ids = makeIds({ now, bytes: (length) => random.bytes(length) })
     /** Known when the server listens. */
     let url = ''
-    const demo: Demo | null = isDemo(config)
-      ? closing(
-          await startDemo({
-            url: () => url,
-            secret: env.GITHUB_WEBHOOK_SECRET || DEV_SECRETS.GITHUB_WEBHOOK_SECRET,
-            now,
-            uuid: () => ids.uuid(),
-          }),
-        )
-      : null
-    const vars = {
-      /** This node's own address, for definitions that talk to it. */
-      get self() {
-        return url
-      },
-      /** The demo's vendor; null without the demo. */
-      vendor: demo?.vendorUrl ?? null,
-    }
-    const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
-    const seal = makeLocalSeal({ keys, random })
-    // Only this line has the store itself: everything sensitive passes the seal.
-    const store = makeSealStore(behind, { seal, log })
+    const open = await openNode(options, { opened, behind }, () => url, closing)
+    const { clock, log, outbound, random, ids, demo, vars, keys, seal, store } = open
+    const { http } = outbound
     const check = (confirm: string | null, by?: string) =>
       checkOwner(config, { store, keys, log }, confirm, by)
     const start = makeNodeStart(await check(config.confirmCopy), { log, check, load, onFatal })
