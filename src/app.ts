@@ -5,13 +5,13 @@ import { makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
 import { makeCheckThread } from './app/check-thread.ts'
 import { closeQuietly } from './app/close-all.ts'
+import { checkFolder } from './app/create-directories.ts'
 import { checkOwner, type Pause } from './app/data-owner.ts'
 import type { Env } from './app/demo-in-dev.ts'
 import { engineConfigOf, nodeName } from './app/engine-config.ts'
 import { watchWrites } from './app/failed-writes.ts'
 import { loadDefinitions, refuseErrors } from './app/load-definitions.ts'
 import { makeFolders, refuseOwnFiles } from './app/machine-checks.ts'
-import { checkFolder } from './app/make-folder.ts'
 import { type AdminKey, resolveAdminKey } from './app/node-keys.ts'
 import { makeNodeServer } from './app/node-server.ts'
 import { makeNodeStart } from './app/node-start.ts'
@@ -63,7 +63,7 @@ export interface App extends AsyncDisposable {
   /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
   makeSignInLink(): Promise<string>
   /** A promise was rejected without a handler: it is logged, and the node continues. */
-  tellStray(error: unknown): void
+  logUnhandledRejection(error: unknown): void
   /** Finishes what runs and closes; returns how many jobs were left for the next start. */
   close(): Promise<{ readonly left: number }>
 }
@@ -108,20 +108,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     /** Known when the server listens. */
     let url = ''
     const open = await openNode(options, { opened, behind }, () => url, closing)
-    const { clock, log, outbound, random, ids, demo, vars, keys, seal, store } = open
+    const { clock, log, outbound, random, ids, demo, vars, keys, encryption, store } = open
     const { http } = outbound
     const check = (confirm: string | null, by?: string) =>
       checkOwner(config, { store, keys, log }, confirm, by)
     const start = makeNodeStart(await check(config.confirmCopy), { log, check, load, onFatal })
     const vaults = closing(
-      openVaults(config, { env, store, behind, clock, random, log, keys, seal, code, ownFiles }),
+      openVaults(config, { env, store, behind, clock, random, log, keys, encryption, code, ownFiles }),
     )
     const { secrets, vault } = vaults
     const node = nodeName(config, env)
     const transport = closing(await openTransport(config, { node, clock, log }))
     const { bus, wakes } = transport
     const engine = makeEngine(
-      { store, clock, random, http, vault, secrets, seal, log, code, wakes, bus },
+      { store, clock, random, http, vault, secrets, encryption, log, code, wakes, bus },
       engineConfigOf(config, { node, hasBus: bus !== null, vars }),
     )
     const adminKey = await resolveAdminKey(config)
@@ -208,7 +208,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         if (start.running() === null) throw new Error('the node is paused')
         return signInUrl(url, (await access.makeNodeLink()).token)
       },
-      tellStray(error) {
+      logUnhandledRejection(error) {
         const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
         log.error('process.stray-rejection', { error: messageOf(error), stack })
       },

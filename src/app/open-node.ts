@@ -1,17 +1,17 @@
 // Opens what a node works with before its engine is composed: clock, log, outbound clients, keys, the encrypting store, the demo.
 
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
+import { makeLocalEncryption } from '../adapters/encryption-local/index.ts'
 import { makeLog, type OperatorLog } from '../adapters/log-pino/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
-import { makeLocalSeal } from '../adapters/seal-local/index.ts'
 import type { Config } from '../config/index.ts'
 import { type Ids, makeIds } from '../core/foundation/ids/index.ts'
 import { type MasterKeys, makeMasterKeys } from '../core/secrets/index.ts'
 import { type Demo, startDemo } from '../demo/index.ts'
-import { makeSealStore } from '../engine/commit/index.ts'
+import { makeEncryptedStore } from '../engine/commit/index.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { Random } from '../ports/random.ts'
-import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import { DEV_SECRETS, type Env, isDemo } from './demo-in-dev.ts'
 import { warnOfOpenDoors } from './machine-checks.ts'
@@ -31,7 +31,7 @@ export interface OpenNode {
   /** `vars` of expressions that the node itself provides. */
   readonly vars: { readonly self: string; readonly vendor: string | null }
   readonly keys: MasterKeys
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly store: Store
 }
 
@@ -85,8 +85,8 @@ export async function openNode(
     vendor: demo?.vendorUrl ?? null,
   }
   const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
-  const seal = makeLocalSeal({ keys, random })
+  const encryption = makeLocalEncryption({ keys, random })
   // Only this line has the store itself: everything sensitive passes the seal.
-  const store = makeSealStore(stores.behind, { seal, log })
-  return { clock, log, outbound, random, ids, demo, vars, keys, seal, store }
+  const store = makeEncryptedStore(stores.behind, { encryption, log })
+  return { clock, log, outbound, random, ids, demo, vars, keys, encryption, store }
 }

@@ -5,10 +5,10 @@ import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { CredentialKeeping, Integrations } from './connections/index.ts'
 import type { BulkReplays, DeadLetterActions } from './dead-letters/index.ts'
 import type { Definitions } from './definitions/index.ts'
-import type { PaceActions } from './flow-control/index.ts'
+import type { FlowControlActions } from './flow-control/index.ts'
 import type {
   Accepted,
-  Inlets,
+  BusConsumers,
   Intake,
   IntakeRequest,
   Publisher,
@@ -21,7 +21,7 @@ import type { Relay } from './outbox/index.ts'
 import type { BacklogAges, LaneActions } from './queue/index.ts'
 import type { EscalationActions, WorkActions } from './settlement/index.ts'
 import type { DeliveryActions, DeliveryViews, Subscriptions } from './webhooks/index.ts'
-import type { OrphanActions, WorkflowPeople } from './workflows/index.ts'
+import type { OrphanActions, WorkflowOperatorApi } from './workflows/index.ts'
 
 export interface EngineHealth {
   /** Takes events in. */
@@ -45,11 +45,11 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** What is sent to the endpoints of subscriptions. */
   readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
-  readonly pace: PaceActions
+  readonly flowControl: FlowControlActions
   /** Somebody else's systems: providers, connections, credentials and runs. */
-  readonly integrations: Integrations & Pick<CredentialKeeping['people'], 'supplied'>
+  readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
   /** Workflows and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
+  readonly workflows: WorkflowOperatorApi
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -72,7 +72,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** When sources fire by the clock. */
   readonly schedules: Pick<Schedules, 'state'>
   /** Whether sources take messages of the bus. */
-  readonly inlets: Pick<Inlets, 'state'>
+  readonly busConsumers: Pick<BusConsumers, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth

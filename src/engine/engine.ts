@@ -16,7 +16,12 @@ import { composeDeadLetters } from './dead-letters/index.ts'
 import { makeDefinitions, makeRegistry } from './definitions/index.ts'
 import { composeEffects, endBatches, makeJobFailures, releaseLocks } from './effects/index.ts'
 import type { Engine } from './engine-api.ts'
-import { makeDraws, makePace, makePaceActions, tellInternalEnds } from './flow-control/index.ts'
+import {
+  makeFlowControl,
+  makeFlowControlActions,
+  makeSharedPermits,
+  reportInternalEnds,
+} from './flow-control/index.ts'
 import { composeIngest } from './ingest/index.ts'
 import { makeBeginJob, makeLease, makePool } from './leases/index.ts'
 import { makeLifecycle } from './lifecycle.ts'
@@ -37,7 +42,7 @@ import {
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
-  makeLending,
+  makeSlotLending,
   makeSubscriptionKeeping,
 } from './webhooks/index.ts'
 import {
@@ -45,7 +50,7 @@ import {
   composeWorkflowJobs,
   endSteps,
   makeInstances,
-  makeWorkflowPeople,
+  makeWorkflowOperatorApi,
 } from './workflows/index.ts'
 
 /** What tests put in place of what is made here. */
@@ -79,7 +84,7 @@ export function makeEngine(
   const owner = () => (open ? lease.owner() : null)
   const planned = composePlanning({ ...ports, registry, pool, runs, owner, suspect: signals.lost.send })
   const { planning, plan } = planned
-  const unitOfWork = makeUnitOfWork({ log, commits, births: planned.births })
+  const unitOfWork = makeUnitOfWork({ log, commits, leasedOnInsert: planned.leasedOnInsert })
   const base = { ...ports, commits, unitOfWork, plan, registry, pool, lease, now: () => time.now() }
 
   // What is deployed, and what limits it.
@@ -89,22 +94,22 @@ export function makeEngine(
     enacted: (tenant) => signals.changed.send(tenant, null),
   })
   const { refresh, owners } = definitions
-  const draws = config.isShared
-    ? makeDraws({ ...base, changed: (tenant) => signals.changed.send(tenant, 'rate') }, config)
+  const sharedPermits = config.isShared
+    ? makeSharedPermits({ ...base, changed: (tenant) => signals.changed.send(tenant, 'rate') }, config)
     : null
-  const connections = makeConnections({ ...base, draws, owners }, config)
-  const pace = makePace({
+  const connections = makeConnections({ ...base, sharedPermits, owners }, config)
+  const flowControl = makeFlowControl({
     ...base,
-    draws,
+    sharedPermits,
     entrance: connections.entrance,
     learnConnections: connections.learn,
     room: signals.room.send,
   })
-  planned.limitBy(pace)
+  planned.limitBy(flowControl)
 
   // How jobs end. The participants live beside their subjects.
   const { failures, planEnd } = composeJobEnds(base)
-  const instances = makeInstances({ ...base, planning, planEnd, isMirrored: outbox.isMirrored })
+  const instances = makeInstances({ ...base, planning, planEnd, hasOutbox: outbox.hasOutbox })
   const settler = makeSettler({
     planEnd,
     participantsOf: listParticipants({
@@ -114,10 +119,20 @@ export function makeEngine(
       locks: releaseLocks(base),
     }),
     unitOfWork,
-    onSettling: tellInternalEnds(pace),
+    onSettling: reportInternalEnds(flowControl),
     wake,
   })
-  const settling = { ...base, settler, pace, draws, planning, instances, definitions, connections, refresh }
+  const settling = {
+    ...base,
+    settler,
+    flowControl,
+    sharedPermits,
+    planning,
+    instances,
+    definitions,
+    connections,
+    refresh,
+  }
   const { keys, health } = composeCredentials(settling, config)
   const keeping = makeSubscriptionKeeping(
     { ...settling, planFor: planned.planFor, refreshDefinitions: refresh },
@@ -131,18 +146,18 @@ export function makeEngine(
   const { internal } = effects
   const starts = composeStarts({ ...jobs, internal })
   const ingest = composeIngest(
-    { ...jobs, internal, door: starts.inline, triggers: starts.scheduled, isOpen },
+    { ...jobs, internal, inlineStart: starts.inline, triggers: starts.scheduled, isOpen },
     config,
   )
   const actions = makeActions({ ...jobs, ...effects, start: starts.start, timetables: ingest.timetables })
   const workflowJobs = composeWorkflowJobs({ ...jobs, actions })
-  const refreshSubscriptions = keeping.people.refresh
+  const refreshSubscriptions = keeping.operatorApi.refresh
   const deliveries = makeDeliveryRunner(
     {
       ...jobs,
-      lending: makeLending({ clock, lend: pool.lend }),
+      slotLending: makeSlotLending({ clock, lend: pool.lend }),
       watch: keeping.watch,
-      isKept: keeping.isKept,
+      isStored: keeping.isStored,
       refresh: refreshSubscriptions,
     },
     config,
@@ -166,7 +181,7 @@ export function makeEngine(
         if (kinds === null) await refresh(tenant)
         if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
         if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
-        await pace.learn(tenant, kinds)
+        await flowControl.learn(tenant, kinds)
         wake()
       },
     },
@@ -180,15 +195,15 @@ export function makeEngine(
   )
 
   // What operators see and do.
-  const { forget: hurry } = pace.windows
+  const { forget: hurry } = flowControl.endpointConcurrency
   const { expect, isBehind } = queue.claims
-  const people = { ...jobs, failures, steps: workflowJobs.steps, hurry, refresh: refreshSubscriptions }
-  const letters = composeDeadLetters({ ...people, expect, isBehind }, config)
+  const operatorApi = { ...jobs, failures, steps: workflowJobs.steps, hurry, refresh: refreshSubscriptions }
+  const letters = composeDeadLetters({ ...operatorApi, expect, isBehind }, config)
   const { replayer, bulk } = letters
   const { orphans } = workflowJobs
   definitions.onChange(({ tenant, version }) => {
     feed.announce(tenant, { type: 'definitions', version })
-    ingest.inlets.look()
+    ingest.busConsumers.look()
     ingest.schedules.wake(tenant)
     connections.tester.wake(tenant)
     orphans.changed(tenant)
@@ -196,7 +211,19 @@ export function makeEngine(
 
   const { start, drain } = makeLifecycle(
     {
-      ...{ ...base, definitions, pace, connections, keys, health, ingest, queue, nodesFeed, outbox, tenants },
+      ...{
+        ...base,
+        definitions,
+        flowControl,
+        connections,
+        keys,
+        health,
+        ingest,
+        queue,
+        nodesFeed,
+        outbox,
+        tenants,
+      },
       ...{ bulk, orphans, retention, sweep, subscriptions: keeping, gathering: effects.gathering },
       setOpen(isOpen) {
         open = isOpen
@@ -215,14 +242,14 @@ export function makeEngine(
     escalations,
     definitions,
     lanes: queue.lanes,
-    subscriptions: keeping.people,
+    subscriptions: keeping.operatorApi,
     deliveries: {
-      ...makeDeliveryViews({ ...base, windows: pace.windows }, config),
-      ...makeDeliveryActions({ ...people, actions: letters.actions, replay: replayer.replay }),
+      ...makeDeliveryViews({ ...base, endpointConcurrency: flowControl.endpointConcurrency }, config),
+      ...makeDeliveryActions({ ...operatorApi, actions: letters.actions, replay: replayer.replay }),
     },
-    pace: makePaceActions({ ...base, pace }),
-    integrations: { ...connections.people, ...keys.people },
-    workflows: makeWorkflowPeople({ ...people, letters: replayer, starter: starts.starter }),
+    flowControl: makeFlowControlActions({ ...base, flowControl }),
+    integrations: { ...connections.operatorApi, ...keys.operatorApi },
+    workflows: makeWorkflowOperatorApi({ ...operatorApi, letters: replayer, starter: starts.starter }),
     inspect: makeInspect({ ...base, definitions }),
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -239,7 +266,7 @@ export function makeEngine(
     rejections: ingest.rejections,
     publish: ingest.publisher.publish,
     schedules: ingest.schedules,
-    inlets: ingest.inlets,
+    busConsumers: ingest.busConsumers,
     orphans,
     start,
     drain,

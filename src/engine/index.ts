@@ -7,7 +7,7 @@ export {
   type DeliveriesFilter,
   type DeliveriesPreview,
   type EventFilter,
-  listLetters,
+  listDeadLetters,
   RECOVERED,
   RECOVERY_VERDICTS,
   type ReplayFilter,
@@ -15,7 +15,7 @@ export {
 } from './dead-letters/index.ts'
 export { makeEngine } from './engine.ts'
 export type { Engine, EngineHealth } from './engine-api.ts'
-export type { PaceActions, PaceView } from './flow-control/index.ts'
+export type { FlowControlActions, FlowControlView } from './flow-control/index.ts'
 export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
 export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'
 export type { BacklogAges } from './queue/index.ts'
@@ -27,4 +27,4 @@ export {
   LENT_MAX,
   type Retried,
 } from './webhooks/index.ts'
-export type { ReadEntry, ReadInstance, ReadPast, WorkflowPeople } from './workflows/index.ts'
+export type { ReadEntry, ReadInstance, ReadPast, WorkflowOperatorApi } from './workflows/index.ts'

@@ -6,7 +6,7 @@ import type { Role } from '../core/queue/node-role/index.ts'
 import type { EngineConfig, EngineDeps } from './config.ts'
 import type { CredentialKeeping, HealthWorker } from './connections/index.ts'
 import { type Definitions, followDefinitions } from './definitions/index.ts'
-import { followPace, type Pace } from './flow-control/index.ts'
+import { type FlowControl, followCircuits } from './flow-control/index.ts'
 import type { Ingest } from './ingest/index.ts'
 import type { Lease, Pool } from './leases/index.ts'
 import type { Outbox } from './outbox/index.ts'
@@ -21,7 +21,7 @@ export interface EngineLoops extends Pick<EngineDeps, 'store' | 'clock' | 'log'>
   readonly lease: Lease
   readonly pool: Pool
   readonly definitions: Definitions
-  readonly pace: Pace
+  readonly flowControl: FlowControl
   readonly connections: { start(): Promise<void>; stop(): void }
   readonly keys: CredentialKeeping
   readonly health: HealthWorker
@@ -48,13 +48,13 @@ export function makeLifecycle(
   parts: EngineLoops,
   config: Pick<EngineConfig, 'roles'>,
 ): { start(): Promise<void>; drain(withinMs: number): Promise<{ readonly left: number }> } {
-  const { clock, lease, pool, pace, connections, keys, health, subscriptions } = parts
+  const { clock, lease, pool, flowControl, connections, keys, health, subscriptions } = parts
   const { nodesFeed, bulk, orphans, retention, sweep, outbox, tenants } = parts
   const { claims, nodeWakes } = parts.queue
-  const { inlets, schedules, rejections, duplicates, backlog } = parts.ingest
+  const { busConsumers, schedules, rejections, duplicates, backlog } = parts.ingest
   const has = (role: Role) => config.roles.has(role)
   let unfollowDefinitions = () => {}
-  let unfollowPace = () => {}
+  let unfollowCircuits = () => {}
 
   const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {
     let cancel: () => void = () => {}
@@ -69,7 +69,7 @@ export function makeLifecycle(
     async start() {
       await lease.start()
       await subscriptions.start()
-      for (const tenant of tenants()) await pace.learn(tenant, null)
+      for (const tenant of tenants()) await flowControl.learn(tenant, null)
       for (const tenant of tenants()) await keys.learn(tenant)
       await connections.start()
       parts.setOpen(true)
@@ -78,10 +78,10 @@ export function makeLifecycle(
       if (has('work') || has('deliver')) claims.start()
       if (has('work')) bulk.start()
       if (has('schedule')) for (const loop of [schedules, orphans, retention, sweep, health]) loop.start()
-      inlets.start()
+      busConsumers.start()
       outbox.start()
       keys.start()
-      unfollowPace = followPace(parts)
+      unfollowCircuits = followCircuits(parts)
       unfollowDefinitions = followDefinitions(parts)
     },
 
@@ -93,10 +93,12 @@ export function makeLifecycle(
       nodesFeed?.stop()
       backlog.stop()
       unfollowDefinitions()
-      unfollowPace()
+      unfollowCircuits()
       connections.stop()
       parts.gathering.flush()
-      const ending = [schedules, inlets, bulk, subscriptions, orphans, keys, health].map((one) => one.stop())
+      const ending = [schedules, busConsumers, bulk, subscriptions, orphans, keys, health].map((one) =>
+        one.stop(),
+      )
       const idle = async () => {
         await Promise.all([claiming, ...ending])
         await pool.idle()

@@ -28,11 +28,11 @@ export function composeCredentials(
   config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
 ): { readonly keys: CredentialKeeping; readonly health: HealthWorker } {
   const { definitions, log, ids } = deps
-  const { door, authorizeWith } = deps.connections
+  const { outboundClient, authorizeWith } = deps.connections
   const keys = makeCredentials(
     {
       ...deps,
-      door,
+      outboundClient,
       managedBy: (tenant, name) =>
         definitions.owners(tenant).get(definitionId({ kind: 'Credential', name })) ?? 'folder',
     },
@@ -44,10 +44,10 @@ export function composeCredentials(
   const health = makeHealthWorker(
     {
       ...deps,
-      door,
+      outboundClient,
       watched: () => findWatched(deps),
-      begin: door.mayTry,
-      probed: door.probed,
+      begin: outboundClient.mayTry,
+      probed: outboundClient.probed,
       refused({ tenant, connection: { credential } }, version, error) {
         if (credential === null) return
         refused(tenant, credential, { version, correlationId: ids.uuid(), error }).catch(warn)

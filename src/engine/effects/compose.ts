@@ -9,7 +9,7 @@ import type { Decisions, Settler } from '../settlement/index.ts'
 import { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
 import { type Batches, type Gathering, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
 import { type Effects, makeEffects } from './effects.ts'
-import type { Pace } from './flow-control-hooks.ts'
+import type { FlowControl } from './flow-control-hooks.ts'
 import {
   type FunctionConnections,
   type InternalActions,
@@ -19,7 +19,7 @@ import {
 } from './functions/index.ts'
 import { makeOpenHttp, type OpenHttp } from './http-with-secrets.ts'
 import type { JobFailures } from './job-failures.ts'
-import { makeWitness } from './late-acks.ts'
+import { makeLateAcks } from './late-acks.ts'
 import { makeUpserts, type Upserts } from './upserts/index.ts'
 
 export interface EffectParts {
@@ -39,7 +39,7 @@ interface Deps extends EngineBase, Pick<JobFailures, 'fail' | 'hold'> {
   readonly decisions: Decisions
   readonly lease: Lease
   readonly pool: Pool
-  readonly pace: Pace
+  readonly flowControl: FlowControl
   /** For functions that call connections. */
   readonly connections: FunctionConnections
   readonly feed: Pick<Feed, 'announce'>
@@ -53,26 +53,26 @@ export function composeEffects(
   config: Pick<EngineConfig, 'vars' | 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): EffectParts {
   const { pool, lease } = deps
-  const witness = makeWitness(deps)
-  const effects = makeEffects({ ...deps, witness }, config)
+  const lateAcks = makeLateAcks(deps)
+  const effects = makeEffects({ ...deps, lateAcks }, config)
   const frozen = new Map()
   const freeze = makeFreeze({ ...deps, frozen, owner: lease.owner }, config)
   const gathering = makeGathering({ ...deps, freeze, stepAside: pool.lend })
-  const functionEffects = makeFunctionEffects({ ...deps, witness }, config)
+  const functionEffects = makeFunctionEffects({ ...deps, lateAcks }, config)
   const ends = makeFunctionEnds(deps)
   return {
     effects,
     gathering,
     openHttp: makeOpenHttp(deps, config),
     upserts: makeUpserts(deps, config),
-    agents: makeAgents({ ...deps, progress: tellProgress(deps) }, config),
+    agents: makeAgents({ ...deps, progress: reportProgress(deps) }, config),
     batches: makeBatches({ ...deps, gathering, frozen, effects }, config),
     internal: makeInternalActions({ ...deps, effects: functionEffects, ends }, config),
   }
 }
 
 /** What an agent says may quote its input: of a sensitive event or a secured workflow only the length is reported. */
-function tellProgress({ registry, feed }: Pick<Deps, 'registry' | 'feed'>) {
+function reportProgress({ registry, feed }: Pick<Deps, 'registry' | 'feed'>) {
   return ({ item, agent, text, characters }: AgentProgress): void => {
     const { tenant, id, consumer, instance } = item.work
     const security = registry.workflow(tenant, consumer.replace(/^workflow:/, ''))?.document.security

@@ -2,7 +2,16 @@
 
 export type { Agents } from './agents/index.ts'
 export { type Batches, endBatches } from './batches/index.ts'
-export type { Beside, BuryRoute, Call, Doubt, InternalCall, Performed, Sent, Through } from './call.ts'
+export type {
+  Beside,
+  Call,
+  DeadLetterRouteJob,
+  InternalCall,
+  KnownOutcome,
+  Performed,
+  Sent,
+  Through,
+} from './call.ts'
 export {
   countersOf,
   errorText,
@@ -23,7 +32,7 @@ export {
 } from './call-outcome.ts'
 export { composeEffects, type EffectParts } from './compose.ts'
 export type { Effects } from './effects.ts'
-export type { Pace } from './flow-control-hooks.ts'
+export type { FlowControl } from './flow-control-hooks.ts'
 export {
   type Extra,
   type FunctionConnections,
@@ -37,5 +46,5 @@ export { type JobFailures, makeJobFailures } from './job-failures.ts'
 export { askProbe } from './probe.ts'
 export { redactOutcome, requestHead, responseHead } from './redacted-exchange.ts'
 export { openSecrets } from './request-secrets.ts'
-export { nameNext, otherDoubts } from './unknown-outcomes.ts'
+export { nameNext, otherUnknownOutcomes } from './unknown-outcomes.ts'
 export { freeLocks, releaseLocks, type Upserts } from './upserts/index.ts'

@@ -5,14 +5,14 @@ import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { again, type Decisions, dead, decideNext, type Settler } from '../settlement/index.ts'
-import type { BuryRoute, InternalCall } from './call.ts'
+import type { DeadLetterRouteJob, InternalCall } from './call.ts'
 import { countersOf } from './call-outcome.ts'
 import type { InternalFailure } from './functions/index.ts'
 
 export interface JobFailures {
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
 }
 
 /** Retry delay while another job is about to settle the ledger entry. */
@@ -26,7 +26,7 @@ export function makeJobFailures(
 ): JobFailures {
   const { time, log, settler } = deps
 
-  const bury: BuryRoute = async (item, route, key, failureClass, reason, error) => {
+  const deadLetterJob: DeadLetterRouteJob = async (item, route, key, failureClass, reason, error) => {
     const settlement = await settler.settle(
       item,
       route,
@@ -111,7 +111,7 @@ export function makeJobFailures(
     })
     const delayMs = step.step === 'wait' ? step.delayMs : HELD_MS
     if (time.now() + delayMs >= item.work.expiresAt) {
-      return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
+      return deadLetterJob(item, route, key, 'transient', 'expired', 'another item held its key for too long')
     }
     await settler.settle(
       item,
@@ -123,5 +123,5 @@ export function makeJobFailures(
     )
   }
 
-  return { fail, hold, bury }
+  return { fail, hold, deadLetterJob }
 }

@@ -4,16 +4,16 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { type EngineBase, makeSignal } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { BuryRoute, InternalActions, JobFailures } from '../effects/index.ts'
-import type { Draws } from '../flow-control/index.ts'
-import type { Door, PlanDeps } from '../planning/index.ts'
+import type { DeadLetterRouteJob, InternalActions, JobFailures } from '../effects/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
+import type { InlineStart, PlanDeps } from '../planning/index.ts'
 import type { Settler } from '../settlement/index.ts'
 import { makeAcceptor } from './accept-event.ts'
 import { makeAdmission } from './admission.ts'
-import { type Inlets, makeInlets } from './bus-consumers.ts'
+import { type BusConsumers, makeBusConsumers } from './bus-consumers.ts'
 import { makeMessages } from './bus-messages.ts'
 import { type Duplicates, makeDuplicates } from './duplicate-counts.ts'
-import { makeKeptHeaders } from './headers-and-trace.ts'
+import { makeStoredHeaders } from './headers-and-trace.ts'
 import { type Intake, makeIntake } from './intake.ts'
 import { makePublisher, type Publisher } from './publish.ts'
 import { makeRefusalLines } from './rejection-log.ts'
@@ -26,7 +26,7 @@ import { makeTimetables, type Timetables } from './timetables.ts'
 export interface Ingest {
   readonly intake: Intake
   readonly publisher: Publisher
-  readonly inlets: Inlets
+  readonly busConsumers: BusConsumers
   readonly schedules: Schedules
   readonly timetables: Timetables
   readonly intakeItems: IntakeItems
@@ -42,10 +42,10 @@ export function composeIngest(
       readonly planning: PlanDeps
       readonly settler: Settler
       readonly internal: InternalActions
-      readonly bury: BuryRoute
-      readonly draws: Draws | null
+      readonly deadLetterJob: DeadLetterRouteJob
+      readonly sharedPermits: SharedPermits | null
       /** Workflow instances that start with their event. */
-      readonly door: Door
+      readonly inlineStart: InlineStart
       /** Workflow triggers that fire by the clock. */
       readonly triggers: TimedList
       /** Loads definitions that another node changed. */
@@ -68,7 +68,7 @@ export function composeIngest(
   const deps = { ...given, isShared: config.isShared }
   const { registry } = deps
   const backlog = makeTenantBacklog(deps, config.openJobsMax)
-  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
+  const keptHeaders = makeStoredHeaders(registry, config.keptHeaders)
   const duplicates = makeDuplicates(deps)
   const acceptor = makeAcceptor({ ...deps, duplicates })
 
@@ -89,7 +89,7 @@ export function composeIngest(
   return {
     intake: makeIntake({ ...deps, admission, keptHeaders, rejections, refusalLines, acceptor }, config),
     publisher: makePublisher({ ...deps, acceptor, backlog }, config),
-    inlets: makeInlets({ ...deps, messages }, config),
+    busConsumers: makeBusConsumers({ ...deps, messages }, config),
     intakeItems: makeIntakeItems(deps),
     schedules,
     timetables,

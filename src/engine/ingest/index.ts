@@ -1,7 +1,7 @@
 // Turns requests, bus messages, published events and schedule slots into stored events.
 
 export type { IntakeRequest } from './admission.ts'
-export type { Inlets } from './bus-consumers.ts'
+export type { BusConsumers } from './bus-consumers.ts'
 export { composeIngest, type Ingest } from './compose.ts'
 export type { Accepted, Intake, Received } from './intake.ts'
 export type { Publisher } from './publish.ts'

@@ -8,7 +8,7 @@ import type { Source } from '../../core/ingest/source/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Draft } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import { type BuryRoute, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { type PlanDeps, planAcceptance } from '../planning/index.ts'
@@ -25,10 +25,10 @@ export function makeUnreadItems(
   deps: Pick<EngineDeps, 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
   },
 ): UnreadItems {
-  const { log, planning, settler, bury } = deps
+  const { log, planning, settler, deadLetterJob } = deps
 
   const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>
     settler.settle(
@@ -59,7 +59,7 @@ export function makeUnreadItems(
   return {
     async run(item, source) {
       if (source === null)
-        return bury(
+        return deadLetterJob(
           item,
           null,
           null,
@@ -69,7 +69,7 @@ export function makeUnreadItems(
         )
       const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
       if (read?.ok !== true)
-        return bury(item, null, null, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
+        return deadLetterJob(item, null, null, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
       return keep(item, source, read)
     },
   }

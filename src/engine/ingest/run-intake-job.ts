@@ -15,7 +15,7 @@ import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import { type EventPlan, orFail, retrying, type UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import { type BuryRoute, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import { type DispatchedDraft, dispatchKey, draftDispatched } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -43,13 +43,13 @@ export function makeIntakeItems(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
 ): IntakeItems {
-  const { store, log, planning, settler, bury } = deps
+  const { store, log, planning, settler, deadLetterJob } = deps
   const { registry, ids } = planning
   const unread = makeUnreadItems(deps)
 
@@ -59,14 +59,14 @@ export function makeIntakeItems(
     } catch (error) {
       // Its own payload, or that of an event dispatched before.
       if (!(error instanceof JsonError)) throw error
-      await bury(item, null, null, 'poison', 'unparseable', error.message)
+      await deadLetterJob(item, null, null, 'poison', 'unparseable', error.message)
     }
   }
 
   const match = async (item: Item): Promise<void> => {
     const { work, event } = item
     if (work.losses >= LOSSES_MAX)
-      return bury(
+      return deadLetterJob(
         item,
         null,
         null,
@@ -78,10 +78,10 @@ export function makeIntakeItems(
     // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
     // Or only a newer version knows the event's routes.
-    if (registry.isBeyondUs(work.tenant)) return putBack(item)
+    if (registry.needsNewerVersion(work.tenant)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
-      return bury(
+      return deadLetterJob(
         item,
         null,
         null,
@@ -92,7 +92,7 @@ export function makeIntakeItems(
     if (isUnread(item.header())) return unread.run(item, source)
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
-    if (!matching.ok) return bury(item, null, null, matching.class, matching.reason, matching.error)
+    if (!matching.ok) return deadLetterJob(item, null, null, matching.class, matching.reason, matching.error)
     const { dispatched } = matching
     const takers = (id: EventId) => takersOf(work.tenant, id)
     const isAgain = await wasMatched(item)

@@ -1,6 +1,6 @@
 // Before a job runs: its time limit starts, and the dead letter that it replays is loaded.
 
-import { isUntried, letterOf } from '../../core/queue/work/index.ts'
+import { deadLetterOf, isUntried } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
@@ -28,15 +28,15 @@ export function makeBeginJob(deps: Pick<EngineDeps, 'store'> & { readonly time: 
   }
 
   /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
-  const withLetter = async (item: Item): Promise<Item> => {
-    const id = letterOf(item.work)
+  const withDeadLetter = async (item: Item): Promise<Item> => {
+    const id = deadLetterOf(item.work)
     const letter = id === null ? null : await store.forTenant(item.work.tenant).deadLetter(id)
     return letter === null ? item : { ...item, letter }
   }
 
   const beginNow: BeginJob['beginNow'] = (claimed, route) => {
     const item = startLimit(claimed, route)
-    return item.work.replayOf === null ? item : withLetter(item)
+    return item.work.replayOf === null ? item : withDeadLetter(item)
   }
   return { begin: async (item, route) => beginNow(item, route), beginNow }
 }

@@ -3,15 +3,15 @@
 import type { Store } from '../../ports/store.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
-import { makeMirrorStore } from './outbox-store.ts'
+import { makeOutboxStore } from './outbox-store.ts'
 import { makeRelay, type Relay } from './relay.ts'
-import { ALWAYS, makeTurn } from './relay-lease.ts'
+import { ALWAYS_HELD, makeLeaderLease } from './relay-lease.ts'
 
 export interface Outbox {
   /** What the engine commits to. */
   readonly store: Store
   /** Commits fill the outbox. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   /** null: this node does not relay. */
   readonly relay: Relay | null
   start(): void
@@ -22,23 +22,25 @@ export interface Outbox {
 
 export function composeOutbox(
   deps: Pick<EngineBase, 'store' | 'bus' | 'clock' | 'log' | 'wakes' | 'ids' | 'time'>,
-  config: Pick<EngineConfig, 'isMirrored' | 'isShared' | 'roles' | 'pollMs' | 'busPrefix'>,
+  config: Pick<EngineConfig, 'hasOutbox' | 'isShared' | 'roles' | 'pollMs' | 'busPrefix'>,
 ): Outbox {
   const { bus, wakes, ids } = deps
-  const isMirrored = config.isMirrored && bus !== null
-  const turn = () => (config.isShared ? makeTurn({ ...deps, by: ids.uuid() }) : ALWAYS)
+  const hasOutbox = config.hasOutbox && bus !== null
+  const leaderLease = () => (config.isShared ? makeLeaderLease({ ...deps, by: ids.uuid() }) : ALWAYS_HELD)
   const relay =
-    isMirrored && config.roles.has('schedule') ? makeRelay({ ...deps, bus, turn: turn() }, config) : null
+    hasOutbox && config.roles.has('schedule')
+      ? makeRelay({ ...deps, bus, leaderLease: leaderLease() }, config)
+      : null
   let unlisten = () => {}
 
   const onPublished = () => {
     relay?.wake()
-    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
+    if (config.isShared && relay?.isOurs() !== true) wakes.send({ wake: 'outbox' })
   }
 
   return {
-    store: isMirrored ? makeMirrorStore(deps.store, onPublished) : deps.store,
-    isMirrored,
+    store: hasOutbox ? makeOutboxStore(deps.store, onPublished) : deps.store,
+    hasOutbox,
     relay,
     start() {
       if (relay === null) return

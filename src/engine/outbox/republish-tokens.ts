@@ -6,19 +6,19 @@
 
 import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
+import { republishTokens, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { InstanceRow } from '../../core/workflows/instance/index.ts'
 import type { Bus } from '../../ports/bus.ts'
 import type { EngineBase } from '../commit/index.ts'
 
-export interface Retelling {
+export interface Republisher {
   /** Puts a few of them into the outbox, if they are to be republished. Returns whether there are more. */
   some(): Promise<boolean>
   /** Another node relays: what is known here is dropped. */
   forget(): void
 }
 
-interface Told {
+interface Republished {
   readonly birth: string
   readonly at: Instant
 }
@@ -38,22 +38,22 @@ const PAGE = 100
 /** An instance that moves all the time is published by its moves; its other tokens are tried this often. */
 const TRIES = 20
 
-export function makeRetelling(
+export function makeRepublisher(
   deps: Pick<EngineBase, 'store' | 'log' | 'time'> & {
     readonly bus: Pick<Bus, 'status'>
   },
-): Retelling {
+): Republisher {
   const { store, bus, log, time } = deps
-  let known: { readonly version: number; readonly told: Told | null } | null = null
+  let known: { readonly version: number; readonly republished: Republished | null } | null = null
   let walk: Walk | null = null
 
   const read = async () => {
     const found = await store.forTenant(DEFAULT_TENANT).record('relay', KEY)
-    return { version: found?.version ?? 0, told: found === null ? null : parseTold(found.body) }
+    return { version: found?.version ?? 0, republished: found === null ? null : parseRepublished(found.body) }
   }
 
   const add = async (tenant: TenantId, instances: readonly InstanceRow[], round: Walk): Promise<boolean> => {
-    const rows = instances.flatMap((one) => retellTokens(tenant, one, `${round.at}`))
+    const rows = instances.flatMap((one) => republishTokens(tenant, one, `${round.at}`))
     if (rows.length === 0) return true
     const { ok } = await store.commit({
       tenant,
@@ -86,7 +86,7 @@ export function makeRetelling(
   }
 
   const end = async ({ birth, at, tokens }: Walk, version: number): Promise<void> => {
-    const told: Told = { birth, at }
+    const republished: Republished = { birth, at }
     await store.commit({
       tenant: DEFAULT_TENANT,
       guards: [{ g: 'version', of: 'relay', key: KEY, version }],
@@ -96,7 +96,7 @@ export function makeRetelling(
           kind: 'relay',
           key: KEY,
           version: version + 1,
-          body: JSON.stringify(told),
+          body: JSON.stringify(republished),
         },
       ],
     })
@@ -111,8 +111,9 @@ export function makeRetelling(
       if (birth === null) return false
       known ??= await read()
       if (walk?.birth !== birth) {
-        const { told } = known
-        if (told?.birth === birth && time.now() - told.at < TOKENS_TOLD_EVERY_MS) return false
+        const { republished } = known
+        if (republished?.birth === birth && time.now() - republished.at < TOKENS_REPUBLISHED_EVERY_MS)
+          return false
         const tenants = [...(await store.system('definitions').tenants())]
         walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0 }
       }
@@ -133,7 +134,7 @@ export function makeRetelling(
   }
 }
 
-function parseTold(body: string): Told | null {
+function parseRepublished(body: string): Republished | null {
   let value: unknown
   try {
     value = JSON.parse(body)

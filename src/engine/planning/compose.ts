@@ -2,16 +2,16 @@
 
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import type { Births, EngineBase, PlanEvent } from '../commit/index.ts'
+import type { EngineBase, LeasedOnInsert, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Pool } from '../leases/index.ts'
-import { makeBirths } from './leased-on-insert.ts'
+import { makeLeasedOnInsert } from './leased-on-insert.ts'
 import { type MayBegin, type PlanDeps, planAlone, planEvent } from './plan.ts'
 
 /** What flow control says about leases on insert. */
-export interface InsertLimits extends Pick<PlanDeps, 'bears' | 'born'> {
+export interface InsertLimits extends Pick<PlanDeps, 'mayLeaseOnInsert' | 'noteLeased'> {
   /** A job of the route is not leased after all. */
-  unborn(tenant: TenantId, route: Route | null): void
+  forgetLeased(tenant: TenantId, route: Route | null): void
 }
 
 export interface Planning {
@@ -20,7 +20,7 @@ export interface Planning {
   plan(...args: [...Parameters<PlanEvent>, begins?: MayBegin]): ReturnType<PlanEvent>
   /** Plans an event for one route alone, whatever else would match it. */
   planFor(route: Route): PlanEvent
-  readonly births: Births
+  readonly leasedOnInsert: LeasedOnInsert
   /** Registers, once, what limits leases on insert. */
   limitBy(limits: InsertLimits): void
 }
@@ -40,19 +40,19 @@ export function composePlanning(
   let limits: InsertLimits
   const planning: PlanDeps = {
     ...deps,
-    bears: (tenant, route) => limits.bears(tenant, route),
-    born: (tenant, route) => limits.born(tenant, route),
+    mayLeaseOnInsert: (tenant, route) => limits.mayLeaseOnInsert(tenant, route),
+    noteLeased: (tenant, route) => limits.noteLeased(tenant, route),
   }
   return {
     planning,
     plan: (...args) => planEvent(planning, ...args),
     planFor: (route) => (draft, payload, header, dedupForMs) =>
       planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
-    births: makeBirths({
+    leasedOnInsert: makeLeasedOnInsert({
       ...deps,
       start: pool.start,
       giveBack: pool.giveBack,
-      unborn: (tenant, route) => limits.unborn(tenant, route),
+      forgetLeased: (tenant, route) => limits.forgetLeased(tenant, route),
     }),
     limitBy(given) {
       limits = given

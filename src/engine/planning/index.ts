@@ -3,7 +3,7 @@
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
 export { composePlanning } from './compose.ts'
-export type { Begun, Door } from './inline-start.ts'
+export type { Begun, InlineStart } from './instance-starter.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'
 export {

@@ -6,8 +6,8 @@ import { type EngineBase, type EngineSignals, makeSignal, tenantsInStore } from 
 import type { EngineConfig } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { BuryRoute } from '../effects/index.ts'
-import type { Pace } from '../flow-control/index.ts'
+import type { DeadLetterRouteJob } from '../effects/index.ts'
+import type { FlowControl } from '../flow-control/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import type { BeginJob, Lease, Pool } from '../leases/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
@@ -15,10 +15,10 @@ import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
 import { type BacklogAges, makeBacklog } from './backlog.ts'
 import { type Claims, makeClaims } from './claims.ts'
-import { makeSpread } from './expand-each.ts'
+import { makeExpandEach } from './expand-each.ts'
 import { type LaneActions, makeLaneActions } from './lane-actions.ts'
-import { makeTurns } from './lane-debounce.ts'
-import { makeStrays } from './lost-claims.ts'
+import { makeDebouncer } from './lane-debounce.ts'
+import { makeLostClaims } from './lost-claims.ts'
 import type { Actions } from './run-action.ts'
 import { makeRunner } from './run-job.ts'
 import { makeNodeWakes, type NodeWakes } from './wake-signals.ts'
@@ -39,9 +39,9 @@ export function composeQueue(
     readonly decisions: Decisions
     readonly lease: Lease
     readonly pool: Pool
-    readonly pace: Pace
+    readonly flowControl: FlowControl
     readonly beginNow: BeginJob['beginNow']
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems
     readonly workflowItems: WorkflowItems
@@ -58,16 +58,16 @@ export function composeQueue(
 ): Queue {
   const { store, signals, pool, lease, wake } = given
   const deps = { ...given, owner: lease.owner }
-  const runner = makeRunner({ ...deps, turns: makeTurns(deps), spread: makeSpread(deps) })
+  const runner = makeRunner({ ...deps, debouncer: makeDebouncer(deps), expandEach: makeExpandEach(deps) })
 
-  const strays = makeStrays({ ...deps, tenants: () => tenantsInStore(store) })
+  const lostClaims = makeLostClaims({ ...deps, tenants: () => tenantsInStore(store) })
   signals.lost.listen(() => {
-    strays.suspect()
+    lostClaims.suspect()
     wake()
   })
 
   const workLeft = makeSignal<[]>()
-  const claims = makeClaims({ ...deps, strays, leaveWork: workLeft.send }, config)
+  const claims = makeClaims({ ...deps, lostClaims, leaveWork: workLeft.send }, config)
   signals.wake.listen(claims.wake)
   signals.room.listen(claims.room)
   pool.serve({ run: runner.run, share: claims.shareOnInsert, onFree: claims.freed })

@@ -4,7 +4,7 @@ import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
-import { EMPTY_NOTE, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, isWorkKind, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -12,15 +12,15 @@ import type { EngineDeps } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import { byAge, findEarlierKey } from '../dead-letters/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type BuryRoute, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import type { BeginJob, Item } from '../leases/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
 import { again, type Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
-import type { Spread } from './expand-each.ts'
-import type { Turns } from './lane-debounce.ts'
+import type { ExpandEach } from './expand-each.ts'
+import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
 export interface Runner {
@@ -36,17 +36,17 @@ export function makeRunner(
     readonly settler: Settler
     readonly vars: Vars
     readonly beginNow: BeginJob['beginNow']
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems
     readonly workflowItems: WorkflowItems
     readonly deliveries: DeliveryRunner
     readonly rotations: Rotations
-    readonly turns: Turns
-    readonly spread: Spread
+    readonly debouncer: Debouncer
+    readonly expandEach: ExpandEach
   },
 ): Runner {
-  const { log, registry, settler, beginNow, bury } = deps
+  const { log, registry, settler, beginNow, deadLetterJob } = deps
 
   const run = async (item: Item): Promise<void> => {
     try {
@@ -60,7 +60,7 @@ export function makeRunner(
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
-        return await bury(item, null, null, 'config', 'definition_missing', error)
+        return await deadLetterJob(item, null, null, 'config', 'definition_missing', error)
       }
       await runRoute(item, route)
     } catch (error) {
@@ -71,7 +71,7 @@ export function makeRunner(
   const toldCode = new Set<string>()
 
   /** All its jobs wait for the same reason, so one log line is enough. */
-  const tellRefused = (
+  const logRefused = (
     { tenant, consumer }: Pick<WorkRow, 'tenant' | 'consumer'>,
     error: CodeRefusedError,
   ) => {
@@ -84,7 +84,7 @@ export function makeRunner(
   const toldKinds = new Set<string>()
 
   /** Another version created the job, and runs it. One log line is enough. */
-  const tellUnknown = ({
+  const logUnknown = ({
     kind,
     tenant,
     consumer,
@@ -101,8 +101,8 @@ export function makeRunner(
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
-    if (!isWorkKind(item.work.kind)) tellUnknown(item.work)
-    else if (error instanceof CodeRefusedError) tellRefused(item.work, error)
+    if (!isWorkKind(item.work.kind)) logUnknown(item.work)
+    else if (error instanceof CodeRefusedError) logRefused(item.work, error)
     else if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item
@@ -124,7 +124,7 @@ export function makeRunner(
   /** A replay uses the key of its dead letter or its event, whatever the deployed formula says: it is the same effect. */
   const keyOfReplayed = async ({ work, letter }: Item, scope: Scope): Promise<string | null> => {
     if (work.replayOf === null) return null
-    if (letterOf(work) !== null) return letter?.key ?? null
+    if (deadLetterOf(work) !== null) return letter?.key ?? null
     const items = await deps.store.forTenant(work.tenant).workOfEvent(work.eventId)
     const isEarlier = (one: WorkRow) =>
       one.consumer === work.consumer && one.element === work.element && byAge(one, work) < 0
@@ -145,18 +145,18 @@ export function makeRunner(
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       const { element } = item.work
-      if (route.each !== null && element === null) return await deps.spread.run(item, route, whole)
+      if (route.each !== null && element === null) return await deps.expandEach.run(item, route, whole)
       const scope = itemScope(route, whole, element)
-      if (route.lane !== null && !(await deps.turns.take(item, route, scope))) return
+      if (route.lane !== null && !(await deps.debouncer.take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
       await deps.actions.perform({ item, route, key, scope: inner })
     } catch (error) {
       if (error instanceof ExpressionError) {
-        return await bury(item, route, key, 'validation', 'rejected', describe(error))
+        return await deadLetterJob(item, route, key, 'validation', 'rejected', describe(error))
       }
       if (error instanceof JsonError) {
-        return await bury(item, route, key, 'poison', 'unparseable', error.message)
+        return await deadLetterJob(item, route, key, 'poison', 'unparseable', error.message)
       }
       throw error
     }

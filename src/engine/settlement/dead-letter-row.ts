@@ -44,7 +44,7 @@ export function stepReached(
 }
 
 /** The dead letter of a job that died. */
-export function newLetter(
+export function newDeadLetter(
   ids: Ids,
   work: Pick<NewWork, 'id' | 'consumer'>,
   event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,

@@ -2,7 +2,7 @@
 
 export { allowedActs, goesOn, isOfInstance, isOrphans } from './allowed-actions.ts'
 export { composeEscalations, composeJobEnds } from './compose.ts'
-export { newLetter, storableError } from './dead-letter-row.ts'
+export { newDeadLetter, storableError } from './dead-letter-row.ts'
 export {
   DECISIONS,
   type Decisions,
@@ -11,7 +11,7 @@ export {
   SHORT_WAIT_MS,
 } from './decision-functions.ts'
 export type { EscalationActions } from './escalations.ts'
-export { type Failures, failAtTheDoor, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
+export { type Failures, failOnIngest, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
 export { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 export {
   again,

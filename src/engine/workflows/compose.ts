@@ -3,10 +3,10 @@
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { BuryRoute, InternalActions, JobFailures } from '../effects/index.ts'
-import type { Draws } from '../flow-control/index.ts'
+import type { DeadLetterRouteJob, InternalActions, JobFailures } from '../effects/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
 import type { BeginJob } from '../leases/index.ts'
-import type { Door, PlanDeps } from '../planning/index.ts'
+import type { InlineStart, PlanDeps } from '../planning/index.ts'
 import type { Settler } from '../settlement/index.ts'
 import { makeSignals } from './instance-signals.ts'
 import type { Instances } from './instances.ts'
@@ -16,7 +16,7 @@ import { makeTriggers } from './run-trigger.ts'
 import { makeWorkflowItems, type WorkflowItems } from './run-workflow-job.ts'
 import { makeScheduledTriggers, type ScheduledTriggers } from './scheduled-triggers.ts'
 import { makeStartAction, type RunStart } from './start-action.ts'
-import { makeDoor } from './start-inline.ts'
+import { makeInlineStart } from './start-inline.ts'
 import { makeStarter, type Starter } from './start-instance.ts'
 import { makeTriggerRates } from './trigger-rates.ts'
 
@@ -25,7 +25,7 @@ export interface WorkflowStarts {
   /** The action `start`. */
   readonly start: RunStart
   /** In the commit that stores the event. */
-  readonly inline: Door
+  readonly inline: InlineStart
   readonly scheduled: ScheduledTriggers
 }
 
@@ -44,7 +44,7 @@ export function composeStarts(
   return {
     starter,
     start: makeStartAction({ ...deps, starter }),
-    inline: makeDoor(deps),
+    inline: makeInlineStart(deps),
     scheduled: makeScheduledTriggers(deps),
   }
 }
@@ -60,10 +60,10 @@ export function composeWorkflowJobs(
     readonly registry: Registry
     readonly instances: Instances
     readonly settler: Settler
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
     readonly actions: StepActions
     readonly begin: BeginJob['begin']
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
   },
 ): WorkflowJobs {
   const steps = makeSteps(deps)

@@ -44,10 +44,10 @@ export interface Beside {
   readonly rows?: readonly KnownRow[]
 }
 
-export interface InstanceDeps extends Pick<EngineBase, 'store' | 'commits' | 'seal' | 'time' | 'plan'> {
+export interface InstanceDeps extends Pick<EngineBase, 'store' | 'commits' | 'encryption' | 'time' | 'plan'> {
   readonly planning: PlanDeps
   readonly planEnd: PlanEnd
   /** Changes are published to the bus. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
 }

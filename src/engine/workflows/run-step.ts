@@ -14,7 +14,7 @@ import type { Firing } from '../../core/workflows/instance/index.ts'
 import { stepScope } from '../../core/workflows/machine/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type BuryRoute, countersOf, type InternalCall, isFirstRun } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob, type InternalCall, isFirstRun } from '../effects/index.ts'
 import type { BeginJob, Item } from '../leases/index.ts'
 import { again, cancelled, type Settler, skipped } from '../settlement/index.ts'
 import { canBeUndone, firingOf } from './firing-of-job.ts'
@@ -44,7 +44,7 @@ export function makeSteps(
     readonly settler: Settler
     readonly begin: BeginJob['begin']
     readonly actions: StepActions
-    readonly bury: BuryRoute
+    readonly deadLetterJob: DeadLetterRouteJob
   },
 ): Steps {
   const { instances, registry, settler } = deps
@@ -62,8 +62,8 @@ export function makeSteps(
   }: Item): Promise<{ readonly loaded: Loaded; readonly firing: Firing } | null> => {
     if (work.instance === null) return null
     // Leased on insert a moment ago: this node's cache is current. Only the store can say that a firing is gone.
-    const isBorn = route !== null && work.epoch === 1
-    for (const find of isBorn ? [instances.recall, instances.load] : [instances.load]) {
+    const isLeasedOnInsert = route !== null && work.epoch === 1
+    for (const find of isLeasedOnInsert ? [instances.recall, instances.load] : [instances.load]) {
       const loaded = await find(work.tenant, work.instance)
       const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
       if (loaded !== null && firing !== null) return { loaded, firing }
@@ -76,7 +76,7 @@ export function makeSteps(
     const route = claimed.route ?? (await registry.routeOf(work))
     if (route === null) {
       const error = 'the definition that it began with is not in the store'
-      return deps.bury(claimed, null, null, 'config', 'definition_missing', error)
+      return deps.deadLetterJob(claimed, null, null, 'config', 'definition_missing', error)
     }
     const found = await findFiring(claimed)
     if (found === null) return settle(claimed, route, 'skipped', STALE)
@@ -158,9 +158,9 @@ export function makeSteps(
       )
     } catch (error) {
       if (error instanceof ExpressionError)
-        return deps.bury(item, route, key, 'validation', 'rejected', describe(error))
+        return deps.deadLetterJob(item, route, key, 'validation', 'rejected', describe(error))
       if (error instanceof JsonError)
-        return deps.bury(item, route, key, 'poison', 'unparseable', error.message)
+        return deps.deadLetterJob(item, route, key, 'poison', 'unparseable', error.message)
       throw error
     }
   }

@@ -9,19 +9,19 @@ import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { EngineBase, UnitOfWork } from '../../commit/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
-import type { Door } from '../connection-types.ts'
+import type { OutboundClient } from '../connection-types.ts'
 
-interface InForce<Document> {
+interface Deployed<Document> {
   readonly document: Document
   readonly hash: string
 }
 
 /** What is deployed, by name. */
 export interface Named {
-  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
-  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
-  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
-  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): Deployed<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly Deployed<CredentialDocument>[]
+  provider(tenant: TenantId, name: string): Deployed<ProviderDocument> | null
+  connections(tenant: TenantId): readonly Deployed<ConnectionDocument>[]
   tenants(): readonly TenantId[]
 }
 
@@ -34,7 +34,7 @@ export interface CredentialDeps
     | 'http'
     | 'vault'
     | 'secrets'
-    | 'seal'
+    | 'encryption'
     | 'log'
     | 'time'
     | 'ids'
@@ -47,6 +47,6 @@ export interface CredentialDeps
   readonly settler: Settler
   readonly decisions: Decisions
   readonly lease: Pick<Lease, 'covers' | 'holds'>
-  readonly door: Pick<Door, 'send'>
+  readonly outboundClient: Pick<OutboundClient, 'send'>
   readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
 }

@@ -7,7 +7,7 @@ import { JsonError } from '../../../core/foundation/json/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
-import type { EndpointWindow, Windows } from '../../flow-control/index.ts'
+import type { EndpointConcurrency, EndpointConcurrencyView } from '../../flow-control/index.ts'
 import { renderDelivery } from './delivery-request.ts'
 
 /** What would be sent now, by the deployed subscription. It is signed only when it is sent, and contains no secret. */
@@ -24,17 +24,17 @@ export type DeliveryRequest =
 export interface DeliveryViews {
   request(tenant: TenantId, id: WorkId): Promise<DeliveryRequest>
   /** null: this node has not sent anything to it so far. */
-  window(tenant: TenantId, subscription: string): EndpointWindow | null
+  window(tenant: TenantId, subscription: string): EndpointConcurrencyView | null
 }
 
 export function makeDeliveryViews(
   deps: Pick<EngineDeps, 'store'> & {
     readonly registry: Pick<Registry, 'subscription'>
-    readonly windows: Pick<Windows, 'view'>
+    readonly endpointConcurrency: Pick<EndpointConcurrency, 'view'>
   },
   config: Pick<EngineConfig, 'vars' | 'version'>,
 ): DeliveryViews {
-  const { store, registry, windows } = deps
+  const { store, registry, endpointConcurrency } = deps
   return {
     async request(tenant, id) {
       const work = await store.forTenant(tenant).work(id)
@@ -58,6 +58,6 @@ export function makeDeliveryViews(
         throw error
       }
     },
-    window: (tenant, name) => windows.view(tenant, SUBSCRIPTION_PREFIX + name),
+    window: (tenant, name) => endpointConcurrency.view(tenant, SUBSCRIPTION_PREFIX + name),
   }
 }
