@@ -12,7 +12,7 @@ import { makeBusChecks } from './check-bus.ts'
 import { makeMachineClock } from './clock.ts'
 import type { Outcome } from './data.ts'
 import type { Life } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import { drawMessage } from './senders-and-operator.ts'
 

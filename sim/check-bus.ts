@@ -9,7 +9,7 @@ import type { Commit, Write } from '../src/ports/store.ts'
 import { STREAM, WIRE } from './bus.ts'
 import type { Outcome } from './data.ts'
 import { short } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 
 export interface BusChecks {
   applying(commits: readonly Commit[]): void

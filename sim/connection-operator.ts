@@ -5,7 +5,7 @@ import type { CredentialState } from '../src/core/connections/credential/index.t
 import type { Engine } from '../src/engine/index.ts'
 import type { Accounts } from './accounts.ts'
 import { ACCOUNTS, type AccountName } from './connections.ts'
-import { ask, type Outside, pickLife } from './outside.ts'
+import { ask, type Outside, pickLife } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Secrets } from './vault.ts'
 

@@ -12,7 +12,7 @@ import { ACCOUNTS, connectionsBeside, NEIGHBOUR, NEIGHBOUR_DOCUMENTS } from './c
 import type { Outcome } from './data.ts'
 import type { ConnectionPlan } from './faults.ts'
 import type { Life, SimVault } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import { makeSecrets, type Secrets } from './vault.ts'
 import type { Effect, Front, Send } from './vendor.ts'

@@ -10,7 +10,7 @@ import type { Engine, EventFilter } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { WorkAct } from './faults.ts'
 import { short } from './node.ts'
-import { ask, type Outside } from './outside.ts'
+import { ask, type Outside } from './node-access.ts'
 
 const LETTER_ACTS = { ready: 20, edit: 35, discard: 10, bulk: 25, few: 10 } as const
 const WORK_ACTS: Readonly<Partial<Record<WorkAct, number>>> = { retry: 45, probe: 25, cancel: 30 }

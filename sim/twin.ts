@@ -16,7 +16,7 @@ import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-cli
 import type { Commit } from '../src/ports/store.ts'
 import type { Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Acknowledgement } from './run-observations.ts'
 import { ROUTES, SOURCES } from './scenario.ts'

@@ -6,7 +6,7 @@ import type { InstanceRow } from '../src/core/workflows/instance/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { short } from './node.ts'
-import { ask, type Outside } from './outside.ts'
+import { ask, type Outside } from './node-access.ts'
 
 type InstanceAct = 'fire' | 'move' | 'edit' | 'retry' | 'cancel'
 

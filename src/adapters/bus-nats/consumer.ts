@@ -7,10 +7,10 @@ import type { Consumer, ConsumerSpec, ConsumerState } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Binding, bind, Unbound } from './binding.ts'
 import type { Connection } from './connection.ts'
-import { type Hands, makeHands } from './hands.ts'
+import { type Hands, makeHands } from './held-messages.ts'
 import { answer } from './message.ts'
 import { bytesOf, type Pull, startPull } from './pull.ts'
-import { describeSource } from './sync.ts'
+import { describeSource } from './server-durability.ts'
 import type { Warnings } from './warnings.ts'
 
 const RETRY_MS = 1_000

@@ -8,11 +8,11 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './access.ts'
 import { EVENT_SUMMARY_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import { toEventSummary } from './rows.ts'
-import { toStored } from './text.ts'
+import { toStored } from './text-values.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
 type Where = readonly [sql: string, ...values: Value[]]

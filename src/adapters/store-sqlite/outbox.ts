@@ -7,11 +7,11 @@ import type { StoredEvent } from '../../core/events/event/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { NewOutboxRow, OutboxRow } from '../../core/store/outbox/index.ts'
-import type { ReadAccess } from './access.ts'
 import { EVENT_COLUMNS } from './columns.ts'
+import type { ReadAccess } from './read-connection.ts'
 import { type Row, toEvent } from './rows.ts'
 import type { Session } from './session.ts'
-import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text.ts'
+import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text-values.ts'
 
 export function addOutboxRow(session: Session, now: Instant, tenant: number, row: NewOutboxRow): void {
   const { id, subject, about, event, body } = row

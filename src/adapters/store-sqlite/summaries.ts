@@ -4,8 +4,8 @@ import { groupByCause, type LikeLetters } from '../../core/failures/dead-letter/
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreOverview, TenantReads } from '../../ports/store.ts'
 import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import type { ReadAccess } from './access.ts'
-import { fromStored, type Stored } from './text.ts'
+import type { ReadAccess } from './read-connection.ts'
+import { fromStored, type Stored } from './text-values.ts'
 
 type Groups = Awaited<ReturnType<TenantReads['deadLetterGroups']>>
 

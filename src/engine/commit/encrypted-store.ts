@@ -18,8 +18,8 @@ import { compileSensitive, isSealed, splitSealed } from '../../core/events/sensi
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { mayHoldLiteral } from '../../core/secrets/index.ts'
+import { type Seal, SealError, type SealPlace } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 import type {
   Commit,
   Guard,

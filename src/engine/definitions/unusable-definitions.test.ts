@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingSeal } from '../../adapters/encryption-local/encryption.fixture.ts'
 import {
   type DefinitionDocument,
   hashDocument,

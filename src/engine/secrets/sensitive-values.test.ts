@@ -1,7 +1,7 @@
 // Sensitive values on their way through the engine: none is stored in clear, or appears in an error or the log.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingSeal } from '../../adapters/encryption-local/encryption.fixture.ts'
 import type {
   DefinitionDocument,
   RouteDocument,

@@ -9,7 +9,7 @@ import { isSealed } from '../../core/events/sensitive/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/workflows/instance/index.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
+import { type Seal, SealError } from '../../ports/encryption.ts'
 
 type Change = (value: JsonValue, path: string) => JsonValue
 

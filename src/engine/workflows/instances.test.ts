@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingSeal } from '../../adapters/encryption-local/encryption.fixture.ts'
 import { DEFAULT_TENANT, type InstanceId, type WorkId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { answered, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'

@@ -18,8 +18,8 @@ import {
   type Until,
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
+import { type Seal, SealError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
 import type { Page, Store, TenantReads } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
 import { openHistory, openInstance, sealInstance } from './encrypt-instance.ts'

@@ -8,7 +8,7 @@ import { keeperOf, keepMsOf, pruneEnd } from '../../../core/store/retention/inde
 import { findOwnHash } from '../commit/keys.ts'
 import { walkRuns } from '../runs.ts'
 import type { Session } from '../session.ts'
-import { fromStored, type Stored } from '../text.ts'
+import { fromStored, type Stored } from '../text-values.ts'
 import { walkInstances, walkOrphans } from './prune-instances.ts'
 import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { isSealed, joinSealed, splitSealed } from '../core/events/sensitive/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
-import { type Seal, SealError, type SealPlace } from './seal.ts'
+import { type Seal, SealError, type SealPlace } from './encryption.ts'
 
 export interface SealHarness {
   readonly seal: Seal

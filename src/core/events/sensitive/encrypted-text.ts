@@ -1,5 +1,5 @@
 // The format of encrypted text: `mrs1.<key id>.<paths>.<nonce, ciphertext, tag>`, the last two in base64url. Encryption and
-// decryption are behind a port (src/ports/seal.ts); this file reads only what needs no key.
+// decryption are behind a port (src/ports/encryption.ts); this file reads only what needs no key.
 //
 // No JSON text begins like this, so the first characters of a payload tell whether it is encrypted.
 

@@ -1,7 +1,7 @@
 // A seal for tests and the simulator: a well-known key, and counted nonces, so that equal runs are equal.
 
 import { makeMasterKeys } from '../../core/secrets/index.ts'
-import type { Seal } from '../../ports/seal.ts'
+import type { Seal } from '../../ports/encryption.ts'
 import { makeLocalSeal } from './index.ts'
 
 const KEY_BYTES = 32

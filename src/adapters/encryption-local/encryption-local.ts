@@ -8,8 +8,8 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { joinSealed, splitSealed } from '../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
+import { type Seal, SealError, type SealPlace } from '../../ports/encryption.ts'
 import type { Random } from '../../ports/random.ts'
-import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 
 const NONCE_BYTES = 12
 const PROOF_BYTES = 16

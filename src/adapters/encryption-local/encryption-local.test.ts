@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { makeMasterKeys } from '../../core/secrets/index.ts'
-import { sealConformance } from '../../ports/seal.conformance.ts'
+import { sealConformance } from '../../ports/encryption.conformance.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
 import { makeLocalSeal } from './index.ts'
 

@@ -1,0 +1,1 @@
+export { makeLocalSeal } from './encryption-local.ts'
