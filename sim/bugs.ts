@@ -374,8 +374,8 @@ export const BUGS: readonly Bug[] = [
       ...decisions,
       classifyCall(facts, policy) {
         const verdict = decisions.classifyCall(facts, policy)
-        const isDoubt = facts.kind === 'response' && verdict.as === 'failed' && verdict.effect === 'maybe'
-        return isDoubt ? { ...verdict, class: 'transient', effect: 'none' } : verdict
+        const isUnknown = facts.kind === 'response' && verdict.as === 'failed' && verdict.effect === 'maybe'
+        return isUnknown ? { ...verdict, class: 'transient', effect: 'none' } : verdict
       },
     }),
   },
@@ -622,12 +622,12 @@ export const BUGS: readonly Bug[] = [
     about: 'of several effects in doubt only one is written down',
     breaks: ['N2'],
     store: changing((commit) => {
-      const isDoubt = (write: Write) =>
+      const isUnknown = (write: Write) =>
         write.w === 'ledger.settle' && write.to === 'unknown' && write.key.includes('#')
-      const first = commit.writes.findIndex(isDoubt)
+      const first = commit.writes.findIndex(isUnknown)
       return {
         ...commit,
-        writes: commit.writes.filter((write, index) => !isDoubt(write) || index === first),
+        writes: commit.writes.filter((write, index) => !isUnknown(write) || index === first),
       }
     }),
   },

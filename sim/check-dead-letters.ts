@@ -1,23 +1,23 @@
 // DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
 
 import { isLockKey } from '../src/core/effects/action/index.ts'
-import { letterOfEdit, type StoredEvent } from '../src/core/events/event/index.ts'
+import { deadLetterOfEdit, type StoredEvent } from '../src/core/events/event/index.ts'
 import type { NewDeadLetter } from '../src/core/failures/dead-letter/index.ts'
 import type { DeadLetterId, EventId } from '../src/core/foundation/ids/index.ts'
-import { letterOf } from '../src/core/queue/work/index.ts'
+import { deadLetterOf } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import type { Book } from './run-observations.ts'
 import { routeOf } from './scenario.ts'
 
-export interface LetterChecks {
+export interface DeadLetterChecks {
   applied(commit: Commit): void
 }
 
 /** Copies that a person made; nobody else's event has such a key. */
 export function isCopy({ dedupKey }: Pick<StoredEvent, 'dedupKey'>): boolean {
-  return letterOfEdit(dedupKey) !== null
+  return deadLetterOfEdit(dedupKey) !== null
 }
 
 /** The event that was received or emitted, behind all copies. */
@@ -29,7 +29,13 @@ export function rootOf(events: ReadonlyMap<EventId, StoredEvent>, id: EventId): 
   return event?.id ?? id
 }
 
-export function makeLetterChecks({ book, data }: { readonly book: Book; readonly data: Data }): LetterChecks {
+export function makeDeadLetterChecks({
+  book,
+  data,
+}: {
+  readonly book: Book
+  readonly data: Data
+}): DeadLetterChecks {
   const letters = new Map<DeadLetterId, NewDeadLetter>()
   /** By replay. */
   const replayed = new Map<string, Set<DeadLetterId | EventId>>()
@@ -67,7 +73,7 @@ export function makeLetterChecks({ book, data }: { readonly book: Book; readonly
   /** One effect per key: a replay calls under the key that the letter had, whatever the payload says now. */
   const reserved = ({ entry }: Extract<Write, { w: 'ledger.reserve' }>) => {
     const item = book.works.get(entry.work)
-    const replayOf = item === undefined ? null : letterOf(item)
+    const replayOf = item === undefined ? null : deadLetterOf(item)
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
     if (key === null || isLockKey(entry.key)) return
     const isStep = entry.consumer.startsWith('workflow:')

@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../src/core/effects/ledger/index.ts'
 import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
 import type { StoredEvent } from '../src/core/events/event/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
-import { letterOf, type WorkRow } from '../src/core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
@@ -46,10 +46,12 @@ function isHeldBy(book: Book, row: WorkRow, key: string): boolean {
 function isWithPerson(book: Book, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
   if (holder?.state === 'merged' && holder.into !== null)
     return book.works.get(holder.into)?.state === 'parked'
-  return holder?.state === 'parked' || (holder?.state === 'cancelled' && isInDoubt(book, holder, entry))
+  return (
+    holder?.state === 'parked' || (holder?.state === 'cancelled' && isOutcomeUnknown(book, holder, entry))
+  )
 }
 
-function isInDoubt(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
+function isOutcomeUnknown(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
   const doubted = isLockKey(entry.key) && key !== null ? book.entries.get(key) : entry
   return doubted?.state === 'unknown'
 }
@@ -131,7 +133,7 @@ export function checkEnd(book: Book, data: Data, model: CaseModel): void {
   const dump = withGone(book, kept)
   checkEvents(book, dump)
   checkWork(book, dump)
-  checkLetters(book, dump)
+  checkDeadLetters(book, dump)
   checkLedger(book, dump)
   checkSuperseded(book, dump)
   checkElements(book, dump)
@@ -228,7 +230,7 @@ function checkWork(book: Book, dump: StoreDump): void {
   }
 }
 
-function checkLetters(book: Book, dump: StoreDump): void {
+function checkDeadLetters(book: Book, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((letter) => [letter.id, letter]))
   const events = new Map(dump.events.map((event) => [event.id, event]))
@@ -254,13 +256,13 @@ function checkLetters(book: Book, dump: StoreDump): void {
   // An item has one letter; a replay of its event makes another item.
   const left = new Map(kept)
   for (const row of dump.work) {
-    if (letterOf(row) === null && row.kind !== 'batch')
+    if (deadLetterOf(row) === null && row.kind !== 'batch')
       left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
   }
   for (const [name, count] of left) if (count > 0) book.violate('N2', `${name} has a dead letter too many`)
   for (const row of dump.work) {
     if (row.state !== 'dead') continue
-    const isKept = letterOf(row) === null ? kept.has(nameOf(row)) : letters.has(letterOf(row)!)
+    const isKept = deadLetterOf(row) === null ? kept.has(nameOf(row)) : letters.has(deadLetterOf(row)!)
     if (!isKept) book.violate('N2', `dead work ${short(row.id)} has no dead letter`)
   }
 }

@@ -3,7 +3,7 @@
 
 import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/index.ts'
 import { failureId } from '../src/core/failures/failure/index.ts'
-import { letterOf } from '../src/core/queue/work/index.ts'
+import { deadLetterOf } from '../src/core/queue/work/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { isCopy } from './check-dead-letters.ts'
 import { short } from './node.ts'
@@ -19,7 +19,7 @@ export function checkFailures(book: Book, dump: StoreDump): void {
   const causes = new Set(dump.escalations.map(({ cause }) => cause))
 
   for (const row of dump.work) {
-    const replayed = letterOf(row)
+    const replayed = deadLetterOf(row)
     const id = replayed === null ? failureId(row.id) : (letters.get(replayed)?.failureId ?? failureId(row.id))
     const failure = failures.get(id)
     const found = failure?.state ?? 'absent'

@@ -2,7 +2,7 @@
 // checks at the end see a store in which nothing is missing.
 
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   OPEN_ENTRIES,
   type Pruned,
@@ -84,7 +84,7 @@ function checkGone(book: Book, before: Prunable, after: Prunable, request: Prune
   }
   for (const { id, eventId, state } of before.deadLetters) {
     if (!gone.has(eventId)) continue
-    if (!CLOSED_LETTERS.includes(state)) {
+    if (!CLOSED_DEAD_LETTERS.includes(state)) {
       book.violate('N2', `retention takes dead letter ${short(id)}, which is ${state}`)
     }
     if (left.has(id)) book.violate('N2', `dead letter ${short(id)} is left without its event`)

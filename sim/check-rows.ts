@@ -15,7 +15,7 @@ import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/queue/work
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
-import { isCopy, makeLetterChecks } from './check-dead-letters.ts'
+import { isCopy, makeDeadLetterChecks } from './check-dead-letters.ts'
 import { makeIntakeChecks } from './check-intake.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
@@ -57,7 +57,7 @@ export function makeRowChecks(deps: {
   const { works, entries } = book
   /** When the dedup keys that were seen may come again. */
   const windows = new Map<string, number>()
-  const letters = makeLetterChecks(deps)
+  const letters = makeDeadLetterChecks(deps)
   const intake = makeIntakeChecks(deps)
   const newestOf = new Map<NodeId, Incarnation>()
 

@@ -70,7 +70,7 @@ export interface App extends AsyncDisposable {
   /** The address of a page that signs its first visitor in as the node's admin, within the hour. */
   makeSignInLink(): Promise<string>
   /** A promise was rejected without a handler: it is logged, and the node continues. */
-  tellStray(error: unknown): void
+  logUnhandledRejection(error: unknown): void
   /** Finishes what runs and closes; returns how many jobs were left for the next start. */
   close(): Promise<{ readonly left: number }>
 }
@@ -253,7 +253,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         if (start.running() === null) throw new Error('the node is paused')
         return signInUrl(url, (await access.makeNodeLink()).token)
       },
-      tellStray(error) {
+      logUnhandledRejection(error) {
         const stack = error instanceof Error ? (error.stack?.slice(0, STACK_LENGTH_MAX) ?? null) : null
         log.error('process.stray-rejection', { error: messageOf(error), stack })
       },

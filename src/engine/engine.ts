@@ -45,9 +45,9 @@ import {
   makeFunctionEnds,
   makeGathering,
   makeInternalActions,
+  makeLateAcks,
   makeOpenHttp,
   makeUpserts,
-  makeWitness,
   releaseLocks,
 } from './effects/index.ts'
 import { followPace, makeDraws, makePace, makePaceActions, type PaceActions } from './flow-control/index.ts'
@@ -86,7 +86,7 @@ import {
   makeNodesFeed,
 } from './observe/index.ts'
 import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './outbox/index.ts'
-import { makeBirths, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
+import { makeLeasedOnInsert, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
 import {
   type BacklogAges,
   type Claims,
@@ -95,10 +95,10 @@ import {
   makeBacklog,
   makeClaims,
   makeLaneActions,
+  makeLostClaims,
   makeNodeWakes,
   makeRunner,
   makeSpread,
-  makeStrays,
   makeTurns,
 } from './queue/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
@@ -246,12 +246,12 @@ export function makeEngine(
   const unitOfWork = makeUnitOfWork({
     log,
     commits,
-    births: makeBirths({
+    leasedOnInsert: makeLeasedOnInsert({
       log,
       time,
       start: (item) => pool.start(item),
       giveBack: (id) => pool.giveBack(id),
-      unborn: (tenant, route) => pace.unborn(tenant, route),
+      forgetLeased: (tenant, route) => pace.forgetLeased(tenant, route),
       suspect,
       wake: () => wake(),
     }),
@@ -407,12 +407,12 @@ export function makeEngine(
     spread: () => spread,
   })
   const turns = makeTurns({ store, log, settler, commits, decisions, time, wake })
-  const spread = makeSpread({ ids, settler, log, bury: runner.buryRoute, wake })
+  const spread = makeSpread({ ids, settler, log, deadLetterJob: runner.deadLetterRouteJob, wake })
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
-    share: (tenant) => shareAtBirth(tenant),
+    share: (tenant) => shareOnInsert(tenant),
     onFree: (item) => claims?.freed(item),
   })
   const gathering = makeGathering({
@@ -433,7 +433,7 @@ export function makeEngine(
     ),
   })
   const batches = makeBatches({ store, settler, gathering, effects: () => effects }, config)
-  const strays = makeStrays({
+  const lostClaims = makeLostClaims({
     store,
     clock,
     log,
@@ -460,8 +460,8 @@ export function makeEngine(
   const planning: PlanDeps = {
     registry,
     pool,
-    bears: pace.bears,
-    born: pace.born,
+    mayLeaseOnInsert: pace.mayLeaseOnInsert,
+    noteLeased: pace.noteLeased,
     code,
     ids,
     vars: config.vars,
@@ -482,7 +482,7 @@ export function makeEngine(
     isMirrored,
     unitOfWork,
   })
-  const witness = makeWitness({ store, commits, settler, wake })
+  const lateAcks = makeLateAcks({ store, commits, settler, wake })
   const keys = makeCredentials(
     {
       store,
@@ -554,7 +554,7 @@ export function makeEngine(
       settler,
       lease,
       decisions,
-      witness,
+      lateAcks,
       pace,
     },
     config,
@@ -571,7 +571,7 @@ export function makeEngine(
       lease,
       time,
       effects: makeFunctionEffects(
-        { store, seal, clock, random, log, commits, lease, time, decisions, witness },
+        { store, seal, clock, random, log, commits, lease, time, decisions, lateAcks },
         config,
       ),
       ends: makeFunctionEnds({ store, random, log, time, commits, settler, decisions }),
@@ -637,14 +637,14 @@ export function makeEngine(
     }),
     timetables,
     connections,
-    bury: runner.buryRoute,
+    deadLetterJob: runner.deadLetterRouteJob,
   })
   const intakeItems = makeIntakeItems({
     store,
     log,
     planning,
     settler,
-    bury: runner.bury,
+    deadLetterJob: runner.deadLetterJob,
     refresh: (tenant) => definitions.refresh(tenant),
     unitOfWork,
   })
@@ -657,11 +657,11 @@ export function makeEngine(
     vars: config.vars,
     begin: runner.begin,
     actions: () => actionsOfRoutes,
-    bury: runner.buryRoute,
+    deadLetterJob: runner.deadLetterRouteJob,
   })
   const workflowItems = makeWorkflowItems({
     steps,
-    signals: makeSignals({ instances, settler, bury: runner.buryRoute }),
+    signals: makeSignals({ instances, settler, deadLetterJob: runner.deadLetterRouteJob }),
     triggers: makeTriggers({
       store,
       log,
@@ -897,7 +897,7 @@ export function makeEngine(
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {
     feed.lost()
-    strays.suspect()
+    lostClaims.suspect()
     wake()
   }
 
@@ -934,7 +934,7 @@ export function makeEngine(
   }
 
   /** While work is due that waits for a slot, births leave half of them to it. */
-  function shareAtBirth(tenant: TenantId): number {
+  function shareOnInsert(tenant: TenantId): number {
     const crowd = {
       concurrency: config.concurrency,
       tenants: registry.tenantCount(),
@@ -1009,7 +1009,7 @@ export function makeEngine(
           registry,
           pool,
           pace,
-          strays,
+          lostClaims,
           owner: () => lease.owner(),
           runs,
           leaveWork: () => others?.leaveWork(),

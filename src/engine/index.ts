@@ -7,7 +7,7 @@ export {
   type DeliveriesFilter,
   type DeliveriesPreview,
   type EventFilter,
-  listLetters,
+  listDeadLetters,
   RECOVERED,
   RECOVERY_VERDICTS,
   type ReplayFilter,

@@ -8,7 +8,7 @@ import { joinKey } from '../../core/foundation/text/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   keeperOf,
   keepMsOf,
@@ -250,7 +250,7 @@ function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean
   if (
     keysOfEvent(state.deadLetters, event).some((key) => {
       const letter = state.deadLetters.get(key)
-      return letter !== undefined && !CLOSED_LETTERS.includes(letter.state)
+      return letter !== undefined && !CLOSED_DEAD_LETTERS.includes(letter.state)
     })
   ) {
     return true

@@ -56,7 +56,7 @@ import {
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
 import { LEDGER_CODE, WORK_STATE_OF } from './state-codes.ts'
-import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text-values.ts'
 import { countOpen, inState, listWork } from './work-list.ts'
 
@@ -322,7 +322,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       const isMore = last !== undefined && rows.length > items.length
       return { items, nextCursor: isMore ? encodeCursor(list, [0, last.key]) : null }
     },
-    deadLetterGroups: (tenant, query) => groupLetters(access, tenant, query.state),
+    deadLetterGroups: (tenant, query) => groupDeadLetters(access, tenant, query.state),
     overview: (tenant) => readOverview(access, tenant),
     tenants() {
       const text =

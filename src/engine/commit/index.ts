@@ -3,11 +3,11 @@
 
 export { type About, type Commits, type FirmResult, makeCommits } from './commits.ts'
 export { isUnreadable, makeSealStore, rewrapRecords } from './encrypted-store.ts'
-export type { Beginning, Birth, Draft, EventPlan, PlanEvent, PlanGroup, Planned } from './event-plan.ts'
+export type { Beginning, Draft, EventPlan, PlanEvent, PlanGroup, Planned, PlannedJob } from './event-plan.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 export {
-  type Births,
+  type LeasedOnInsert,
   makeUnitOfWork,
   orConflict,
   orFail,

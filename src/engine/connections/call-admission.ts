@@ -75,7 +75,7 @@ export function makeEntrance(deps: {
       if (book.gate(tenant, where.connection).is === 'tryable') await book.mayTry(tenant, where.connection)
     },
     prepare,
-    bears(tenant, where) {
+    mayLeaseOnInsert(tenant, where) {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
       if (gate.is !== 'open') return false

@@ -79,16 +79,16 @@ export function makeFunctionConnections(
     if (effect !== null && effect.acts > 0 && !effect.abilities.idempotent) throw new Error(why)
     const { work } = run.call.item
     const isLate = time.now() + delayMs >= work.expiresAt
-    const inDoubt = effect?.over?.state === 'unknown' && !effect.abilities.idempotent
+    const outcomeUnknown = effect?.over?.state === 'unknown' && !effect.abilities.idempotent
     run.stop(
       makeObstacle(effect?.key ?? run.key, {
-        step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+        step: !isLate ? 'again' : outcomeUnknown ? 'park' : 'dead',
         delayMs,
         counts: isLate ? 'nothing' : 'wait',
-        class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+        class: outcomeUnknown ? 'unknown' : (work.class ?? 'transient'),
         reason: 'expired',
         error: why,
-        inDoubt,
+        outcomeUnknown,
       }),
     )
     const error = new Error(`the run was stopped: ${why}`)

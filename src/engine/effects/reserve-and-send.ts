@@ -34,7 +34,7 @@ import {
   valueText,
 } from './call-outcome.ts'
 import type { Pace } from './flow-control-hooks.ts'
-import type { Witness } from './late-acks.ts'
+import type { LateAcks } from './late-acks.ts'
 import { sendFor, verdictOf } from './send-request.ts'
 
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
@@ -45,7 +45,7 @@ export function makeSend(
     readonly lease: Lease
     readonly time: StoreTime
     readonly decisions: Decisions
-    readonly witness: Witness
+    readonly lateAcks: LateAcks
     readonly ends: Ends
     readonly pace: Pace
   },
@@ -183,11 +183,11 @@ export function makeSend(
    * one stays unknown.
    */
   const settleNothing = (call: Call, over: LedgerEntry | null, proof: 'never-sent' | 'not-applied'): Write =>
-    repeatsDoubt(call, over)
+    repeatsUnknown(call, over)
       ? settleLedger(call.key, 'unknown', 'no-answer', null, null)
       : settleLedger(call.key, 'released', proof, null, null)
 
-  const repeatsDoubt = ({ action }: Call, over: LedgerEntry | null): boolean =>
+  const repeatsUnknown = ({ action }: Call, over: LedgerEntry | null): boolean =>
     over?.state === 'unknown' && !action.policy.idempotent
 
   const settleCall = async (
@@ -221,7 +221,7 @@ export function makeSend(
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
     })
-    if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
+    if (!settlement.ok) await deps.lateAcks.recordLateAck(call, key, effectRef, result)
   }
 
   const settleFailure = async (
@@ -233,13 +233,13 @@ export function makeSend(
     over: LedgerEntry | null,
   ) => {
     const { item, route, action, key } = call
-    const isDoubted = repeatsDoubt(call, over)
+    const isUnknownRepeated = repeatsUnknown(call, over)
     if (wait !== undefined && verdict.effect === 'none') {
       if (await putBack(call, wait, verdict.class, outcome, startedAt, over)) return
     }
     const step = decideNext(deps, item, route.document.retry, {
       class: verdict.class,
-      effect: isDoubted ? 'maybe' : verdict.effect,
+      effect: isUnknownRepeated ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,
       probeAfterMs: action.abilities.probeAfterMs,

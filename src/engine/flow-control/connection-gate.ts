@@ -22,7 +22,7 @@ export interface Entrance {
   begin(tenant: TenantId, where: Where): Promise<void>
   /** Before `enter`; null: there is nothing to write. */
   prepare(tenant: TenantId, where: Where): Promise<void> | null
-  bears(tenant: TenantId, where: Where): boolean
+  mayLeaseOnInsert(tenant: TenantId, where: Where): boolean
   /** Right before a call; null: it is admitted, and its tokens are taken. */
   enter(
     tenant: TenantId,

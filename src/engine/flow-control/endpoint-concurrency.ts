@@ -40,7 +40,7 @@ export interface Windows {
   room(tenant: TenantId, route: Route): { readonly max: number; readonly until: Instant | null }
   /** Until when it is paused; null: it is not. */
   pausedUntil(tenant: TenantId, consumer: string): Instant | null
-  bears(tenant: TenantId, route: Route): boolean
+  mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** One more job is leased to this node. */
   begin(tenant: TenantId, consumer: string): void
   /** Its call has ended, or none is made. */
@@ -158,7 +158,7 @@ export function makeWindows(deps: {
       const pause = findEndpoint(tenant, consumer)?.window.pause ?? null
       return pause !== null && time.now() < pause.until ? pause.until : null
     },
-    bears(tenant, route) {
+    mayLeaseOnInsert(tenant, route) {
       const endpoint = current(tenant, route)
       const { window, inFlight, isBehind } = endpoint
       const allowed = windowAllows(window, time.now())

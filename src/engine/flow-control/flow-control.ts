@@ -58,15 +58,15 @@ export interface Pace extends CallPace {
   /** The job has left this node. Returns whether its consumer may be offered more because of that. */
   finished(item: Item): boolean
   /** Whether a job may be leased on insert. */
-  bears(tenant: TenantId, route: Route): boolean
+  mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** Reads what is stored of a tenant. */
   learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   view(tenant: TenantId, route: Route): RoutePace
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
   /** A job is about to be leased on insert. */
-  born(tenant: TenantId, route: Route): void
+  noteLeased(tenant: TenantId, route: Route): void
   /** It was not leased. */
-  unborn(tenant: TenantId, route: Route | null): void
+  forgetLeased(tenant: TenantId, route: Route | null): void
   /** The call of a delivery has ended: its endpoint can take the next one. */
   called(item: Item): void
   /** The concurrency of subscription endpoints. */
@@ -335,16 +335,16 @@ export function makePace(
       windows.end(item.work.tenant, item.work.consumer)
     },
     windows,
-    born(tenant, route) {
+    noteLeased(tenant, route) {
       if (route.of?.kind === 'delivery') windows.begin(tenant, route.consumer)
     },
-    unborn(tenant, route) {
+    forgetLeased(tenant, route) {
       if (route?.of?.kind === 'delivery') windows.end(tenant, route.consumer)
     },
-    bears(tenant, route) {
-      if (route.of?.kind === 'delivery') return windows.bears(tenant, route)
+    mayLeaseOnInsert(tenant, route) {
+      if (route.of?.kind === 'delivery') return windows.mayLeaseOnInsert(tenant, route)
       const named = connectionOf(route.document.do)
-      if (named !== null && !entrance.bears(tenant, named)) return false
+      if (named !== null && !entrance.mayLeaseOnInsert(tenant, named)) return false
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
       const host = fixedHostOf(route)

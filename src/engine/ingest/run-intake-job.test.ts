@@ -42,7 +42,7 @@ const states = async (world: World, id: EventId) =>
     .map(({ consumer, state }) => `${consumer} ${state}`)
 const letters = async (world: World) => (await world.reads.deadLetters({ cursor: null, limit: 50 })).items
 
-async function theLetter(world: World) {
+async function theDeadLetter(world: World) {
   const [letter] = await letters(world)
   if (letter === undefined) throw new Error('there is no dead letter')
   return letter
@@ -241,7 +241,7 @@ describe('[IN3] failures while an event is matched', () => {
     }
     await world.pass(60_000)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'poison', reason: 'crash_loop' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'poison', reason: 'crash_loop' })
   })
 })
 
@@ -264,7 +264,7 @@ describe('[IN6] events of a removed source', () => {
   test('are dead letters if the source had dispatch rules', async () => {
     const { world, id } = await goneFor({ ...SOURCE, dispatch: dispatch('first', RULE) })
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'definition_missing' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'definition_missing' })
   })
 })
 
@@ -349,7 +349,7 @@ describe('dispatch', () => {
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
     expect((await world.reads.causedBy(id, 10)).map(({ subject }) => subject)).toEqual(['integration.failed'])
-    const letter = await theLetter(world)
+    const letter = await theDeadLetter(world)
     expect(letter).toMatchObject({
       class: 'validation',
       reason: 'rejected',
@@ -365,7 +365,7 @@ describe('dispatch', () => {
     const rule = { when: null, emit: 'order..{{ payload.kind }}', data: null }
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', rule) }] })
     await accept(world, node)
-    expect(await theLetter(world)).toMatchObject({ class: 'validation', reason: 'rejected' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'validation', reason: 'rejected' })
   })
 })
 
@@ -375,7 +375,7 @@ describe('an event that cannot be matched', () => {
     const node = await world.node({ documents: [{ ...SOURCE, unmatched: 'deadLetter' }, ROUTE] })
     const id = await accept(world, node, { ...PAID, kind: 'unheard' })
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing', key: null })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing', key: null })
     expect(node.log.controls.map(({ action }) => action)).toEqual(
       expect.arrayContaining(['QUARANTINED', 'DEAD_LETTERED']),
     )
@@ -389,7 +389,7 @@ describe('an event that cannot be matched', () => {
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: never }] })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing' })
   })
 })
 
@@ -407,7 +407,7 @@ describe('a payload that violates its schema', () => {
     const node = await world.node({ documents: [catalog('quarantine'), ROUTE] })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    const letter = await theLetter(world)
+    const letter = await theDeadLetter(world)
     expect(letter).toMatchObject({ class: 'validation', reason: 'rejected' })
     expect(letter.lastError).toContain('payload.order is a string')
     const fits = await accept(world, node, { ...PAID, id: 'd2', order: 2 })
@@ -451,7 +451,7 @@ describe('[IN12] a dead letter of intake', () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [{ ...SOURCE, unmatched: 'deadLetter' }, ROUTE] })
     const id = await accept(world, node, { ...PAID, kind: 'late' })
-    return { world, node, id, letter: await theLetter(world) }
+    return { world, node, id, letter: await theDeadLetter(world) }
   }
   const stateOf = async (world: World, id: DeadLetterId) => (await world.reads.deadLetter(id))?.state
 

@@ -4,7 +4,7 @@
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
 export type { Begun, Door } from './instance-starter.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
-export { makeBirths } from './leased-on-insert.ts'
+export { makeLeasedOnInsert } from './leased-on-insert.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'
 export {
   delayOf,

@@ -92,7 +92,7 @@ function makeLoop() {
         took: () => {},
       },
       time: { now: () => 1, heard: () => {} },
-      strays: { collect: async () => [], suspect: () => {} },
+      lostClaims: { collect: async () => [], suspect: () => {} },
       runs: () => true,
       leaveWork: () => {},
       owner: () => 1,

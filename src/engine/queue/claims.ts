@@ -15,7 +15,7 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
 import { nameOf, type Pace } from '../flow-control/index.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
-import type { Strays } from './lost-claims.ts'
+import type { LostClaims } from './lost-claims.ts'
 
 export interface Claims {
   start(): void
@@ -68,7 +68,7 @@ export function makeClaims(
     readonly pool: Pool
     readonly pace: Pace
     readonly time: StoreTime
-    readonly strays: Strays
+    readonly lostClaims: LostClaims
     owner(): Incarnation | null
     /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
@@ -79,7 +79,7 @@ export function makeClaims(
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool, pace, time, strays } = deps
+  const { store, clock, code, log, registry, pool, pace, time, lostClaims } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
@@ -310,11 +310,11 @@ export function makeClaims(
     if (owner === null || free <= 0) return config.pollMs
     let claiming: readonly Consumer[] = []
     try {
-      for (const item of await strays.collect(owner)) {
+      for (const item of await lostClaims.collect(owner)) {
         if (!isIsolated(item.work) || pool.canRunIsolated()) {
           pace.took(item.work.tenant, item.work.consumer, 1, false)
           launch(item)
-        } else strays.suspect()
+        } else lostClaims.suspect()
       }
       let nextAt = Number.POSITIVE_INFINITY
       const isBrief = left === 'no-slot' && isMany() && briefCount <= busy.length
@@ -370,7 +370,7 @@ export function makeClaims(
       return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') {
-        strays.suspect()
+        lostClaims.suspect()
         for (const { tenant, consumer } of claiming) pace.tookUnknown(tenant, consumer)
       }
       log.warn('claims.failed', { error: messageOf(error) })

@@ -1,7 +1,7 @@
 // Ends a job or puts it back in one commit: the settler asks the participants of the job's kind and action for their parts.
 
 export { allowedActs, goesOn, isOfInstance, isOrphans } from './allowed-actions.ts'
-export { type Bury, newLetter, storableError } from './dead-letter-row.ts'
+export { type DeadLetterJob, newDeadLetter, storableError } from './dead-letter-row.ts'
 export {
   DECISIONS,
   type Decisions,

@@ -6,7 +6,7 @@
 //
 // A participant lives beside its subject and never commits. The events that it emits are plans of its part.
 
-import { letterOf, type WorkKind } from '../../core/queue/work/index.ts'
+import { deadLetterOf, type WorkKind } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { EventPlan, Planned } from '../commit/index.ts'
@@ -139,7 +139,7 @@ export function listRowParticipants({ deadLetter, failure, lane }: RowParticipan
   const lists = Array.from({ length: 8 }, (_, bits) => ordered.filter((_, at) => (bits & (1 << at)) !== 0))
   return (held, route, decision) => {
     const { to } = decision
-    const endsReplay = to !== 'again' && to !== 'parked' && letterOf(held.work) !== null
+    const endsReplay = to !== 'again' && to !== 'parked' && deadLetterOf(held.work) !== null
     const bits =
       (to === 'dead' || endsReplay ? DEAD_LETTER : 0) |
       (concerns(held, decision) ? FAILURE : 0) |

@@ -32,7 +32,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Caller, Decided } from '../access/index.ts'
 import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
-import { failedFiring, itemsOfFiring, letterOfItems, resumeFiring, withItem } from './failed-firings.ts'
+import { deadLetterOfItems, failedFiring, itemsOfFiring, resumeFiring, withItem } from './failed-firings.ts'
 import type { Loaded, Origin } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { refusalError, unknownName } from './machine-refusals.ts'
@@ -176,7 +176,7 @@ export function makeHands(deps: HandDeps): Hands {
       const stepped = resumeFiring(loaded, firing, instances.envOf(origin), by)
       if (!stepped.ok) throw refusalError(stepped.refused)
       const items = await itemsOfFiring(reads, instance, firing)
-      const letter = await letterOfItems(reads, workflow.consumer, instance, items)
+      const letter = await deadLetterOfItems(reads, workflow.consumer, instance, items)
       // The operator requests this very step: earlier failures are known.
       const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
       const anew = { store, ids: deps.ids, instances: () => instances }

@@ -27,7 +27,7 @@ import type { Write } from '../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
 import { openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
-import { InDoubt, KeyRefused, planEffects } from './plan-instance-change.ts'
+import { KeyRefused, OutcomeUnknown, planEffects } from './plan-instance-change.ts'
 
 export interface Instances {
   /** null: there is none. Throws AppError if its definition is gone. */
@@ -134,8 +134,10 @@ export function makeInstances(deps: InstanceDeps): Instances {
         const name = `${tenant}/${instance.id}`
         remembered.delete(name)
         // Cached only if this node works on it again at once: that saves a read.
-        const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
-        if (isStored && isBorn && instance.state === 'active') remember(name, tenant, instance)
+        const isLeasedOnInsert = plans.some(({ leasedOnInsert }) =>
+          leasedOnInsert.some(({ work }) => work.instance === instance.id),
+        )
+        if (isStored && isLeasedOnInsert && instance.state === 'active') remember(name, tenant, instance)
       },
     }
   }
@@ -199,7 +201,7 @@ export async function orRefused<Value>(
     return await plan()
   } catch (error) {
     if (error instanceof KeyRefused) return { refused: { code: 'mapping', message: error.message } }
-    if (error instanceof InDoubt) return { refused: { code: 'in_doubt', message: error.message } }
+    if (error instanceof OutcomeUnknown) return { refused: { code: 'in_doubt', message: error.message } }
     throw error
   }
 }

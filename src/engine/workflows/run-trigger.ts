@@ -93,17 +93,17 @@ export function makeTriggers(
     const trigger = workflow?.triggers.find(({ document }) => document.id === work.step)
     if (workflow === null || trigger === undefined) {
       const error = 'the definition that it began with is not in the store'
-      return bury(item, workflow, null, 'config', 'definition_missing', error)
+      return deadLetterJob(item, workflow, null, 'config', 'definition_missing', error)
     }
     if (work.losses >= LOSSES_MAX) {
       const error = 'the node stopped each time while this item ran alone'
-      return bury(item, workflow, trigger, 'poison', 'crash_loop', error)
+      return deadLetterJob(item, workflow, trigger, 'poison', 'crash_loop', error)
     }
     try {
       await runTrigger(item, workflow, trigger)
     } catch (error) {
       const refuse = (failureClass: FailureClass, reason: DeadLetterReason, text: string) =>
-        bury(item, workflow, trigger, failureClass, reason, text)
+        deadLetterJob(item, workflow, trigger, failureClass, reason, text)
       if (error instanceof ExpressionError) return refuse('validation', 'rejected', describe(error))
       if (error instanceof KeyRefused) return refuse('validation', 'rejected', error.message)
       if (error instanceof JsonError) return refuse('poison', 'unparseable', error.message)
@@ -214,7 +214,7 @@ export function makeTriggers(
       case 'held':
         return skip(about, 'LOCK_HELD', null)
       case 'refused':
-        await bury(item, workflow, trigger, creation.class, 'rejected', creation.error)
+        await deadLetterJob(item, workflow, trigger, creation.class, 'rejected', creation.error)
         return true
       case 'planned':
         return end(about, 'CREATED', creation.id, creation.plan, await closeOrphan(about, rows, creation.id))
@@ -247,7 +247,7 @@ export function makeTriggers(
     const env = { ...instances.envOf(origin), eventId: event.id }
     const stepped = stepInstance(loaded.workflow, loaded.instance, input, env)
     if (!stepped.ok) {
-      await bury(item, workflow, trigger, 'validation', 'rejected', stepped.refused.message)
+      await deadLetterJob(item, workflow, trigger, 'validation', 'rejected', stepped.refused.message)
       return true
     }
     const known = rows.map((one) => ({ ...one, after: unbuffer(one.after ?? one.row, [work.id]) }))
@@ -457,7 +457,7 @@ export function makeTriggers(
     }
   }
 
-  const bury = (
+  const deadLetterJob = (
     item: Item,
     workflow: Workflow | null,
     trigger: Trigger | null,

@@ -48,7 +48,7 @@ export function makeDoor(
     if (action !== 'create' || rateLimit !== undefined) return false
     if (workflow.document.lock !== undefined || workflow.document.maxConcurrent !== undefined) return false
     // A node without a lease, or an open circuit, leaves it to the claims.
-    return planning.owner() !== null && planning.bears(tenant, route)
+    return planning.owner() !== null && planning.mayLeaseOnInsert(tenant, route)
   }
 
   /** null: not inline; its job finds the reason again. */

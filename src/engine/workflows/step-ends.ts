@@ -73,7 +73,7 @@ export function endSteps(deps: Deps): Participant {
         return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
       }
       case 'again': {
-        if (firing.state === 'interrupted' && !(await isInDoubt(held, decision)))
+        if (firing.state === 'interrupted' && !(await isOutcomeUnknown(held, decision)))
           return calledOff(about, asCancelled(decision, 'another transition took its token'))
         // An operator's decision about a parked job.
         if (firing.state === 'parked')
@@ -210,7 +210,7 @@ export function endSteps(deps: Deps): Participant {
     return text.ok && text.text !== null ? parseJson(text.text) : null
   }
 
-  const isInDoubt = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
+  const isOutcomeUnknown = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
     const settled = writes.flatMap((write) => (write.w === 'ledger.settle' ? [write] : []))
     if (settled.some(({ to }) => to === 'unknown')) return true
     const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))

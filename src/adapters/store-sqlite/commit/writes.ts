@@ -250,7 +250,7 @@ function appendEvent(
     toStored(event.data),
     toStoredOrNull(event.raw),
   )
-  session.bornEvent = event.id
+  session.addedEvent = event.id
 }
 
 function addWork(
@@ -262,7 +262,7 @@ function addWork(
 ): void {
   const { work } = write
   // Nearly every job is added with its event; other events may have been removed in the meantime.
-  const isThere = work.eventId === session.bornEvent || session.sql.hasEvent.get(tenant, work.eventId)
+  const isThere = work.eventId === session.addedEvent || session.sql.hasEvent.get(tenant, work.eventId)
   if (!isThere) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
   if (isOdd(write)) {

@@ -28,7 +28,7 @@ type Settled = Pick<LedgerEntry, 'proof' | 'effectRef' | 'result'> & { readonly 
 type Kept = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
 
 /** `lease` is the owner that leases it on insert, if it is alive; a job that waits for a lane position is leased to none. */
-export function bearWork(
+export function newWorkRow(
   { tenant, now, after }: Moment,
   work: NewWork,
   delayMs: number,
@@ -210,7 +210,7 @@ function observeEntry(entry: LedgerEntry, evidence: string): LedgerEntry {
   return { ...entry, evidence: Object.freeze([...entry.evidence, evidence]) }
 }
 
-export function putLetter(
+export function putDeadLetterRow(
   { tenant, now }: Moment,
   before: Pick<DeadLetter, 'createdAt'> | undefined,
   row: NewDeadLetter,

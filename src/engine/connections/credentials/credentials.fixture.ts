@@ -243,7 +243,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           header,
           writes: [{ w: 'event.append', event, dedupForMs }],
           adds: 0,
-          births: [],
+          leasedOnInsert: [],
           owner: null,
           letter: null,
           disabled: [],
@@ -251,7 +251,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
       }
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
       const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
-      const unitOfWork = makeUnitOfWork({ log, commits: doing, births: { settle: () => {} } })
+      const unitOfWork = makeUnitOfWork({ log, commits: doing, leasedOnInsert: { settle: () => {} } })
       const settler = makeSettler({
         planEnd: makePlanEnd({ store, commits: doing, ids, failures, lanes }),
         participantsOf: noParticipants,

@@ -190,7 +190,7 @@ export function makeTokens(
             atLeast = (kept?.version ?? 0) + 1
             const now = await readKept(tenant, name, atLeast)
             if (now !== null && now.version !== kept?.version) continue
-            return state.refresh === null ? asked : IN_DOUBT
+            return state.refresh === null ? asked : OUTCOME_UNKNOWN
           }
           if (!asked.ok) return asked
           unstored.set(place, { token: keptOf(asked.token, kept, value), before: kept?.version ?? null })
@@ -388,7 +388,7 @@ const WAITED_TOO_LONG: NoValue = {
   error: 'another node has been getting the next token for too long',
 }
 
-const IN_DOUBT: NoValue = {
+const OUTCOME_UNKNOWN: NoValue = {
   ok: false,
   class: 'transient',
   code: 'oauth_unavailable',

@@ -91,10 +91,10 @@ export function makeRotations(
     const rotation = kept.state.rotation as Rotation
     if (account === null) {
       const error = `the credential ${name} or its provider is not defined any more`
-      return bury(item, name, rotation, { ...NO_TRY, class: 'config', error })
+      return deadLetterJob(item, name, rotation, { ...NO_TRY, class: 'config', error })
     }
     const end = endOf(item)
-    if (end !== null) return bury(item, name, rotation, { ...NO_TRY, ...end })
+    if (end !== null) return deadLetterJob(item, name, rotation, { ...NO_TRY, ...end })
     await rotate({ item, account, rotation }, kept)
   }
 
@@ -369,7 +369,7 @@ export function makeRotations(
       retryAfterMs: failure.retryAfterMs,
     })
     if (step.step !== 'again')
-      return bury(item, account.credential.name, rotation, failure, counters.attempts)
+      return deadLetterJob(item, account.credential.name, rotation, failure, counters.attempts)
     const { name } = account.credential
     const run = await runRow(item, account, failure.verified, 'failed', counters.attempts)
     const decision = again(step.delayMs, {
@@ -391,7 +391,7 @@ export function makeRotations(
   }
 
   /** The prior one stays in use; operators are notified. */
-  const bury = async (
+  const deadLetterJob = async (
     item: Item,
     name: string,
     rotation: Rotation,

@@ -133,7 +133,7 @@ export function makeAtVendor(
   }
 
   /** The node that reserved it stopped before it was settled: no node will settle it, and the job may end without it. */
-  const doubt = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
+  const unknownOutcome = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
     if (entry.state !== 'reserved') return { is: 'lost', why: LOST }
     const { ok } = await commits.firmly(
       item.work.tenant,
@@ -218,7 +218,7 @@ export function makeAtVendor(
     const entry = await store.forTenant(item.work.tenant).ledger(key)
     if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
-      return doubt(item, key, entry)
+      return unknownOutcome(item, key, entry)
     if (entry?.state === 'reserved') return interrupted(key, entry)
     // Before the reserve: a request that cannot be rendered leaves no unknown outcome behind.
     const request = operation.render({

@@ -55,12 +55,12 @@ export function endBatches(deps: Deps): Participant {
         const halves = CULPABLE.includes(decision.class) ? splitBatch(members) : null
         if (halves !== null) return split(route, decision, halves)
         // A repeatable call without a response may still have had its effect.
-        const inDoubt = doubtOf(decision, held) ?? (await isInDoubt(held))
-        const others = members.map((member) => ends.dead(member, route, decision, inDoubt))
+        const outcomeUnknown = unknownOf(decision, held) ?? (await isOutcomeUnknown(held))
+        const others = members.map((member) => ends.dead(member, route, decision, outcomeUnknown))
         return { decision: asSkipped(decision, decision.error), others }
       }
       case 'cancelled': {
-        const isOpen = await isInDoubt(held)
+        const isOpen = await isOutcomeUnknown(held)
         return { decision, others: members.map((member) => ends.cancelled(member, route, decision, isOpen)) }
       }
       // Another batch of exactly the same members existed before.
@@ -133,7 +133,7 @@ export function endBatches(deps: Deps): Participant {
     return { decision: skipped, guards, writes, others: [], isSplit: true }
   }
 
-  const isInDoubt = async ({ work }: Held): Promise<boolean> => {
+  const isOutcomeUnknown = async ({ work }: Held): Promise<boolean> => {
     const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
     return open.length > 0
   }
@@ -203,7 +203,7 @@ function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
 }
 
 /** Whether the decision leaves the outcome of its key unknown; null: it does not say. */
-function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
+function unknownOf({ writes, note }: Decision, { work }: Held): boolean | null {
   const key = note.key ?? work.key
   for (const write of writes) {
     if (write.w === 'ledger.settle' && write.key === key) return write.to === 'unknown'

@@ -28,9 +28,14 @@ import { isMerged, type Member, memberReserve } from './batch-members.ts'
 
 export interface MemberEnds {
   told(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
-  /** `inDoubt`: the batch may have been sent. */
-  dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, inDoubt: boolean): OtherEnd
-  cancelled(member: Member, route: Route, batch: Decision, inDoubt: boolean): OtherEnd
+  /** `outcomeUnknown`: the batch may have been sent. */
+  dead(
+    member: Member,
+    route: Route,
+    batch: Extract<Decision, { to: 'dead' }>,
+    outcomeUnknown: boolean,
+  ): OtherEnd
+  cancelled(member: Member, route: Route, batch: Decision, outcomeUnknown: boolean): OtherEnd
   known(member: Member, route: Route, batch: Decision): OtherEnd
   /** Moves it into another batch unchanged. */
   moved(member: Member, batch: WorkId): Write
@@ -113,24 +118,24 @@ export function makeMemberEnds(deps: {
         settleLedger(member.key, 'done', proofOf(batch), effectRef, result),
       )
     },
-    dead(member, route, batch, inDoubt) {
+    dead(member, route, batch, outcomeUnknown) {
       const counters = { ...triedOnce(member), attempts: member.work.attempts + batch.counters.attempts }
       const note = { ...noteOf(member, batch), class: batch.class, lastError: batch.error }
-      const ledger = inDoubt
+      const ledger = outcomeUnknown
         ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
         : settleLedger(member.key, 'released', 'not-applied', null, null)
       const { reason, error } = batch
       const died = dead({ class: batch.class, reason, error }, { counters, note })
       return ended(member, route, died, ledger)
     },
-    cancelled(member, route, batch, inDoubt) {
+    cancelled(member, route, batch, outcomeUnknown) {
       const { attempts, waits, losses } = member.work
       const note = { ...noteOf(member, batch), lastError: batch.note.lastError }
       return ended(
         member,
         route,
         cancelled({ counters: { attempts, waits, losses }, note }),
-        inDoubt
+        outcomeUnknown
           ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
           : settleLedger(member.key, 'released', 'never-sent', null, null),
       )

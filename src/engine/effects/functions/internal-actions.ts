@@ -30,7 +30,7 @@ export interface InternalActions {
   /** Ends the job if the ledger has its effect already. */
   endKnown(call: InternalCall): Promise<boolean>
   /** Parks a job that may not run again, if the outcome of one of its function's effects is unknown. */
-  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+  parkUnknown(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
   /** Done, with its ledger entry, unless the ledger knows the key. */
@@ -236,7 +236,7 @@ export function makeInternalActions(
     }
     if (isOpen) return false
     const error = `there is no function \`${name}\` for this tenant any more`
-    if (await ends.parkDoubt(call, error)) return true
+    if (await ends.parkUnknown(call, error)) return true
     await deps.fail(call, { class: 'config', error, retryAfterMs: null })
     return true
   }
@@ -346,7 +346,7 @@ export function makeInternalActions(
     if (!settlement.ok) await settleKnown(call, settlement)
   }
 
-  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
+  return { endKnown, parkUnknown: ends.parkUnknown, runFunction, runEmit, complete, settleKnown }
 }
 
 /** The job repeats an effect that the ledger has, on purpose. */

@@ -527,9 +527,9 @@ describe('operator actions', () => {
     const node = await world.start()
     const id = await accept(world, node)
     await world.got(node.engine.apply(DEFAULT_TENANT, [SOURCE, { ...HOOK, url: 'https://new.example/' }]))
-    const letterOf = async () =>
+    const deadLetterOf = async () =>
       (await world.got(world.reads.deadLetters({ cursor: null, limit: 1 }))).items[0]!
-    const { id: letter } = await letterOf()
+    const { id: letter } = await deadLetterOf()
     const preview = await world.got(
       node.engine.replays.preview(DEFAULT_TENANT, { ids: [letter] }, { force: false }),
     )
@@ -538,7 +538,7 @@ describe('operator actions', () => {
     await world.pass()
     expect(world.calls[1]?.request).toMatchObject({ url: 'https://new.example/' })
     expect(world.calls[1]?.request.headers['webhook-id']).toBe(id)
-    expect((await letterOf()).state).toBe('resolved')
+    expect((await deadLetterOf()).state).toBe('resolved')
     expect((await world.deliveries()).map(({ state }) => state)).toEqual(['dead', 'done'])
   })
 

@@ -67,7 +67,7 @@ export interface DeliveryEnds {
   /** Retried or dead-lettered, by the retry policy. */
   failed(item: Item, subscription: Subscription, failed: FailedAttempt): Promise<void>
   /** Dead-lettered without a further call. */
-  bury(item: Item, subscription: Subscription, end: Untried): Promise<void>
+  deadLetterJob(item: Item, subscription: Subscription, end: Untried): Promise<void>
   /** `by`: the job that was delivered before. */
   skip(item: Item, subscription: Subscription, by: string, why: string): Promise<void>
   /** Its subscription was removed. */
@@ -217,7 +217,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       })
     },
 
-    async bury(item, subscription, { class: failureClass, reason, error, step }) {
+    async deadLetterJob(item, subscription, { class: failureClass, reason, error, step }) {
       const note = { ...EMPTY_NOTE, class: failureClass, lastError: error }
       const why = { class: failureClass, reason, error, step }
       const decision = dead(why, { counters: countersOf(item), note })

@@ -7,7 +7,7 @@
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { Ids, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
-import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../../../core/queue/work/index.ts'
 import type { Vars } from '../../../core/routing/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
@@ -90,7 +90,7 @@ export function makeRetry(
       if (open !== undefined)
         throw new AppError('conflict', `${open.id} of the same event is under way already`)
       const dead = own.findLast(({ state }) => state === 'dead')
-      const letter = dead === undefined ? null : await letterOfDead(reads, dead)
+      const letter = dead === undefined ? null : await deadLetterOfDead(reads, dead)
       const isTaken = own.some(isDelivered)
       if (letter !== null && isOpen(letter)) {
         if (isTaken) mustSayWhy(decided)
@@ -156,8 +156,8 @@ function mustSayWhy({ reason }: Decided): void {
 const LETTERS_MAX = 50
 
 /** The dead letter that records its end; a later one of the same event if a replay of it failed. */
-export async function letterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
-  const replayed = letterOf(work)
+export async function deadLetterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
+  const replayed = deadLetterOf(work)
   if (replayed !== null) return reads.deadLetter(replayed)
   const { items } = await reads.deadLetters({ eventId: work.eventId, cursor: null, limit: LETTERS_MAX })
   const own = items.filter(({ consumer }) => consumer === work.consumer)

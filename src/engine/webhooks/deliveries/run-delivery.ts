@@ -75,13 +75,13 @@ export function makeDeliveryRunner(
     const { work } = item
     const { route, document } = subscription
     const end = endOf(item, document.retry.attempts)
-    if (end !== null) return ends.bury(item, subscription, end)
+    if (end !== null) return ends.deadLetterJob(item, subscription, end)
     if (work.replayOf !== null && work.generation === 1) {
       const taken = await findTaken(item)
       if (taken !== null) return ends.skip(item, subscription, taken, DELIVERED_BEFORE)
     }
     const rendered = render(item, subscription)
-    if ('error' in rendered) return ends.bury(item, subscription, rendered)
+    if ('error' in rendered) return ends.deadLetterJob(item, subscription, rendered)
     const startedAt = time.now()
     const signed = await signRequest(vault, work.tenant, subscription, rendered, {
       id: item.event.id,
