@@ -582,7 +582,7 @@ export const BUGS: readonly Bug[] = [
       // Few, so that no other item with the same key settles the doubts.
       messages: 8,
       kinds: { booked: 1 },
-      personEveryMs: 500,
+      operatorEveryMs: 500,
       workActs: { cancel: 1 },
       vendor: { ok: 20, 'reset-after': 60, 'timeout-before': 60 },
     }),
@@ -745,7 +745,7 @@ export const BUGS: readonly Bug[] = [
     name: 'dispatch-key-unstable',
     about: 'a dispatched event gets another key each time, so that a replay dispatches it again',
     breaks: ['N1', 'N2'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000, messages: 20 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000, messages: 20 }),
     store: (store) => {
       let times = 0
       const other = (key: string) => `${key}-${++times}`
@@ -768,7 +768,7 @@ export const BUGS: readonly Bug[] = [
     name: 'replay-forgets-its-key',
     about: 'a route does not know that it has worked on a replayed event before, and makes its key anew',
     breaks: ['IN20'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000, redefineEveryMs: 8_000, messages: 20 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000, redefineEveryMs: 8_000, messages: 20 }),
     store: (store) => ({
       ...store,
       forTenant(tenant) {
@@ -784,7 +784,7 @@ export const BUGS: readonly Bug[] = [
     name: 'copies-replayed',
     about: 'nobody sees that an event is a copy that was edited for one route, and all get it',
     breaks: ['IN21'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000 }),
     store: (store) => ({
       ...store,
       forTenant(tenant) {

@@ -39,11 +39,11 @@ function isHeldBy(book: Book, row: WorkRow, key: string): boolean {
   const entry = book.entries.get(key)
   if (entry === undefined || entry.work === row.id || entry.state === 'released') return false
   const holder = book.works.get(entry.work)
-  return isWithPerson(book, holder, entry)
+  return isWithOperator(book, holder, entry)
 }
 
 /** What becomes of the entry is for a person to say, who looks at its holder or at the batch that this is in. */
-function isWithPerson(book: Book, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
+function isWithOperator(book: Book, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
   if (holder?.state === 'merged' && holder.into !== null)
     return book.works.get(holder.into)?.state === 'parked'
   return (
@@ -76,7 +76,7 @@ export function hasUnsettled(book: Book, model: CaseModel): boolean {
 }
 
 /** Parked, or cancelled while nobody knew what became of the effect. */
-export function waitingForPerson(book: Book): readonly WorkRow[] {
+export function waitingForOperator(book: Book): readonly WorkRow[] {
   return [...book.works.values()].filter((row) => {
     // A rotation waits for its next secret, which is no decision.
     if (row.kind === 'rotation') return false
@@ -285,7 +285,7 @@ function checkLedger(book: Book, dump: StoreDump): void {
     const state = works.get(entry.work)?.state
     const holder = book.works.get(entry.work)
     const isPersons = holder !== undefined && (state === 'merged' || isLockKey(entry.key))
-    const isKept = isPersons && isWithPerson(book, holder, entry)
+    const isKept = isPersons && isWithOperator(book, holder, entry)
     if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state)) && !isKept) {
       book.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
     }

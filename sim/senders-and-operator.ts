@@ -7,7 +7,7 @@ import { signRequest } from '../src/core/ingest/source/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { checkAcknowledged, waitingForPerson } from './check-end.ts'
+import { checkAcknowledged, waitingForOperator } from './check-end.ts'
 import { mend } from './dead-letter-operator.ts'
 import { short } from './node.ts'
 import { ask, type Outside, pickLife } from './node-access.ts'
@@ -142,7 +142,7 @@ function ofTenant(dump: StoreDump, tenant: TenantId): StoreDump {
 }
 
 /** Looks at what waits for a person, and decides about one or two of them. */
-export function actAsPerson(outside: Outside): void {
+export function actAsOperator(outside: Outside): void {
   const { data, rng } = outside
   const life = pickLife(outside)
   const engine = life?.engine() ?? null
@@ -150,7 +150,7 @@ export function actAsPerson(outside: Outside): void {
   life.pass(() => {
     const dump = ofTenant(data.dump(), DEFAULT_TENANT)
     const { deadLetters } = dump
-    const waiting = waitingForPerson(outside.book)
+    const waiting = waitingForOperator(outside.book)
     const dead = deadLetters.filter(({ state }) => state === 'open')
     if (waiting.length > 0) decide(outside, engine, rng.pick(waiting))
     if (dead.length > 0) {
@@ -168,7 +168,7 @@ export function actAsPerson(outside: Outside): void {
 export function decideAll(outside: Outside): void {
   const engine = pickLife(outside)?.engine() ?? null
   if (engine === null) return
-  for (const row of waitingForPerson(outside.book)) decide(outside, engine, row, 0)
+  for (const row of waitingForOperator(outside.book)) decide(outside, engine, row, 0)
 }
 
 function decide(outside: Outside, engine: Engine, row: WorkRow, wrongPerMille = 50): void {

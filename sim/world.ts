@@ -8,7 +8,7 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
-import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForPerson } from './check-end.ts'
+import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForOperator } from './check-end.ts'
 import { makePaceChecks } from './check-flow-control.ts'
 import { makeLaneChecks } from './check-lanes.ts'
 import { makeRetentionChecks } from './check-retention.ts'
@@ -44,7 +44,7 @@ import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
 import { type Counts, makeBook, type Violation } from './run-observations.ts'
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
-import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
+import { actAsOperator, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
 import { makeHookWorld } from './subscription-world.ts'
 import { makeTwinWorld } from './twin.ts'
@@ -84,7 +84,7 @@ const START_AT = 1_800_000_000_000
 const PLAIN = new Set(['audit', 'note', 'told', 'bomb'])
 const RESTART_MS_MAX = 3_000
 const DRAIN_MS = 1_500
-const PERSON_AGAIN_MS = 20_000
+const OPERATOR_AGAIN_MS = 20_000
 const APPLY_AGAIN_MS = 1_000
 /** More at once would only take longer. */
 const LIVES_MAX = 6
@@ -467,9 +467,9 @@ function makeWorld(options: RunOptions): World {
     })
   }
 
-  const disturbPeople = () => {
+  const disturbOperators = () => {
     const chaos = rng.fork('chaos/people')
-    repeat(chaos.fork('person'), profile.personEveryMs, () => actAsPerson(outside))
+    repeat(chaos.fork('person'), profile.operatorEveryMs, () => actAsOperator(outside))
     repeat(chaos.fork('define'), profile.redefineEveryMs, () => {
       routes = chaos.pick(bundles)
       redefine()
@@ -520,7 +520,7 @@ function makeWorld(options: RunOptions): World {
     )
     for (const node of nodes) disturb(node)
     if (profile.fleet !== undefined) disturbFleet(profile.fleet)
-    disturbPeople()
+    disturbOperators()
     buses.begin(repeat)
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
@@ -567,7 +567,7 @@ function makeWorld(options: RunOptions): World {
       const left = unsettled(book, workflows.model).map(
         (row) => `${short(row.id)} ${row.consumer} ${row.step ?? ''} ${row.state}`,
       )
-      const parked = waitingForPerson(book).length
+      const parked = waitingForOperator(book).length
       const open = Object.keys(parts).filter((name) => parts[name]?.() === false)
       const what = left.length > 0 ? left : open.length > 0 ? open : [`${parked} parked`]
       book.violate('N12', `not settled in time: ${what.join(', ')}`)
@@ -587,14 +587,14 @@ function makeWorld(options: RunOptions): World {
       buses.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
-    if (!isBroken() && waitingForPerson(book).length > 0) {
+    if (!isBroken() && waitingForOperator(book).length > 0) {
       // What a guest leaves behind may have to be decided once more.
       const ask = () => {
         decideAll(outside)
-        time.after(PERSON_AGAIN_MS, ask)
+        time.after(OPERATOR_AGAIN_MS, ask)
       }
       ask()
-      await settle(() => isSettled() && waitingForPerson(book).length === 0)
+      await settle(() => isSettled() && waitingForOperator(book).length === 0)
       if (!isBroken()) checkEnd(book, plain, workflows.model)
     }
     return {

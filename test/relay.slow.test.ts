@@ -15,7 +15,7 @@ import { makeIds, type TenantId } from '../src/core/foundation/ids/index.ts'
 import { tellTokens } from '../src/core/store/outbox/index.ts'
 import { makeStoreTime } from '../src/engine/commit/store-time.ts'
 import { ENGINE_DEFAULTS } from '../src/engine/index.ts'
-import { makeMirrorStore, makeRelay, makeTurn } from '../src/engine/outbox/index.ts'
+import { makeLeaderLease, makeMirrorStore, makeRelay } from '../src/engine/outbox/index.ts'
 import type { Bus } from '../src/ports/bus.ts'
 import type { Store } from '../src/ports/store.ts'
 import { type NatsServer, startNats } from './support/nats.ts'
@@ -82,8 +82,8 @@ async function openNode(url: string): Promise<{ readonly store: Store; readonly 
   let wake = () => {}
   const store = makeMirrorStore(behind, () => wake())
   const time = makeStoreTime(clock)
-  const turn = makeTurn({ store, time, by: ids.uuid() })
-  const relay = makeRelay({ store, bus, clock, log: makeMemoryLog(), time, turn }, ENGINE_DEFAULTS)
+  const leaderLease = makeLeaderLease({ store, time, by: ids.uuid() })
+  const relay = makeRelay({ store, bus, clock, log: makeMemoryLog(), time, leaderLease }, ENGINE_DEFAULTS)
   wake = relay.wake
   relay.start()
   closing.push(async () => {

@@ -45,7 +45,7 @@ export function makeApi(
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),
     pace: { list: engine.pace.list, ...behind(gate, pick(engine.pace, ['one', 'closeCircuit'])) },
-    workflows: peopleBehind(gate, engine.workflows),
+    workflows: operatorApiBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
     subscriptions: behind(gate, engine.subscriptions),
     integrations: integrationsBehind(gate, engine.integrations),
@@ -73,14 +73,14 @@ export function makeApi(
   }
 }
 
-function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
-  const { list, one, reading, hands, migrations } = people
+function operatorApiBehind(gate: Gate, operatorApi: Engine['workflows']): Engine['workflows'] {
+  const { list, one, reading, instanceActions, migrations } = operatorApi
   const { maySee, hide } = reading
   return {
     list,
     one,
-    ...behind(gate, pick(people, ['start'])),
-    hands: behind(gate, hands),
+    ...behind(gate, pick(operatorApi, ['start'])),
+    instanceActions: behind(gate, instanceActions),
     migrations: behind(gate, migrations),
     reading: { maySee, hide, ...behind(gate, pick(reading, ['one', 'history', 'at', 'list'])) },
   }

@@ -89,12 +89,12 @@ export const LOST: HttpOutcome = {
 }
 
 /** A promise that the test settles. */
-export interface Hand<Value> {
+export interface Deferred<Value> {
   readonly promise: Promise<Value>
   give(value: Value): void
 }
 
-export function makeHand<Value>(): Hand<Value> {
+export function makeDeferred<Value>(): Deferred<Value> {
   let give: (value: Value) => void = () => {}
   const promise = new Promise<Value>((resolve) => {
     give = resolve
@@ -207,7 +207,7 @@ export function makeWorld(
         http: {
           send(request) {
             if (!isAlive) return NEVER
-            const hand = makeHand<HttpOutcome>()
+            const hand = makeDeferred<HttpOutcome>()
             calls.push({ node: name, request, answer: hand.give })
             const outcome = answer(request, calls.length)
             if (outcome !== null) hand.give(outcome)

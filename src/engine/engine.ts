@@ -85,7 +85,7 @@ import {
   makeMeter,
   makeNodesFeed,
 } from './observe/index.ts'
-import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './outbox/index.ts'
+import { ALWAYS_HELD, makeLeaderLease, makeMirrorStore, makeRelay, type Relay } from './outbox/index.ts'
 import { makeLeasedOnInsert, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
 import {
   type BacklogAges,
@@ -94,12 +94,12 @@ import {
   makeActions,
   makeBacklog,
   makeClaims,
+  makeDebouncer,
   makeLaneActions,
   makeLostClaims,
   makeNodeWakes,
   makeRunner,
   makeSpread,
-  makeTurns,
 } from './queue/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
 import {
@@ -127,7 +127,7 @@ import {
 } from './webhooks/index.ts'
 import {
   endSteps,
-  makeDoor,
+  makeInlineStart,
   makeInstances,
   makeOrphans,
   makeScheduledTriggers,
@@ -138,9 +138,9 @@ import {
   makeTriggerRates,
   makeTriggers,
   makeWorkflowItems,
-  makeWorkflowPeople,
+  makeWorkflowOperatorApi,
   type OrphanActions,
-  type WorkflowPeople,
+  type WorkflowOperatorApi,
 } from './workflows/index.ts'
 
 export interface EngineHealth {
@@ -167,9 +167,9 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** When the work of routes may run. */
   readonly pace: PaceActions
   /** Somebody else's systems: providers, connections, credentials and runs. */
-  readonly integrations: Integrations & Pick<CredentialKeeping['people'], 'supplied'>
+  readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
   /** Workflows and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
+  readonly workflows: WorkflowOperatorApi
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -403,10 +403,10 @@ export function makeEngine(
     workflowItems: () => workflowItems,
     deliveries: () => deliveries,
     rotations: () => keys.rotations,
-    turns: () => turns,
+    debouncer: () => debouncer,
     spread: () => spread,
   })
-  const turns = makeTurns({ store, log, settler, commits, decisions, time, wake })
+  const debouncer = makeDebouncer({ store, log, settler, commits, decisions, time, wake })
   const spread = makeSpread({ ids, settler, log, deadLetterJob: runner.deadLetterRouteJob, wake })
   const pool = makePool({
     concurrency: config.concurrency,
@@ -502,7 +502,7 @@ export function makeEngine(
       lease,
       vars: config.vars,
       plan,
-      door: () => connections.door,
+      outboundClient: () => connections.outboundClient,
       unitOfWork,
       wake,
       managedBy: (tenant, name) =>
@@ -520,10 +520,10 @@ export function makeEngine(
       commits,
       decisions,
       vars: config.vars,
-      door: connections.door,
+      outboundClient: connections.outboundClient,
       watched: findWatched,
-      begin: connections.door.mayTry,
-      probed: connections.door.probed,
+      begin: connections.outboundClient.mayTry,
+      probed: connections.outboundClient.probed,
       refused({ tenant, connection }, version, error) {
         if (connection.credential === null) return
         const about = { version, correlationId: ids.uuid(), error }
@@ -696,7 +696,7 @@ export function makeEngine(
       plan,
       begin: runner.begin,
       isKept: keeping.isKept,
-      refresh: (tenant) => keeping.people.refresh(tenant),
+      refresh: (tenant) => keeping.operatorApi.refresh(tenant),
       unitOfWork,
     },
     config,
@@ -760,16 +760,16 @@ export function makeEngine(
       ? makeRelay(
           {
             ...{ store, bus, clock, log, time },
-            turn: config.isShared ? makeTurn({ store, time, by: ids.uuid() }) : ALWAYS,
+            leaderLease: config.isShared ? makeLeaderLease({ store, time, by: ids.uuid() }) : ALWAYS_HELD,
           },
           config,
         )
       : null
-  let unhear = () => {}
-  const door = makeDoor({ store, log, planning, instances, unitOfWork })
+  let unsubscribe = () => {}
+  const inlineStart = makeInlineStart({ store, log, planning, instances, unitOfWork })
   const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
-    ...{ store, clock, log, commits, planning, duplicates, door, unitOfWork },
+    ...{ store, clock, log, commits, planning, duplicates, inlineStart, unitOfWork },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({
@@ -856,12 +856,12 @@ export function makeEngine(
       wake,
       expect: (tenant, consumer) => claims?.expect(tenant, consumer),
       isBehind: () => claims?.isBehind() ?? false,
-      refresh: (tenant) => keeping.people.refresh(tenant),
+      refresh: (tenant) => keeping.operatorApi.refresh(tenant),
       hurry: (tenant, consumer) => pace.windows.forget(tenant, consumer),
     },
     config,
   )
-  const workflows = makeWorkflowPeople({
+  const workflows = makeWorkflowOperatorApi({
     store,
     seal,
     log,
@@ -955,7 +955,7 @@ export function makeEngine(
   }
 
   return {
-    subscriptions: keeping.people,
+    subscriptions: keeping.operatorApi,
     deliveries: {
       ...makeDeliveryViews({ store, registry, windows: pace.windows }, config),
       ...makeDeliveryActions({
@@ -968,7 +968,7 @@ export function makeEngine(
         actions,
         replay: replayer.replay,
         hurry: pace.windows.forget,
-        refresh: (tenant) => keeping.people.refresh(tenant),
+        refresh: (tenant) => keeping.operatorApi.refresh(tenant),
         wake,
       }),
     },
@@ -983,7 +983,7 @@ export function makeEngine(
     definitions,
     pace: makePaceActions({ store, log, registry, pace }),
     workflows,
-    integrations: { ...connections.people, ...keys.people },
+    integrations: { ...connections.operatorApi, ...keys.operatorApi },
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -1015,7 +1015,7 @@ export function makeEngine(
           leaveWork: () => others?.leaveWork(),
           refresh: async (tenant) => {
             await definitions.refresh(tenant)
-            await keeping.people.refresh(tenant)
+            await keeping.operatorApi.refresh(tenant)
           },
         },
         config,
@@ -1035,7 +1035,7 @@ export function makeEngine(
       inlets.start()
       if (relay !== null) {
         relay.start()
-        unhear = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
+        unsubscribe = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
       }
       keys.start()
       unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
@@ -1085,7 +1085,7 @@ export function makeEngine(
       duplicates.stop()
       void retention.stop()
       void sweep.stop()
-      unhear()
+      unsubscribe()
       void relay?.stop()
       const left = pool.running()
       await atMost(LEAVE_MS_MAX, lease.leave())

@@ -26,4 +26,4 @@ export {
   LENT_MAX,
   type Retried,
 } from './webhooks/index.ts'
-export type { ReadEntry, ReadInstance, ReadPast, WorkflowPeople } from './workflows/index.ts'
+export type { ReadEntry, ReadInstance, ReadPast, WorkflowOperatorApi } from './workflows/index.ts'

@@ -20,7 +20,7 @@ import type {
   Meter,
   Received,
   WorkActions,
-  WorkflowPeople,
+  WorkflowOperatorApi,
 } from '../engine/index.ts'
 import type { Inspect } from '../engine/observe/index.ts'
 import type { DeliveryActions, DeliveryViews, Subscriptions } from '../engine/webhooks/index.ts'
@@ -77,7 +77,7 @@ export interface HttpApi {
   /** When the work of routes may run. */
   readonly pace: Engine['pace']
   /** Workflows in force and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
+  readonly workflows: WorkflowOperatorApi
   /** Events that found no instance, or several. */
   readonly orphans: Engine['orphans']
   /** Endpoints that get our events. */

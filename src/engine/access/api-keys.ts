@@ -191,7 +191,7 @@ export function makeKeys(deps: {
     async check({ tenant, id, secret }) {
       const kept = await load(tenant, id)
       // Compared also if there is nothing to compare with: the duration must not tell.
-      const isRight = matchesHash(secret, kept?.record.hash ?? NOBODY)
+      const isRight = matchesHash(secret, kept?.record.hash ?? NO_HASH)
       if (kept === null || !isRight || isExpired(kept.record.expiresAt, clock.now())) return null
       noteUse(tenant, id, kept)
       return show(id, kept.record, clock.now())
@@ -206,7 +206,7 @@ export function makeKeys(deps: {
 }
 
 /** The form of a hash, of a secret that does not exist. */
-const NOBODY = hashSecret('')
+const NO_HASH = hashSecret('')
 
 function parse(body: string): KeyRecord {
   return JSON.parse(body) as KeyRecord

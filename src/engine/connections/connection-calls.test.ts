@@ -19,7 +19,7 @@ function besideAt(gate: BookGate, isTry = false) {
       time: { now: () => 0 },
       lookups: { find: () => ({ ok: true, account: { provider: { name: 'shopware' } } }) },
       book: { gate: () => gate, isTry: () => isTry },
-      door: { send: unused },
+      outboundClient: { send: unused },
       entrance: { leave: unused },
       credentials: { refused: unused },
       runs: { begin: async () => WRITE },

@@ -19,7 +19,7 @@ import { type Commits, RACES_MAX, retrying, type StoreTime } from '../commit/ind
 import type { EngineDeps } from '../config.ts'
 import { errorTextInFull, factsOf } from '../effects/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import type { Door, DoorAnswer } from './connection-types.ts'
+import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 
 /** A connection that may be probed. */
 export interface Watched {
@@ -41,7 +41,7 @@ export interface HealthDeps extends Pick<EngineDeps, 'store' | 'clock' | 'log'> 
   readonly commits: Pick<Commits, 'once'>
   readonly decisions: Pick<Decisions, 'classifyCall'>
   readonly vars: Vars
-  readonly door: Pick<Door, 'send'>
+  readonly outboundClient: Pick<OutboundClient, 'send'>
   /** Those that are tested and not retired. */
   watched(): readonly Watched[]
   /** Before a probe; true: it is the trial of an open circuit. */
@@ -128,13 +128,13 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return compiled.ok ? (compiled.shape.render({ vars: vars as JsonValue }) ?? null) : null
   }
 
-  const send = (watched: Watched): Promise<DoorAnswer> | null => {
+  const send = (watched: Watched): Promise<OutboundResponse> | null => {
     const { tenant, connection, provider } = watched
     const probe = probeOf(provider)
     if (probe === null) return null
     const config = configOf(watched)
     const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
-    return deps.door.send({
+    return deps.outboundClient.send({
       tenant,
       connection: connection.name,
       endpoint: null,
@@ -176,7 +176,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     }
   }
 
-  const judge = (provider: ProviderDocument, { outcome }: DoorAnswer): FailureClass | null => {
+  const judge = (provider: ProviderDocument, { outcome }: OutboundResponse): FailureClass | null => {
     const probe = probeOf(provider)
     const policy = probe?.policy ?? { idempotent: true, classify: {} }
     const judged = deps.decisions.classifyCall(factsOf(outcome, clock.now()), policy)
@@ -224,7 +224,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return Math.floor((time.now() - offset) / everyMs) * everyMs + offset
   }
 
-  const turn = () => {
+  const check = () => {
     if (isStopped) return
     let nextMs = LOOK_MS_MAX
     for (const watched of deps.watched()) {
@@ -246,13 +246,13 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
         .finally(() => underWay.delete(place))
       underWay.set(place, looking)
     }
-    cancel = clock.after(Math.max(LOOK_MS_MIN, nextMs), turn)
+    cancel = clock.after(Math.max(LOOK_MS_MIN, nextMs), check)
   }
 
   return {
     start() {
       isStopped = false
-      cancel = clock.after(LOOK_MS_MIN, turn)
+      cancel = clock.after(LOOK_MS_MIN, check)
     },
     async stop() {
       isStopped = true

@@ -16,12 +16,12 @@ import type { ConnectionView, Integrations, ProviderView } from './connection-ty
 
 const RECORDS_PAGE = 200
 
-export type ConnectionPeople = Pick<
+export type ConnectionOperatorApi = Pick<
   Integrations,
   'providers' | 'provider' | 'connections' | 'connection' | 'test' | 'retire' | 'override' | 'run' | 'runs'
 >
 
-export function makeConnectionPeople(deps: {
+export function makeConnectionOperatorApi(deps: {
   readonly store: Store
   readonly log: Log
   readonly time: StoreTime
@@ -32,7 +32,7 @@ export function makeConnectionPeople(deps: {
   readonly tester: Tester
   /** The owners of the deployed definitions, by kind and name. */
   owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
-}): ConnectionPeople {
+}): ConnectionOperatorApi {
   const { store, log, time, registry, lookups, buckets, book, tester } = deps
 
   const providerView = (tenant: TenantId, document: ProviderView['document']): ProviderView => ({

@@ -12,17 +12,17 @@ import type { Decisions } from '../settlement/index.ts'
 import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
 import { tellConnection } from './connection-events.ts'
-import { type ConnectionPeople, makeConnectionPeople } from './connection-operator-api.ts'
+import { type ConnectionOperatorApi, makeConnectionOperatorApi } from './connection-operator-api.ts'
 import { makeBook } from './connection-state-cache.ts'
 import { makeTester, type Tester } from './connection-tester.ts'
-import type { Credentials, Door } from './connection-types.ts'
+import type { Credentials, OutboundClient } from './connection-types.ts'
 import { makeFunctionConnections } from './function-calls.ts'
 import { makeRuns, type Runs } from './integration-runs.ts'
 import { makeExchange } from './outbound-client.ts'
 import { makeOperations, type Operations } from './provider-operations.ts'
 
 export interface Connections {
-  readonly door: Door
+  readonly outboundClient: OutboundClient
   readonly entrance: Entrance
   readonly runs: Runs
   readonly calls: ConnectionCalls
@@ -30,7 +30,7 @@ export interface Connections {
   readonly functions: FunctionConnections
   /** Verifies credentials, and tests. */
   readonly tester: Tester
-  readonly people: ConnectionPeople
+  readonly operatorApi: ConnectionOperatorApi
   /** As this node knows it. */
   status(tenant: TenantId, connection: string): ConnectionStatus
   /** Reads the stored state of a tenant, and tests what was never tested. */
@@ -77,7 +77,7 @@ export function makeConnections(
   })
   const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
   const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)
-  const door: Door = {
+  const outboundClient: OutboundClient = {
     gate: entrance.gate,
     send: exchange.send,
     told: (tenant, connection, failureClass, isTry = false) =>
@@ -91,7 +91,7 @@ export function makeConnections(
     isOnConnection: (route) => route !== null && connectionOf(route.document.do) !== null,
   })
   const judge = makeJudge(deps)
-  const tester = makeTester({ ...deps, lookups, book, door, exchange, judge, vars }, config)
+  const tester = makeTester({ ...deps, lookups, book, outboundClient, exchange, judge, vars }, config)
 
   const learn = async (tenant: TenantId) => {
     await book.learn(tenant)
@@ -99,7 +99,7 @@ export function makeConnections(
   }
 
   return {
-    door,
+    outboundClient,
     entrance: {
       ...entrance,
       finished(hold) {
@@ -109,13 +109,16 @@ export function makeConnections(
     },
     runs,
     tester,
-    calls: makeConnectionCalls({ ...deps, lookups, book, door, entrance, credentials, runs, judge }, config),
-    operations: makeOperations({ lookups, vars }, config),
-    functions: makeFunctionConnections(
-      { ...deps, lookups, entrance, door, credentials, runs, judge, vars },
+    calls: makeConnectionCalls(
+      { ...deps, lookups, book, outboundClient, entrance, credentials, runs, judge },
       config,
     ),
-    people: makeConnectionPeople({ ...deps, store, lookups, buckets, book, tester }),
+    operations: makeOperations({ lookups, vars }, config),
+    functions: makeFunctionConnections(
+      { ...deps, lookups, entrance, outboundClient, credentials, runs, judge, vars },
+      config,
+    ),
+    operatorApi: makeConnectionOperatorApi({ ...deps, store, lookups, buckets, book, tester }),
     status: (tenant, connection) => book.state(tenant, connection).status,
     learn,
     async start() {

@@ -23,7 +23,7 @@ import type { Registry } from '../definitions/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
-import type { DoorAnswer } from './connection-types.ts'
+import type { OutboundResponse } from './connection-types.ts'
 
 /** What a run is about. */
 export interface RunSubject {
@@ -35,7 +35,7 @@ export interface RunSubject {
 /** One exchange of an attempt, as it is stored. */
 export interface Exchanged {
   readonly startedAt: Instant
-  readonly answer: DoorAnswer
+  readonly answer: OutboundResponse
 }
 
 export interface Runs {

@@ -121,12 +121,12 @@ export function makeDefinitions(deps: {
   const unreadable = new Map<string, string>()
   /** Whether it was logged already that a document cannot be used. */
   const told = new Set<string>()
-  let turn: Promise<unknown> = Promise.resolve()
+  let pending: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const mine = turn.then(work)
-    turn = mine.catch(() => {})
+    const mine = pending.then(work)
+    pending = mine.catch(() => {})
     return mine
   }
 

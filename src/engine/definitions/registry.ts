@@ -157,7 +157,7 @@ export interface Registry {
    * Whether one of them is more than a source, so that this node cannot say which consumers want an event: it accepts none, and
    * leaves the jobs of the tenant to others.
    */
-  isBeyondUs(tenant: TenantId): boolean
+  needsNewerVersion(tenant: TenantId): boolean
   /** Whether any consumer may want an event of this subject, including those that this version cannot use. */
   isWanted(tenant: TenantId, subject: string): boolean
   /** Whether it is defined and its jobs wait: it is paused or disabled. */
@@ -260,10 +260,10 @@ export function makeRegistry(deps: {
   const bundles = new Map<string, Bundle>()
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
-  const beyondUs = new Set<TenantId>()
+  const newerVersionNeeded = new Set<TenantId>()
   /** The same, of subscriptions of the API. */
   const unusableHooks = new Map<TenantId, Set<string>>()
-  const isBeyondUs = (tenant: TenantId) => beyondUs.has(tenant) || unusableHooks.has(tenant)
+  const needsNewerVersion = (tenant: TenantId) => newerVersionNeeded.has(tenant) || unusableHooks.has(tenant)
   const subscriptions = makeSubscriptionsInForce()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
@@ -405,8 +405,8 @@ export function makeRegistry(deps: {
       headers.delete(tenant)
       putDefinedSubscriptions(tenant, ours, unusable)
       unusables.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
-      if (unusable.some(({ document }) => document.kind !== 'Source')) beyondUs.add(tenant)
-      else beyondUs.delete(tenant)
+      if (unusable.some(({ document }) => document.kind !== 'Source')) newerVersionNeeded.add(tenant)
+      else newerVersionNeeded.delete(tenant)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
@@ -459,7 +459,7 @@ export function makeRegistry(deps: {
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates,
-    isWanted: (tenant, subject) => isBeyondUs(tenant) || candidates(tenant, subject).length > 0,
+    isWanted: (tenant, subject) => needsNewerVersion(tenant) || candidates(tenant, subject).length > 0,
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
@@ -491,7 +491,7 @@ export function makeRegistry(deps: {
     isUnusable: (tenant, consumer) =>
       unusables.get(tenant)?.has(consumer) === true || unusableHooks.get(tenant)?.has(consumer) === true,
     hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0 || unusableHooks.has(tenant),
-    isBeyondUs,
+    needsNewerVersion,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)

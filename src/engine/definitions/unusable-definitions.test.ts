@@ -12,7 +12,7 @@ import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { WorkKind } from '../../core/queue/work/index.ts'
 import {
   answered,
-  makeHand,
+  makeDeferred,
   type Node,
   type NodeOptions,
   PAID,
@@ -289,7 +289,7 @@ describe('beside a newer version', () => {
 
   test('[ND22] events of running jobs are stored, and matched by a node that can', async () => {
     const world = makeHookWorld()
-    const hand = makeHand<void>()
+    const hand = makeDeferred<void>()
     const options = {
       documents: [
         SOURCE,

@@ -130,9 +130,9 @@ export function makePace(
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
     const named = connectionOf(route.document.do)
-    const door = named === null ? null : entrance.offer(tenant, named)
-    if (door?.is === 'closed') return { is: 'closed', untilAt: door.untilAt }
-    if (door?.is === 'open') max = Math.min(max, door.max)
+    const offered = named === null ? null : entrance.offer(tenant, named)
+    if (offered?.is === 'closed') return { is: 'closed', untilAt: offered.untilAt }
+    if (offered?.is === 'open') max = Math.min(max, offered.max)
     if (route.of?.kind === 'delivery') {
       const room = windows.room(tenant, route)
       if (room.max === 0) return { is: 'closed', untilAt: room.until }
@@ -166,7 +166,7 @@ export function makePace(
       if (step.do === 'begin') return { is: 'ask' }
       max = Math.min(max, step.max)
     }
-    if (mustDraw || gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
+    if (mustDraw || gate.is === 'tryable' || offered?.is === 'ask') return { is: 'ask' }
     const fence = limit ?? drain?.events
     return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
   }

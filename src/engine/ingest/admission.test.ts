@@ -226,7 +226,7 @@ describe('an unknown sender', () => {
         resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),
       },
       log: {} as never,
-      registry: { source: () => source, isBeyondUs: () => false } as never,
+      registry: { source: () => source, needsNewerVersion: () => false } as never,
     })
     const request = { tenant: 'default', source: 'shop', headers: {}, body: bytes(PAID_TEXT) }
     await expect(admission.admit(request)).rejects.toMatchObject({ code, message })

@@ -34,7 +34,7 @@ export interface Inlets {
 /** Messages of one source in flight on a node: enough for several commit groups. */
 const IN_FLIGHT_MAX = 256
 /** How long a message waits for its rate before the rate is read again. */
-const TURN_MS_MAX = 5_000
+const PERMIT_WAIT_MS_MAX = 5_000
 
 interface Wanted {
   readonly id: string
@@ -53,7 +53,7 @@ interface Inlet extends Wanted {
   isClosed: boolean
   consumer: Consumer | null
   /** Messages wait for the rate one after another. */
-  turns: Promise<void>
+  pending: Promise<void>
   /** Ends the current wait. */
   hurry: () => void
 }
@@ -96,7 +96,7 @@ export function makeInlets(
       }
     })
 
-  const takeTurn = async (inlet: Inlet): Promise<boolean> => {
+  const waitForPermit = async (inlet: Inlet): Promise<boolean> => {
     for (;;) {
       const source = inlet.isClosed ? null : sourceOf(inlet.tenant, inlet.source)
       if (source === null) return false
@@ -104,23 +104,23 @@ export function makeInlets(
       if (waitMs === 0) return true
       // It was closed before this wait began.
       if (inlet.isClosed) return false
-      await wait(inlet, Math.min(waitMs, TURN_MS_MAX))
+      await wait(inlet, Math.min(waitMs, PERMIT_WAIT_MS_MAX))
     }
   }
 
   const wayOf = (inlet: Inlet): Way => ({
     tenant: inlet.tenant,
     source: () => (inlet.isClosed ? null : sourceOf(inlet.tenant, inlet.source)),
-    turn() {
+    admit() {
       const source = sourceOf(inlet.tenant, inlet.source)
       if (source?.guards.rate === null) return Promise.resolve(!inlet.isClosed)
-      const turn = inlet.turns.then(() => takeTurn(inlet))
+      const admitted = inlet.pending.then(() => waitForPermit(inlet))
       // A failed wait must not block those behind it.
-      inlet.turns = turn.then(
+      inlet.pending = admitted.then(
         () => {},
         () => {},
       )
-      return turn
+      return admitted
     },
   })
 
@@ -142,7 +142,7 @@ export function makeInlets(
       state: STARTING,
       isClosed: false,
       consumer: null,
-      turns: Promise.resolve(),
+      pending: Promise.resolve(),
       hurry: () => {},
     }
     inlets.set(wanted.id, inlet)

@@ -21,7 +21,7 @@ export interface Way {
   /** The deployed source; null: no source accepts the message. */
   source(): Source | null
   /** Waits until the rate allows one more; false: the consumer was closed meanwhile. */
-  turn(): Promise<boolean>
+  admit(): Promise<boolean>
 }
 
 export interface Messages {
@@ -80,7 +80,7 @@ export function makeMessages(
       try {
         if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(way.tenant))
           return again()
-        if (!(await way.turn())) return again()
+        if (!(await way.admit())) return again()
         const source = way.source()
         if (source === null) return again()
         await keep(way.tenant, source, message, startedAt)

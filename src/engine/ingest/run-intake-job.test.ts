@@ -273,7 +273,7 @@ const RULE = {
   emit: 'order.{{ payload.kind }}',
   data: { order: '{{ payload.order }}' },
 }
-const ALWAYS = { when: null, emit: 'order.seen', data: '{{ payload }}' }
+const ALWAYS_HELD = { when: null, emit: 'order.seen', data: '{{ payload }}' }
 
 function dispatch(mode: 'first' | 'all', ...rules: DispatchDocument['rules']): DispatchDocument {
   return { mode, rules, otherwise: 'keep' }
@@ -287,7 +287,7 @@ describe('dispatch', () => {
     const world = makeWorld(() => CREATED)
     const commits: number[] = []
     const node = await world.node({
-      documents: [{ ...GENERIC, dispatch: dispatch('all', RULE, ALWAYS) }, ON_ORDER],
+      documents: [{ ...GENERIC, dispatch: dispatch('all', RULE, ALWAYS_HELD) }, ON_ORDER],
       faults: {
         commit(commit, pass) {
           commits.push(commit.writes.filter(({ w }) => w === 'event.append').length)
@@ -319,7 +319,9 @@ describe('dispatch', () => {
 
   test('[IN7] in mode first one rule emits', async () => {
     const world = makeWorld(() => CREATED)
-    const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS) }] })
+    const node = await world.node({
+      documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS_HELD) }],
+    })
     const subjects = async (id: EventId) => (await world.reads.causedBy(id, 10)).map(({ subject }) => subject)
     expect(await subjects(await accept(world, node))).toEqual(['order.paid'])
     expect(await subjects(await accept(world, node, { ...PAID, kind: 'created', id: 'd2' }))).toEqual([
@@ -344,7 +346,7 @@ describe('dispatch', () => {
   test('[IN9] a failing rule makes the event a dead letter, and nothing else is done with it', async () => {
     const world = makeWorld(() => CREATED)
     const broken = { when: 'payload.order + 1 > 2', emit: 'order.big', data: null }
-    const documents = [{ ...GENERIC, dispatch: dispatch('all', ALWAYS, broken) }, ON_ORDER]
+    const documents = [{ ...GENERIC, dispatch: dispatch('all', ALWAYS_HELD, broken) }, ON_ORDER]
     const node = await world.node({ documents })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])

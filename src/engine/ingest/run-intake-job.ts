@@ -76,7 +76,7 @@ export function makeIntakeItems(
     // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
     // Or only a newer version knows the event's routes.
-    if (registry.isBeyondUs(work.tenant)) return putBack(item)
+    if (registry.needsNewerVersion(work.tenant)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
       return deadLetterJob(

@@ -213,7 +213,7 @@ export function makeSchedules(
       // Do not fire by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
       if (!timed.isCurrent()) return now
-      if (registry.isBeyondUs(tenant)) return Number.POSITIVE_INFINITY
+      if (registry.needsNewerVersion(tenant)) return Number.POSITIVE_INFINITY
     }
     if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
@@ -293,7 +293,7 @@ export function makeSchedules(
         })
       }
       // A node that knows the routes of these events fires them.
-      if (registry.isBeyondUs(tenant)) continue
+      if (registry.needsNewerVersion(tenant)) continue
       const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
       for (const { list } of deps.others) {
         await attempt(tenant, null, async () => {

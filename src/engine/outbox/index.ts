@@ -2,4 +2,4 @@
 
 export { makeMirrorStore } from './outbox-store.ts'
 export { makeRelay, type Relay } from './relay.ts'
-export { ALWAYS, makeTurn } from './relay-lease.ts'
+export { ALWAYS_HELD, makeLeaderLease } from './relay-lease.ts'

@@ -640,13 +640,13 @@ describe('several nodes', () => {
     const { world, open, idsOf } = makeMirrored()
     const config = { ...SHARED, pollMs: 30_000 }
     await open({ name: 'one', config: { ...config, roles: new Set(['schedule'] as const) } })
-    const door = await open({
+    const ingestNode = await open({
       name: 'two',
       config: { ...config, roles: new Set(['ingest', 'work'] as const) },
     })
-    expect(door.engine.relay).toBeNull()
+    expect(ingestNode.engine.relay).toBeNull()
     await world.pass(2_000)
-    const id = await accept(world, door)
+    const id = await accept(world, ingestNode)
     await world.pass(100)
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })
@@ -654,12 +654,12 @@ describe('several nodes', () => {
   test('[BU32] a lost wake-up signal costs a poll', async () => {
     const { world, open, idsOf } = makeMirrored({ fate: ({ what }) => ({ isLost: what === 'wake' }) })
     await open({ name: 'one', config: { ...SHARED, roles: new Set(['schedule'] as const) } })
-    const door = await open({
+    const ingestNode = await open({
       name: 'two',
       config: { ...SHARED, roles: new Set(['ingest', 'work'] as const) },
     })
     await world.pass(2_000)
-    const id = await accept(world, door)
+    const id = await accept(world, ingestNode)
     await world.pass(1_200)
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })

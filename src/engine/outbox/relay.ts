@@ -16,7 +16,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import { makeStuck } from './blocked-subjects.ts'
-import type { Turn } from './relay-lease.ts'
+import type { LeaderLease } from './relay-lease.ts'
 import { makeRetelling } from './republish-tokens.ts'
 
 export interface RelayStatus {
@@ -73,11 +73,11 @@ export function makeRelay(
     readonly clock: Clock
     readonly log: Log
     readonly time: StoreTime
-    readonly turn: Turn
+    readonly leaderLease: LeaderLease
   },
   config: RelayConfig,
 ): Relay {
-  const { store, bus, clock, log, time, turn } = deps
+  const { store, bus, clock, log, time, leaderLease } = deps
   let isStopped = false
   let isDraining = false
   let isWoken = false
@@ -155,7 +155,7 @@ export function makeRelay(
   /** Returns those that the bus has. While it is up, a refused batch says nothing about later rows. */
   const publish = async (letters: readonly Letter[], isAlone: boolean): Promise<readonly Letter[]> => {
     // Lost responses may use up the lease: another node relays then, and an old message must not follow its newer ones.
-    if (!turn.isHeld()) return []
+    if (!leaderLease.isHeld()) return []
     try {
       const answers = await bus.publish(letters.map(({ message }) => message))
       return letters.filter((_, index) => answers[index] === true)
@@ -231,7 +231,7 @@ export function makeRelay(
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
     const last = (await relayLetters(letters)).at(-1)
     // Without its lease the node published none of them, and drops what it knows of them before the next pass.
-    if (last !== undefined && turn.isHeld()) {
+    if (last !== undefined && leaderLease.isHeld()) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
       stuck.pass(last.row.position)
     }
@@ -246,7 +246,7 @@ export function makeRelay(
     const wasWoken = isWoken
     isWoken = false
     try {
-      const othersMs = await turn.take()
+      const othersMs = await leaderLease.take()
       isOurs = othersMs === 0
       if (!isOurs) {
         eldestAt = null
@@ -269,7 +269,7 @@ export function makeRelay(
   /** What is left is held up by the bus, the store, another transaction or another node: the next relay publishes it. */
   const tellRest = async () => {
     for (let look = 0; look < LAST_LOOKS && !isStopped; ) {
-      if ((await turn.take()) > 0) return
+      if ((await leaderLease.take()) > 0) return
       if (await relaySome()) continue
       if (!stuck.isEmpty() || (await store.system('relay').outboxCount(1)) === 0) return
       look += 1
@@ -322,7 +322,7 @@ export function makeRelay(
       cancel()
       unwatch()
       await active
-      await turn.giveUp().catch((error) => log.warn('relay.not-given-up', { error: textOf(error) }))
+      await leaderLease.giveUp().catch((error) => log.warn('relay.not-given-up', { error: textOf(error) }))
     },
   }
 }

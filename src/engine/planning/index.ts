@@ -2,7 +2,7 @@
 // starts; and starts the jobs leased on insert once the commit has ended.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
-export type { Begun, Door } from './instance-starter.ts'
+export type { Begun, InlineStart } from './instance-starter.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
 export { makeLeasedOnInsert } from './leased-on-insert.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'

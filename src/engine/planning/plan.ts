@@ -22,7 +22,7 @@ import type { Beginning, Draft, EventPlan, PlanEvent, PlannedJob } from '../comm
 import type { Registry } from '../definitions/index.ts'
 import type { Pool } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
-import { failAtTheDoor } from '../settlement/index.ts'
+import { failOnIngest } from '../settlement/index.ts'
 import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
 
 const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
@@ -53,7 +53,7 @@ export function planEvent(
   dedupForMs: number,
   begins?: MayBegin,
 ): EventPlan {
-  if (deps.registry.isBeyondUs(draft.tenant) && !isTestEvent(draft))
+  if (deps.registry.needsNewerVersion(draft.tenant) && !isTestEvent(draft))
     return planLater(deps.ids, draft, payload, header, dedupForMs)
   const found = findRoutes(deps, draft, payload, header)
   if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
@@ -120,7 +120,7 @@ export function planRefused(
   const event: NewEvent = { ...draft, matched: 1 }
   const name = receiverOf(event)
   const source = name === null ? null : deps.registry.source(event.tenant, name)
-  const refused = failedAtDoor(deps, event, source?.hash ?? '', refusal)
+  const refused = failedOnIngest(deps, event, source?.hash ?? '', refusal)
   const append: readonly Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
   const { letter, beside } = refused
   const writes = [...append, ...refused.writes]
@@ -143,7 +143,7 @@ export function planRefused(
  * The job of the event is dead at once: with its dead letter, its failure, and the event that announces it.
  * `beside`: plans to settle.
  */
-export function failedAtDoor(
+export function failedOnIngest(
   deps: PlanDeps,
   event: NewEvent,
   definition: string,
@@ -155,7 +155,7 @@ export function failedAtDoor(
 } {
   const { work, letter, writes } = refusedWork(deps.ids, event, definition, refusal)
   const plan: PlanEvent = (...args) => planEvent(deps, ...args)
-  const failed = failAtTheDoor({ ids: deps.ids, plan }, event.tenant, work, event, letter)
+  const failed = failOnIngest({ ids: deps.ids, plan }, event.tenant, work, event, letter)
   return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
 }
 

@@ -34,7 +34,7 @@ export function makeBacklog(
 
   const isUsable = ({ tenant, consumer }: Ready) =>
     !registry.isHeld(tenant, consumer) &&
-    !registry.isBeyondUs(tenant) &&
+    !registry.needsNewerVersion(tenant) &&
     !registry.isUnusable(tenant, consumer)
 
   const findTakeable = async (): Promise<readonly Ready[]> => {

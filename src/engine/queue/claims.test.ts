@@ -72,7 +72,7 @@ function makeLoop() {
         knows: () => true,
         isHeld: () => false,
         isUnusable: () => false,
-        isBeyondUs: () => false,
+        needsNewerVersion: () => false,
         route: () => null,
         tenantCount: () => 1,
       },

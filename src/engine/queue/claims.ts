@@ -47,7 +47,7 @@ const MANY = 64
 const BRIEF_MS = 250
 /** Endpoints that one brief look covers, in rotation: asking for an endpoint that gets nothing costs as much as a job. */
 const BRIEF_MAX = 32
-const TURNS_MAX = 1_000_000_000
+const ROUNDS_MAX = 1_000_000_000
 
 interface Consumer {
   readonly tenant: TenantId
@@ -84,7 +84,7 @@ export function makeClaims(
   let stopped = false
   let active: Promise<void> | null = null
   let again = false
-  let turn = 0
+  let claimRound = 0
   let cancel: () => void = () => {}
   let wakeAt = Number.POSITIVE_INFINITY
   let left: Left = 'nothing'
@@ -99,7 +99,7 @@ export function makeClaims(
   /** How many consumers were asked since some were first left out. */
   let round = 0
   /** Counts brief looks at endpoints, and the endpoints covered since one filled the slots. */
-  let briefTurn = 0
+  let briefRound = 0
   /** Where the next look at a tenant's endpoints begins. */
   const briefAt = new Map<TenantId, number>()
   let briefCount = 0
@@ -139,7 +139,7 @@ export function makeClaims(
 
   /** Consumers that need a newer version wait for a node that runs it. */
   const isOurs = ({ tenant, consumer }: Consumer) =>
-    deps.runs(consumer) && !registry.isBeyondUs(tenant) && !registry.isUnusable(tenant, consumer)
+    deps.runs(consumer) && !registry.needsNewerVersion(tenant) && !registry.isUnusable(tenant, consumer)
 
   const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
 
@@ -183,14 +183,14 @@ export function makeClaims(
     const each = Math.floor(BRIEF_MAX / Math.max(1, count))
     const some: Consumer[] = []
     for (let n = 0; n < count; n += 1) {
-      const tenant = tenants[(briefTurn * count + n) % tenants.length] as TenantId
+      const tenant = tenants[(briefRound * count + n) % tenants.length] as TenantId
       const list = endpoints.get(tenant) ?? []
       const first = briefAt.get(tenant) ?? 0
       briefAt.set(tenant, (first + each) % list.length)
       for (let at = 0; at < Math.min(each, list.length); at += 1)
         some.push(list[(first + at) % list.length] as Consumer)
     }
-    briefTurn = (briefTurn + 1) % TURNS_MAX
+    briefRound = (briefRound + 1) % ROUNDS_MAX
     const isAll = some.length + others.length >= busy.length
     briefCount = isAll ? Number.POSITIVE_INFINITY : briefCount + some.length
     return [...others, ...some].filter(
@@ -321,7 +321,7 @@ export function makeClaims(
       const candidates = await findCandidates(owner, free, isBrief, (at) => {
         nextAt = Math.min(nextAt, at)
       })
-      turn = (turn + 1) % Number.MAX_SAFE_INTEGER
+      claimRound = (claimRound + 1) % Number.MAX_SAFE_INTEGER
       const tenants = new Set(candidates.map(({ tenant }) => tenant))
       const crowd = {
         concurrency: config.concurrency,
@@ -329,7 +329,7 @@ export function makeClaims(
         running: pool.tenants(),
         hungry: hungryTenants,
       }
-      const slots = shareSlots(candidates, crowd, free, turn)
+      const slots = shareSlots(candidates, crowd, free, claimRound)
       const asked = new Set(slots.map(({ tenant }) => tenant))
       sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
       claiming = slots

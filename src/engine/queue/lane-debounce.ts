@@ -24,7 +24,7 @@ import {
   skipped,
 } from '../settlement/index.ts'
 
-export interface Turns {
+export interface Debouncer {
   /** False: the job was put back or settled. `scope` is the job's own. Throws ExpressionError if the job has no lane key. */
   take(item: Item, route: Route, scope: Scope): Promise<boolean>
 }
@@ -34,7 +34,7 @@ const MEMBERS_MAX = 250
 /** Each round settles some jobs, or is refused because one of them changed meanwhile. */
 const ROUNDS_MAX = 40
 
-export function makeTurns(
+export function makeDebouncer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly settler: Settler
     readonly commits: Pick<Commits, 'firmly'>
@@ -42,10 +42,10 @@ export function makeTurns(
     readonly time: StoreTime
     wake(): void
   },
-): Turns {
+): Debouncer {
   const { store, log, settler, commits, decisions, time } = deps
 
-  const take: Turns['take'] = async (item, route, scope) => {
+  const take: Debouncer['take'] = async (item, route, scope) => {
     const { lane } = route
     if (lane === null) return true
     const { work } = item

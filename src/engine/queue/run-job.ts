@@ -34,7 +34,7 @@ import {
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
 import type { Spread } from './expand-each.ts'
-import type { Turns } from './lane-debounce.ts'
+import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
 export interface Runner {
@@ -67,7 +67,7 @@ export function makeRunner(
     workflowItems(): WorkflowItems
     deliveries(): DeliveryRunner
     rotations(): Rotations
-    turns(): Turns
+    debouncer(): Debouncer
     spread(): Spread
   },
 ): Runner {
@@ -193,7 +193,7 @@ export function makeRunner(
       const { element } = item.work
       if (route.each !== null && element === null) return await deps.spread().run(item, route, whole)
       const scope = itemScope(route, whole, element)
-      if (route.lane !== null && !(await deps.turns().take(item, route, scope))) return
+      if (route.lane !== null && !(await deps.debouncer().take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
       await deps.actions().perform({ item, route, key, scope: inner })

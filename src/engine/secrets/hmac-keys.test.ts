@@ -16,7 +16,7 @@ import { makeMasterKeys } from '../../core/secrets/index.ts'
 import type { Store } from '../../ports/store.ts'
 import { makeSealStore, rewrapRecords } from '../commit/encrypted-store.ts'
 import type { ApplyRequest } from '../definitions/index.ts'
-import { answered, makeHand, makeRandom, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
+import { answered, makeDeferred, makeRandom, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { HOOK, makeHookWorld } from '../webhooks/subscriptions/subscriptions.fixture.ts'
 import { makeHmacKeys } from './hmac-keys.ts'
 
@@ -96,8 +96,8 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
 
   test('[HK1] a node whose commit comes late uses the key of the other, and a later one reads it', async () => {
     const { store } = await open()
-    const hold = makeHand<void>()
-    const asked = makeHand<void>()
+    const hold = makeDeferred<void>()
+    const asked = makeDeferred<void>()
     const late: Store = {
       ...store,
       async commit(commit) {

@@ -132,7 +132,7 @@ export function makeFailures(
 }
 
 /** For an event that is dead-lettered at ingest: its intake job never ran. */
-export function failAtTheDoor(
+export function failOnIngest(
   deps: TellDeps,
   tenant: TenantId,
   work: NewWork,

@@ -11,7 +11,7 @@ export {
 } from './decision-functions.ts'
 export { type EscalationActions, makeEscalations } from './escalations.ts'
 export { makeFailureSweep } from './failure-sweep.ts'
-export { type Failures, failAtTheDoor, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
+export { type Failures, failOnIngest, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
 export { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 export {
   again,

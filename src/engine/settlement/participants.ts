@@ -70,10 +70,10 @@ export interface Participants {
 
 export type ParticipantsOf = (held: Held, route: Route | null) => readonly Participant[]
 
-const NOBODY: readonly never[] = []
+const NO_PARTICIPANTS: readonly never[] = []
 
 /** For jobs of kinds that have no participants. */
-export const noParticipants: ParticipantsOf = () => NOBODY
+export const noParticipants: ParticipantsOf = () => NO_PARTICIPANTS
 
 export function listParticipants({ runs, steps, batches, locks }: Participants): ParticipantsOf {
   const around = (...own: readonly Participant[]) => ({
@@ -100,7 +100,7 @@ export function listParticipants({ runs, steps, batches, locks }: Participants):
   return (held, route) => {
     // A newer version may have made a job of a kind that is not in the table.
     const list = lists[held.work.kind] ?? null
-    if (list === null) return NOBODY
+    if (list === null) return NO_PARTICIPANTS
     const isUpsert = route?.action.type === 'upsert'
     if (runs.takesPart(held, route)) return isUpsert ? list.upsertsByCalls : list.calls
     return isUpsert ? list.upserts : list.plain

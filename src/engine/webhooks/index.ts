@@ -19,7 +19,7 @@ export {
   mustBeDecided,
   newDelivery,
   type Retried,
-  readTurn,
+  readDeliveryVersion,
   sightOf,
 } from './deliveries/index.ts'
 export {

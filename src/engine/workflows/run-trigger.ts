@@ -66,7 +66,7 @@ interface About {
 /** Each is another commit about the same key or instance. After this many the job is put back and lets the others go first. */
 const RACES_MAX = 10
 /** How often a waiting update checks whether it is next. */
-const TURN_MS = 1_000
+const CREATOR_WAIT_MS = 1_000
 
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
@@ -323,7 +323,7 @@ export function makeTriggers(
     const [first] = rows
     const isListed = first?.row.buffered.some((one) => one.work === work.id) === true
     if (!isListed) {
-      const waitsMs = awaited === 'turn' ? Math.max(bufferMs, TURN_MS) : bufferMs
+      const waitsMs = awaited === 'turn' ? Math.max(bufferMs, CREATOR_WAIT_MS) : bufferMs
       return first === undefined || waitsMs === 0
         ? orphan(about, rows, 'nobody')
         : buffer(about, rows, waitsMs)
@@ -331,7 +331,7 @@ export function makeTriggers(
     const leftMs = work.createdAt + bufferMs - time.now()
     if (leftMs <= 0 && awaited === 'instance') return orphan(about, rows, 'nobody')
     const plan = await planRows(deps, work.tenant, unchanged(rows), work.id)
-    const delayMs = awaited === 'turn' && leftMs <= 0 ? TURN_MS : leftMs
+    const delayMs = awaited === 'turn' && leftMs <= 0 ? CREATOR_WAIT_MS : leftMs
     const settlement = await settle(
       about,
       again(delayMs, {

@@ -11,7 +11,7 @@ import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/ind
 import type { EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
-import type { Door } from '../connection-types.ts'
+import type { OutboundClient } from '../connection-types.ts'
 
 interface InForce<Document> {
   readonly document: Document
@@ -38,7 +38,7 @@ export interface CredentialDeps
   readonly lease: Pick<Lease, 'covers' | 'holds'>
   readonly vars: Vars
   readonly plan: PlanEvent
-  door(): Pick<Door, 'send'>
+  outboundClient(): Pick<OutboundClient, 'send'>
   readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
   wake(delayMs?: number): void
 }

@@ -11,12 +11,12 @@ import type { CredentialBook } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 import type { Waiting } from './rotation-sweep.ts'
 
-export interface CredentialPeople extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
+export interface CredentialOperatorApi extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
   /** A pending value was stored in the vault under this name: rotations that it belongs to start, or continue. */
   supplied(tenant: TenantId, secret: string, by: string): Promise<void>
 }
 
-export function makeCredentialPeople(
+export function makeCredentialOperatorApi(
   deps: Pick<CredentialDeps, 'registry' | 'time' | 'ids'> & {
     readonly book: CredentialBook
     readonly values: Values
@@ -24,7 +24,7 @@ export function makeCredentialPeople(
     readonly waiting: Pick<Waiting, 'look'>
     managedBy(tenant: TenantId, credential: string): ManagedBy
   },
-): CredentialPeople {
+): CredentialOperatorApi {
   const { registry, time, ids, book, values, begin, waiting } = deps
 
   const find = (tenant: TenantId, name: string): CredentialDocument => {

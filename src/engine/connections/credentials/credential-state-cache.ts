@@ -65,7 +65,7 @@ export function makeCredentialBook(
 ): CredentialBook {
   const { store, commits } = deps
   const all = new Map<string, Kept>()
-  const turns = new Map<string, Promise<unknown>>()
+  const pending = new Map<string, Promise<unknown>>()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
   const put = (tenant: TenantId, name: string, kept: Kept) => {
@@ -141,12 +141,12 @@ export function makeCredentialBook(
     change(tenant, name, decide) {
       const place = placeOf(tenant, name)
       // Serialized: of many that wait for one thing, each would be refused by the one before.
-      const before = turns.get(place) ?? Promise.resolve()
+      const before = pending.get(place) ?? Promise.resolve()
       const mine = before.then(() => changeOnce(tenant, name, decide))
-      const turn = mine.catch(() => {})
-      turns.set(place, turn)
-      void turn.then(() => {
-        if (turns.get(place) === turn) turns.delete(place)
+      const settled = mine.catch(() => {})
+      pending.set(place, settled)
+      void settled.then(() => {
+        if (pending.get(place) === settled) pending.delete(place)
       })
       return mine
     },

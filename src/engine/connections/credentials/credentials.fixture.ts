@@ -26,7 +26,7 @@ import { makeFailures } from '../../settlement/index.ts'
 import { makePlanEnd } from '../../settlement/job-end.ts'
 import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
-import type { DoorAnswer, DoorRequest } from '../connection-types.ts'
+import type { OutboundRequest, OutboundResponse } from '../connection-types.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
 
 export const TENANT = DEFAULT_TENANT
@@ -143,7 +143,7 @@ export interface KeepingNode {
   readonly keeping: CredentialKeeping
   readonly log: ReturnType<typeof makeMemoryLog>
   /** A call of the connection, as the outbound client makes it. */
-  call(path?: string): Promise<DoorAnswer>
+  call(path?: string): Promise<OutboundResponse>
   /** Claims and runs what is due. */
   work(): Promise<number>
   /** From its n-th commit from now on, nothing of it takes effect. `isBefore`: nor does that commit. */
@@ -268,7 +268,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
         },
         vet: async () => ({ ok: true }) as const,
       }
-      const send = async (request: DoorRequest): Promise<DoorAnswer> => {
+      const send = async (request: OutboundRequest): Promise<OutboundResponse> => {
         const url = `https://crm.example${request.target}`
         const allowed = await keeping.credentials.authorize({
           tenant: request.tenant,
@@ -337,7 +337,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           lease: { covers: async () => isAlive, holds: () => isAlive },
           vars: {},
           plan,
-          door: () => ({ send }),
+          outboundClient: () => ({ send }),
           unitOfWork,
           wake: () => {},
           managedBy: () => 'folder',

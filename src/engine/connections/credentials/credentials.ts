@@ -8,7 +8,7 @@ import type { Authorized, Credentials, ToAuthorize } from '../connection-types.t
 import { makeAuthorize } from './authorize-request.ts'
 import { makeBegin } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { type CredentialPeople, makeCredentialPeople } from './credential-operator-api.ts'
+import { type CredentialOperatorApi, makeCredentialOperatorApi } from './credential-operator-api.ts'
 import { makeCredentialBook } from './credential-state-cache.ts'
 import { makeValues } from './credential-values.ts'
 import { makeTokens } from './derived-tokens.ts'
@@ -22,7 +22,7 @@ import { makeVerify } from './verify-secret.ts'
 export interface CredentialKeeping {
   readonly credentials: Credentials
   readonly rotations: Rotations
-  readonly people: CredentialPeople & Omit<Consent, 'tidy'>
+  readonly operatorApi: CredentialOperatorApi & Omit<Consent, 'tidy'>
   /** Reads the stored state of a tenant's credentials. */
   learn(tenant: TenantId): Promise<void>
   /** Checks what is due, and follows the other nodes. */
@@ -85,8 +85,8 @@ export function makeCredentials(
   return {
     credentials: { authorize: (request) => authorizeOrRotate(request), ...refusals },
     rotations,
-    people: {
-      ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),
+    operatorApi: {
+      ...makeCredentialOperatorApi({ ...deps, book, values, begin, waiting }),
       authorizeUrl: consent.authorizeUrl,
       authorized: consent.authorized,
     },

@@ -41,7 +41,7 @@ export function makeWaiting(
   const { store, clock, log, time, registry, settler, book, values, begin } = deps
   let isStopped = true
   let cancel = () => {}
-  let turns = 0
+  let sweeps = 0
   let active: Promise<void> = Promise.resolve()
 
   /** Makes the parked job due, with the state of the credential, in one commit. False: its job is over. */
@@ -133,8 +133,8 @@ export function makeWaiting(
       if (isStopped) return
       const { name, rotation: policy } = document
       const state = book.find(tenant, name)
-      const isTurn = turns % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
-      if (state.rotation !== null || isTurn) await look(tenant, name, BY)
+      const looksForValues = sweeps % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
+      if (state.rotation !== null || looksForValues) await look(tenant, name, BY)
       const dueAt = nextRotationAt(state, policy)
       if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
       const cause = () => `policy:${dueAt}`
@@ -145,8 +145,8 @@ export function makeWaiting(
     await deps.tidy(tenant)
   }
 
-  const turn = async (): Promise<void> => {
-    turns += 1
+  const sweep = async (): Promise<void> => {
+    sweeps += 1
     for (const tenant of registry.tenants()) {
       if (isStopped) return
       try {
@@ -160,7 +160,7 @@ export function makeWaiting(
   const next = () => {
     if (isStopped) return
     cancel = clock.after(LOOK_MS, () => {
-      active = turn().then(next)
+      active = sweep().then(next)
     })
   }
 

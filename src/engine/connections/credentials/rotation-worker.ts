@@ -158,13 +158,13 @@ export function makeRotations(
     if (!pending.ok && pending.code !== 'credential_missing_value')
       return failed(about, { ...NO_TRY, ...pending })
     if (provider.rotation === null || vaultNameOf(credential) === null || account.connection === null)
-      return waitForPerson(about, kept, null)
+      return waitForOperator(about, kept, null)
     const made = await vendor.create(item, account, rotation.token)
     switch (made.is) {
       case 'made': {
         const value = await values.read(tenant, credential, 'pending', kept.state)
         if (value.ok) return verifyPending(about, value, made.ref)
-        return waitForPerson(
+        return waitForOperator(
           about,
           kept,
           'the secret that was made at the vendor is not in the vault any more',
@@ -173,7 +173,7 @@ export function makeRotations(
       case 'failed':
         // A refused secret cannot create the next one: jobs wait for it, so a user is asked at once.
         if (made.class === 'auth' && isClosed(kept.state))
-          return waitForPerson(
+          return waitForOperator(
             about,
             kept,
             'the secret that was refused could not make the next one',
@@ -181,7 +181,7 @@ export function makeRotations(
           )
         return failed(about, { ...made, verified: null, pending: null })
       case 'lost':
-        return waitForPerson(about, kept, made.why)
+        return waitForOperator(about, kept, made.why)
       case 'aside':
         return aside(item, made.why)
       case 'stale':
@@ -325,7 +325,7 @@ export function makeRotations(
     ]
   }
 
-  const waitForPerson = async (
+  const waitForOperator = async (
     { item, account, rotation }: About,
     kept: Kept,
     why: string | null,

@@ -38,7 +38,7 @@ import {
 import type { Item } from '../../leases/index.ts'
 import { unreadable } from '../../secrets/index.ts'
 import { SETTLE_MARGIN_MS } from '../../settlement/index.ts'
-import type { DoorAnswer } from '../connection-types.ts'
+import type { OutboundResponse } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
 import type { CredentialBook } from './credential-state-cache.ts'
 import { vaultNameOf } from './credential-values.ts'
@@ -184,7 +184,7 @@ export function makeAtVendor(
     sendBy: number,
   ) => {
     const { endpoint, buckets } = operation.document
-    return deps.door().send({
+    return deps.outboundClient().send({
       tenant,
       connection: connection?.name ?? '',
       endpoint,
@@ -206,7 +206,7 @@ export function makeAtVendor(
     input: JsonValue,
     keep: (
       operation: CompiledOperation,
-      answer: Extract<DoorAnswer['outcome'], { kind: 'response' }>,
+      answer: Extract<OutboundResponse['outcome'], { kind: 'response' }>,
     ) => Promise<Made>,
   ): Promise<Made> => {
     const document = operationOf(account.provider, name)

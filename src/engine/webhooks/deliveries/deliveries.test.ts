@@ -9,7 +9,7 @@ import {
   accept,
   answered,
   LOST,
-  makeHand,
+  makeDeferred,
   makeWorld,
   PAID,
   ROUTE,
@@ -295,7 +295,7 @@ describe('owners', () => {
     const world = endpointWorld()
     const vault = world.vault as { resolve: typeof world.vault.resolve }
     const resolve = vault.resolve.bind(vault)
-    const asked = makeHand<void>()
+    const asked = makeDeferred<void>()
     const stale = await world.start([HOOK], { name: 'a', config: { leaseMs: 3_000 } })
     vault.resolve = async (...given) => {
       await asked.promise

@@ -48,11 +48,11 @@ export interface DeliveryActions {
   cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
 }
 
-export interface DeliveryPeopleDeps extends RetryDeps {
+export interface DeliveryOperatorDeps extends RetryDeps {
   readonly actions: Pick<WorkActions, 'retry' | 'cancel'>
 }
 
-export function makeDeliveryActions(deps: DeliveryPeopleDeps): DeliveryActions {
+export function makeDeliveryActions(deps: DeliveryOperatorDeps): DeliveryActions {
   const { store } = deps
   return {
     async find(tenant, id) {

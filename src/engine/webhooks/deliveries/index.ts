@@ -16,7 +16,7 @@ export {
   signRequest,
   type ToRender,
 } from './delivery-request.ts'
-export { readTurn } from './delivery-version-guard.ts'
+export { readDeliveryVersion } from './delivery-version-guard.ts'
 export type { DeliveryRequest, DeliveryViews } from './delivery-views.ts'
 export type { DeliveryWatch, ToldCall } from './endpoint-reports.ts'
 export { makeDeliveryViews } from './make-delivery-views.ts'

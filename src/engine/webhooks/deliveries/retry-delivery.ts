@@ -17,7 +17,7 @@ import { type Commits, orConflict, retrying } from '../../commit/index.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
 import type { WorkActions } from '../../settlement/index.ts'
 import { addDelivery } from './add-delivery.ts'
-import { readTurn } from './delivery-version-guard.ts'
+import { readDeliveryVersion } from './delivery-version-guard.ts'
 import { isDelivered, isUnderWay, newDelivery } from './redelivery.ts'
 
 /** `hurried`: it is due now. `replayed`: its dead letter. `resent`: a new delivery of the same event. */
@@ -84,7 +84,7 @@ export function makeRetry(
     const { tenant, eventId, consumer } = work
     const reads = store.forTenant(tenant)
     const resendOnce = async (retry: () => Promise<Retried>): Promise<Retried> => {
-      const turn = await readTurn(store, tenant, consumer)
+      const deliveryVersion = await readDeliveryVersion(store, tenant, consumer)
       const own = (await reads.workOfEvent(eventId)).filter((one) => one.consumer === consumer)
       const open = own.find(isUnderWay)
       if (open !== undefined)
@@ -101,7 +101,11 @@ export function makeRetry(
       if (event === null) throw new AppError('not_found', `its event ${eventId} is gone`)
       const next = newDelivery(deps, subscription.route, event, { replayOf: eventId, isAgain: true })
       const added = addDelivery(deps.log, event, next, 'RESENT')
-      const result = await commits.once(tenant, [turn.guard], [turn.write, ...added.writes])
+      const result = await commits.once(
+        tenant,
+        [deliveryVersion.guard],
+        [deliveryVersion.write, ...added.writes],
+      )
       if (!result.ok) return retry()
       added.told(decided)
       deps.hurry(tenant, consumer)

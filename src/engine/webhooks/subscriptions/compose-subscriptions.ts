@@ -21,7 +21,7 @@ import { testSubscription } from './test-call.ts'
 import { makeMending } from './unfinished-secrets.ts'
 
 export interface SubscriptionKeeping {
-  readonly people: Subscriptions
+  readonly operatorApi: Subscriptions
   /** For definitions. */
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
@@ -76,7 +76,7 @@ export function makeSubscriptionKeeping(
   })
   const mending = makeMending({ ...deps, book, signing, now })
   const watching = makeWatching({ ...deps, book })
-  const people = makeSubscriptions({
+  const operatorApi = makeSubscriptions({
     ...deps,
     book,
     signing,
@@ -124,7 +124,7 @@ export function makeSubscriptionKeeping(
       .flatMap(({ document }) => (defined.isDefined(tenant, document.name) ? [document] : []))
 
   return {
-    people,
+    operatorApi,
     defined,
     watch: watching,
     isKept: (tenant, name) =>

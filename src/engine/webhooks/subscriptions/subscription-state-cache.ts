@@ -99,7 +99,7 @@ interface Tenant {
   /** Names of those that call `hmac`, whose key is missing or cannot be decrypted here. */
   keyless: Set<string>
   isRead: boolean
-  turn: Promise<unknown>
+  pending: Promise<unknown>
 }
 
 const SEALED =
@@ -127,7 +127,7 @@ export function makeBook(
       unreadable: new Set(),
       keyless: new Set(),
       isRead: false,
-      turn: Promise.resolve(),
+      pending: Promise.resolve(),
     }
     tenants.set(name, made)
     return made
@@ -135,8 +135,8 @@ export function makeBook(
 
   /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
-    const mine = tenant.turn.then(work)
-    tenant.turn = mine.catch(() => {})
+    const mine = tenant.pending.then(work)
+    tenant.pending = mine.catch(() => {})
     return mine
   }
 
