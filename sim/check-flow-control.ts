@@ -15,7 +15,7 @@ import type { Book } from './run-observations.ts'
 import { ROUTES } from './scenario.ts'
 import type { Send } from './vendor.ts'
 
-export interface PaceChecks {
+export interface FlowControlChecks {
   sent(send: Send): void
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   claimed(life: Life, work: readonly WorkRow[]): void
@@ -27,11 +27,11 @@ const UNDER_WAY_MS = 15 * SECOND
 /** How long a node may keep a token that it drew. */
 const DRAWN_MS = 5 * SECOND
 
-export function makePaceChecks(deps: {
+export function makeFlowControlChecks(deps: {
   readonly book: Book
   readonly time: VirtualTime
   readonly profile: Pick<Profile, 'hasFleet' | 'leaseMs'>
-}): PaceChecks {
+}): FlowControlChecks {
   const { book, time, profile } = deps
   const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
   const sends = new Map<string, number[]>()

@@ -9,7 +9,7 @@ import { StoreError } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
 import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForOperator } from './check-end.ts'
-import { makePaceChecks } from './check-flow-control.ts'
+import { makeFlowControlChecks } from './check-flow-control.ts'
 import { makeLaneChecks } from './check-lanes.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRoleChecks } from './check-roles.ts'
@@ -156,7 +156,7 @@ function makeWorld(options: RunOptions): World {
     trace,
   })
   const schedules = makeScheduleChecks({ book, time })
-  const pace = makePaceChecks({ book, time, profile })
+  const pace = makeFlowControlChecks({ book, time, profile })
   const roleChecks = makeRoleChecks({ book })
   const retention = makeRetentionChecks({ book, data: plain, time })
   const counting = makeCounting({ book, data: plain })

@@ -50,7 +50,13 @@ import {
   makeUpserts,
   releaseLocks,
 } from './effects/index.ts'
-import { followPace, makeDraws, makePace, makePaceActions, type PaceActions } from './flow-control/index.ts'
+import {
+  type FlowControlActions,
+  followCircuits,
+  makeFlowControl,
+  makeFlowControlActions,
+  makeSharedPermits,
+} from './flow-control/index.ts'
 import {
   type Accepted,
   type Inlets,
@@ -121,7 +127,7 @@ import {
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
-  makeLending,
+  makeSlotLending,
   makeSubscriptionKeeping,
   type Subscriptions,
 } from './webhooks/index.ts'
@@ -165,7 +171,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** What is sent to the endpoints of subscriptions. */
   readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
-  readonly pace: PaceActions
+  readonly flowControl: FlowControlActions
   /** Somebody else's systems: providers, connections, credentials and runs. */
   readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
   /** Workflows and their instances, as people see and change them. */
@@ -251,7 +257,7 @@ export function makeEngine(
       time,
       start: (item) => pool.start(item),
       giveBack: (id) => pool.giveBack(id),
-      forgetLeased: (tenant, route) => pace.forgetLeased(tenant, route),
+      forgetLeased: (tenant, route) => flowControl.forgetLeased(tenant, route),
       suspect,
       wake: () => wake(),
     }),
@@ -272,8 +278,8 @@ export function makeEngine(
   const nodesFeed = config.isShared
     ? makeNodesFeed({ clock, wakes, feed, log, tenants: () => tenantsInStore(store) })
     : null
-  const draws = config.isShared
-    ? makeDraws(
+  const sharedPermits = config.isShared
+    ? makeSharedPermits(
         {
           store,
           clock,
@@ -289,7 +295,7 @@ export function makeEngine(
     : null
   const connections = makeConnections(
     {
-      draws,
+      sharedPermits,
       store,
       clock,
       random,
@@ -387,7 +393,7 @@ export function makeEngine(
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
   const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
   let unfollow = () => {}
-  let unfollowPace = () => {}
+  let unfollowCircuits = () => {}
 
   const runner = makeRunner({
     store,
@@ -440,8 +446,8 @@ export function makeEngine(
     pool,
     tenants: () => tenantsInStore(store),
   })
-  const pace = makePace({
-    draws,
+  const flowControl = makeFlowControl({
+    sharedPermits,
     store,
     decisions,
     log,
@@ -460,8 +466,8 @@ export function makeEngine(
   const planning: PlanDeps = {
     registry,
     pool,
-    mayLeaseOnInsert: pace.mayLeaseOnInsert,
-    noteLeased: pace.noteLeased,
+    mayLeaseOnInsert: flowControl.mayLeaseOnInsert,
+    noteLeased: flowControl.noteLeased,
     code,
     ids,
     vars: config.vars,
@@ -555,7 +561,7 @@ export function makeEngine(
       lease,
       decisions,
       lateAcks,
-      pace,
+      flowControl,
     },
     config,
   )
@@ -671,7 +677,7 @@ export function makeEngine(
       registry,
       settler,
       instances,
-      rates: makeTriggerRates({ time, draws }),
+      rates: makeTriggerRates({ time, sharedPermits }),
       plan,
       wake,
     }),
@@ -690,8 +696,8 @@ export function makeEngine(
       lease,
       settler,
       decisions,
-      pace,
-      lending: makeLending({ clock, lend: (tenant) => pool.lend(tenant) }),
+      flowControl,
+      slotLending: makeSlotLending({ clock, lend: (tenant) => pool.lend(tenant) }),
       watch: keeping.watch,
       plan,
       begin: runner.begin,
@@ -791,7 +797,7 @@ export function makeEngine(
       log,
       bus: deps.bus,
       registry,
-      draws,
+      sharedPermits,
       messages: makeMessages(
         { clock, random, log, ids, acceptor, keptHeaders, backlog: backlogLimit, isOpen: () => open },
         config,
@@ -818,7 +824,7 @@ export function makeEngine(
         vault,
         log,
         registry,
-        draws,
+        sharedPermits,
         backlog: backlogLimit,
         isShared: config.isShared,
       }),
@@ -857,7 +863,7 @@ export function makeEngine(
       expect: (tenant, consumer) => claims?.expect(tenant, consumer),
       isBehind: () => claims?.isBehind() ?? false,
       refresh: (tenant) => keeping.operatorApi.refresh(tenant),
-      hurry: (tenant, consumer) => pace.windows.forget(tenant, consumer),
+      hurry: (tenant, consumer) => flowControl.endpointConcurrency.forget(tenant, consumer),
     },
     config,
   )
@@ -885,7 +891,7 @@ export function makeEngine(
     if (kinds === null) await definitions.refresh(tenant)
     if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
     if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
-    await pace.learn(tenant, kinds)
+    await flowControl.learn(tenant, kinds)
     wake()
   }
 
@@ -918,7 +924,13 @@ export function makeEngine(
     if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
-      pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
+      flowControl.reportResult({
+        item,
+        route,
+        host: null,
+        class: decision.note.class ?? 'done',
+        retryAfterMs: null,
+      })
   }
 
   /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
@@ -957,7 +969,7 @@ export function makeEngine(
   return {
     subscriptions: keeping.operatorApi,
     deliveries: {
-      ...makeDeliveryViews({ store, registry, windows: pace.windows }, config),
+      ...makeDeliveryViews({ store, registry, endpointConcurrency: flowControl.endpointConcurrency }, config),
       ...makeDeliveryActions({
         store,
         registry,
@@ -967,7 +979,7 @@ export function makeEngine(
         log,
         actions,
         replay: replayer.replay,
-        hurry: pace.windows.forget,
+        hurry: flowControl.endpointConcurrency.forget,
         refresh: (tenant) => keeping.operatorApi.refresh(tenant),
         wake,
       }),
@@ -981,7 +993,7 @@ export function makeEngine(
     replays: bulk,
     lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
-    pace: makePaceActions({ store, log, registry, pace }),
+    flowControl: makeFlowControlActions({ store, log, registry, flowControl }),
     workflows,
     integrations: { ...connections.operatorApi, ...keys.operatorApi },
     inspect,
@@ -996,7 +1008,7 @@ export function makeEngine(
     async start() {
       await lease.start()
       await keeping.start()
-      for (const tenant of registry.tenants()) await pace.learn(tenant, null)
+      for (const tenant of registry.tenants()) await flowControl.learn(tenant, null)
       for (const tenant of registry.tenants()) await keys.learn(tenant)
       await connections.start()
       claims = makeClaims(
@@ -1008,7 +1020,7 @@ export function makeEngine(
           log,
           registry,
           pool,
-          pace,
+          flowControl,
           lostClaims,
           owner: () => lease.owner(),
           runs,
@@ -1038,7 +1050,7 @@ export function makeEngine(
         unsubscribe = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
       }
       keys.start()
-      unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
+      unfollowCircuits = followCircuits({ flowControl, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
         definitions,
         store,
@@ -1063,7 +1075,7 @@ export function makeEngine(
       nodesFeed?.stop()
       backlogLimit.stop()
       unfollow()
-      unfollowPace()
+      unfollowCircuits()
       connections.stop()
       gathering.flush()
       const firing = schedules.stop()
@@ -1093,7 +1105,7 @@ export function makeEngine(
     },
     watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
     relay,
-    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner(), runs }),
+    backlog: makeBacklog({ store, code, registry, flowControl, owner: () => lease.owner(), runs }),
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

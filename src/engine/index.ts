@@ -14,7 +14,7 @@ export {
   readEdit,
 } from './dead-letters/index.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
-export type { PaceActions, PaceView } from './flow-control/index.ts'
+export type { FlowControlActions, FlowControlView } from './flow-control/index.ts'
 export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
 export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'
 export type { BacklogAges } from './queue/index.ts'

@@ -75,7 +75,7 @@ export interface HttpApi {
   /** Who holds others up. */
   readonly lanes: Engine['lanes']
   /** When the work of routes may run. */
-  readonly pace: Engine['pace']
+  readonly flowControl: Engine['flowControl']
   /** Workflows in force and their instances, as people see and change them. */
   readonly workflows: WorkflowOperatorApi
   /** Events that found no instance, or several. */

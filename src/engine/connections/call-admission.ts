@@ -25,19 +25,19 @@ export function makeEntrance(deps: {
   /** Beside the state cache: the limits of the credential and the buckets. `max` is 0 exactly if `closed` is set. */
   const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
     const found = lookups.find(tenant, connection)
-    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustDraw: false }
+    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustAcquire: false }
     const { account } = found
     const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
-    if (rotating !== null) return { max: 0, closed: rotating, account, mustDraw: false }
-    const { max, opensAt, mustDraw = false } = buckets.room(tenant, account, names)
-    if (max > 0) return { max, closed: null, account, mustDraw: false }
+    if (rotating !== null) return { max: 0, closed: rotating, account, mustAcquire: false }
+    const { max, opensAt, mustAcquire = false } = buckets.room(tenant, account, names)
+    if (max > 0) return { max, closed: null, account, mustAcquire: false }
     const why = `the rate of the connection ${connection} is used up`
-    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustDraw }
+    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustAcquire }
   }
 
   const prepare: Entrance['prepare'] = (tenant, where) => {
-    const { account, mustDraw } = roomOf(tenant, where)
-    return mustDraw && account !== null ? buckets.draw(tenant, account, where.buckets) : null
+    const { account, mustAcquire } = roomOf(tenant, where)
+    return mustAcquire && account !== null ? buckets.acquire(tenant, account, where.buckets) : null
   }
 
   const leave: Entrance['leave'] = (hold) => {
@@ -51,8 +51,8 @@ export function makeEntrance(deps: {
     gate(tenant, connection, names = []) {
       const gate = book.gate(tenant, connection)
       if (gate.is === 'refused' || gate.is === 'closed') return gate
-      const { closed, mustDraw } = roomOf(tenant, { connection, buckets: names })
-      if (closed !== null && !mustDraw) return closed
+      const { closed, mustAcquire } = roomOf(tenant, { connection, buckets: names })
+      if (closed !== null && !mustAcquire) return closed
       if (gate.is !== 'tryable') return { is: 'open' }
       return {
         is: 'closed',
@@ -64,9 +64,9 @@ export function makeEntrance(deps: {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
       if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
-      const { max, closed, mustDraw } = roomOf(tenant, where)
-      if (closed !== null && !mustDraw) return { is: 'closed', untilAt: closed.untilAt }
-      if (mustDraw || gate.is === 'tryable') return { is: 'ask' }
+      const { max, closed, mustAcquire } = roomOf(tenant, where)
+      if (closed !== null && !mustAcquire) return { is: 'closed', untilAt: closed.untilAt }
+      if (mustAcquire || gate.is === 'tryable') return { is: 'ask' }
       return { is: 'open', max: gate.is === 'mine' ? 1 : max }
     },
     async begin(tenant, where) {
@@ -79,8 +79,8 @@ export function makeEntrance(deps: {
       const gate = book.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
       if (gate.is !== 'open') return false
-      const { closed, mustDraw } = roomOf(tenant, where)
-      return closed === null || mustDraw
+      const { closed, mustAcquire } = roomOf(tenant, where)
+      return closed === null || mustAcquire
     },
     enter(tenant, where, hold) {
       const { connection, buckets: names } = where
@@ -110,12 +110,12 @@ export function makeEntrance(deps: {
     leave,
     spend: (hold) => inside.delete(hold),
     used: leave,
-    told(tenant, connection, hold, failureClass) {
+    reportResult(tenant, connection, hold, failureClass) {
       const isUnsent = inside.has(hold)
       leave(hold)
       // The other side knows nothing of a call that was not sent for a reason of our own.
       if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
-      book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
+      book.reportResult(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
     },
     finished(hold) {
       leave(hold)

@@ -220,7 +220,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
 
   /** Each connection has its own offset, so that not all are probed together. */
   const windowOf = ({ tenant, connection }: Watched, everyMs: number): Instant => {
-    const offset = spreadOf(placeOf(tenant, connection.name)) % everyMs
+    const offset = hashOf(placeOf(tenant, connection.name)) % everyMs
     return Math.floor((time.now() - offset) / everyMs) * everyMs + offset
   }
 
@@ -264,7 +264,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
 }
 
 /** FNV-1a: the same for the same text. */
-function spreadOf(text: string): number {
+function hashOf(text: string): number {
   let hash = 0x811c_9dc5
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193) >>> 0
   return hash

@@ -57,7 +57,7 @@ export interface Book {
   isTry(tenant: TenantId, name: string, hold: string): boolean
   /** It is over; if no result was reported, another may try. */
   finished(hold: string): void
-  told(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
+  reportResult(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
   /** For changes that a caller waits for: repeated if another node wrote first. Throws `conflict` if that has no end. */
   change(
     tenant: TenantId,
@@ -333,7 +333,7 @@ export function makeBook(
         deps.wake()
       }
     },
-    told(tenant, name, failureClass, isTry) {
+    reportResult(tenant, name, failureClass, isTry) {
       const known = all.get(nameOf(tenant, name))
       if (failureClass === null && (known === undefined || known.state.circuit === CLOSED)) return
       note(tenant, name, { type: 'told', at: time.now(), class: failureClass, isTry })

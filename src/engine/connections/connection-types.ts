@@ -78,7 +78,7 @@ export interface OutboundClient {
    */
   send(request: OutboundRequest): Promise<OutboundResponse>
   /** The result of a call, for the circuit. `isTry`: it was let through to see whether the other side is back. */
-  told(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
+  reportResult(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
   /**
    * The trial of an open circuit; false: it is not due, or another node makes it. The caller that may try reports the result.
    */

@@ -199,7 +199,7 @@ describe('the gate', () => {
       health: 'unhealthy',
       circuit: { state: 'open' },
     })
-    expect(node.engine.pace.list(DEFAULT_TENANT)).toMatchObject([{ circuit: { state: 'closed' } }])
+    expect(node.engine.flowControl.list(DEFAULT_TENANT)).toMatchObject([{ circuit: { state: 'closed' } }])
     const others = []
     for (const order of ['o2', 'o3', 'o4'])
       others.push(await accept(world, node, { ...PAID, id: order, order }))

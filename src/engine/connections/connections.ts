@@ -7,7 +7,7 @@ import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
-import { type Draws, type Entrance, makeBuckets, makeSharedBuckets } from '../flow-control/index.ts'
+import { type Entrance, makeBuckets, makeSharedBuckets, type SharedPermits } from '../flow-control/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
@@ -50,7 +50,7 @@ export function makeConnections(
     readonly time: StoreTime
     readonly decisions: Decisions
     /** Permits of all nodes; null: this is the only one. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
     /** Resolved when it is needed: it calls through the outbound client itself. */
     credentials(): Credentials
     plan: PlanEvent
@@ -69,8 +69,8 @@ export function makeConnections(
     gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })
-  const { draws } = deps
-  const buckets = draws === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, draws })
+  const { sharedPermits } = deps
+  const buckets = sharedPermits === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, sharedPermits })
   const book = makeBook({
     ...deps,
     tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
@@ -80,8 +80,8 @@ export function makeConnections(
   const outboundClient: OutboundClient = {
     gate: entrance.gate,
     send: exchange.send,
-    told: (tenant, connection, failureClass, isTry = false) =>
-      book.told(tenant, connection, failureClass, isTry),
+    reportResult: (tenant, connection, failureClass, isTry = false) =>
+      book.reportResult(tenant, connection, failureClass, isTry),
     mayTry: (tenant, connection) => book.mayTry(tenant, connection, PROBE),
     probed: (tenant, connection, result, isTry) =>
       book.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),

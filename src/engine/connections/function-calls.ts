@@ -275,7 +275,7 @@ export function makeFunctionConnections(
           : ({ is: 'wait', ...answer.wait } as const)
       // A failure that a rotation handles says nothing about the other side.
       if (next === null || next.is === 'dead')
-        entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
+        entrance.reportResult(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
       else entrance.used(hold)
       entrance.finished(hold)
       if (verdict.as === 'done') return copyPlain(gives?.value ?? null)

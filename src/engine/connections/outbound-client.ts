@@ -106,7 +106,7 @@ export function makeExchange(
       const outcome = redactOutcome(raw, redact)
       const limits = outcome.kind === 'response' ? readLimits(outcome.headers, clock.now()) : null
       const isLimited = isRefusedByLimit(outcome, limits?.remaining ?? null)
-      buckets.told(tenant, account, request.buckets, { by, isLimited, limits })
+      buckets.reportResult(tenant, account, request.buckets, { by, isLimited, limits })
       const resetMs = limits?.resetAt == null ? null : Math.max(0, limits.resetAt - clock.now())
       return {
         outcome,

@@ -64,7 +64,7 @@ export interface PreparedReplay {
   readonly writes: readonly Write[]
   readonly work: NewWork
   /** Logs the replay once it is committed. */
-  told(decided: Decided): void
+  logDecision(decided: Decided): void
 }
 
 export interface Replayer extends DeadLetterActions {
@@ -220,7 +220,7 @@ export function makeReplayer(
       ...(made.guard === null ? { guards: own } : { guards: [...own, made.guard], moving: own.length }),
       writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
       work,
-      told: (decided) => log.control({ ...line, message: decidedText(decided) }),
+      logDecision: (decided) => log.control({ ...line, message: decidedText(decided) }),
     }
   }
 
@@ -261,7 +261,7 @@ export function makeReplayer(
         const { guards, writes } = prepared
         const result = await unitOfWork.once(tenant, { guards, writes, plans: [] })
         if (result.ok) {
-          prepared.told(decided)
+          prepared.logDecision(decided)
           deps.wake()
           return { workId: prepared.work.id }
         }

@@ -21,7 +21,7 @@ import {
   resultText,
   settleLedger,
 } from './call-outcome.ts'
-import type { Pace } from './flow-control-hooks.ts'
+import type { FlowControl } from './flow-control-hooks.ts'
 import { makeKnown } from './known-effects.ts'
 import type { LateAcks } from './late-acks.ts'
 import { askProbe } from './probe.ts'
@@ -46,7 +46,7 @@ export function makeEffects(
     readonly time: StoreTime
     readonly decisions: Decisions
     readonly lateAcks: LateAcks
-    readonly pace: Pace
+    readonly flowControl: FlowControl
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Effects {

@@ -31,7 +31,7 @@ export {
   withoutWords,
 } from './call-outcome.ts'
 export { type Effects, makeEffects } from './effects.ts'
-export type { Pace } from './flow-control-hooks.ts'
+export type { FlowControl } from './flow-control-hooks.ts'
 export {
   type Extra,
   type FunctionConnections,

@@ -33,7 +33,7 @@ import {
   unreservedGuard,
   valueText,
 } from './call-outcome.ts'
-import type { Pace } from './flow-control-hooks.ts'
+import type { FlowControl } from './flow-control-hooks.ts'
 import type { LateAcks } from './late-acks.ts'
 import { sendFor, verdictOf } from './send-request.ts'
 
@@ -47,11 +47,11 @@ export function makeSend(
     readonly decisions: Decisions
     readonly lateAcks: LateAcks
     readonly ends: Ends
-    readonly pace: Pace
+    readonly flowControl: FlowControl
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Send {
-  const { clock, http, commits, lease, time, decisions, ends, pace } = deps
+  const { clock, http, commits, lease, time, decisions, ends, flowControl } = deps
 
   const reserveAndSend: Send = async (call, over) => {
     const { item, action, route } = call
@@ -60,17 +60,17 @@ export function makeSend(
     }
     const host = hostOf(call.request.url)
     if (call.instead !== undefined) {
-      pace.unused(item, route, host)
+      flowControl.unused(item, route, host)
       const joined = await call.instead(over)
       return joined === 'finished' || 'entry' in joined
         ? joined
         : ends.waitAgain(call, over, joined.delayMs, joined.why)
     }
-    const preparing = pace.prepare(item, route)
+    const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
     // Read secrets before the last check of the lease: between that and the call nothing waits for a vault.
     const perform = call.prepare === undefined ? call.perform : await call.prepare()
-    const closed = pace.mayCall(item, route, host)
+    const closed = flowControl.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false
     try {
@@ -85,7 +85,7 @@ export function makeSend(
       await settleCall(call, performed, startedAt, over)
       return 'finished'
     } finally {
-      if (!isMade) pace.unused(item, route, host)
+      if (!isMade) flowControl.unused(item, route, host)
     }
   }
 
@@ -153,14 +153,14 @@ export function makeSend(
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A call that was not made says nothing about the host: a node that was to probe it leaves that to another.
     const isUnmade = outcome.kind === 'failed' && outcome.sent === 'no' && outcome.code === 'blocked'
-    const told = {
+    const callResult = {
       item,
       route,
       host: isUnmade ? null : host,
       class: isDone ? ('done' as const) : verdict.class,
       retryAfterMs,
     }
-    pace.told(wait === undefined ? told : { ...told, isSeenTo: true })
+    flowControl.reportResult(wait === undefined ? callResult : { ...callResult, isSeenTo: true })
   }
 
   /** Too late to send: proof that nothing was sent now. */

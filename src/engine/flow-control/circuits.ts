@@ -62,7 +62,7 @@ export interface Circuits {
   isTry(item: Item): boolean
   /** The job has ended; without a reported result, another may be the probe. */
   finished(item: Item): void
-  told(item: Item, route: Route, failureClass: FailureClass | null): void
+  reportResult(item: Item, route: Route, failureClass: FailureClass | null): void
   /** The write counter, to be passed with what is read from now on. */
   mark(): number
   /** The tenant's records, as read after `mark`. */
@@ -275,7 +275,7 @@ export function makeCircuits(
       known.tried = null
       deps.wake()
     },
-    told(item, route, failureClass) {
+    reportResult(item, route, failureClass) {
       const { tenant, consumer } = item.work
       const name = nameOf(tenant, consumer)
       if (failureClass === null && !all.has(name)) return

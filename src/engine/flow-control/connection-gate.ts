@@ -35,7 +35,7 @@ export interface Entrance {
   spend(hold: string): boolean
   /** A call has ended, and says nothing about the vendor's health. */
   used(hold: string): void
-  told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
+  reportResult(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
   /** The job has left this node. */
   finished(hold: string): void
 }

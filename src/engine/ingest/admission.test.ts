@@ -219,7 +219,7 @@ describe('an unknown sender', () => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({
       clock: {} as never,
-      draws: null,
+      sharedPermits: null,
       backlog: { check: () => {} },
       isShared: false,
       vault: {

@@ -12,7 +12,7 @@ import type { Source } from '../../core/ingest/source/index.ts'
 import type { Consumer, ConsumerState } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Draws } from '../flow-control/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
 import type { Messages, Way } from './bus-messages.ts'
 import { makeShares } from './source-rates.ts'
 
@@ -63,12 +63,12 @@ export function makeInlets(
     readonly registry: Pick<Registry, 'source' | 'sources' | 'tenants'>
     readonly messages: Messages
     /** Rate permits shared by all nodes; null: this is the only node. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
   },
   config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams' | 'messageBytesMax'>,
 ): Inlets {
   const { clock, log, bus, registry, messages } = deps
-  const shares = makeShares({ clock, draws: deps.draws })
+  const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
   const inlets = new Map<string, Inlet>()
   const closing = new Map<string, Promise<void>>()
   /** Why a defined source is not consumed, by source. */

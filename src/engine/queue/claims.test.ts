@@ -84,7 +84,7 @@ function makeLoop() {
         takeAnyway: () => {},
         start: () => {},
       },
-      pace: {
+      flowControl: {
         offer: () => (inFlight < 64 ? { is: 'open', max: 64 - inFlight } : { is: 'closed', untilAt: null }),
         claimed: () => {
           inFlight += 1

@@ -13,7 +13,7 @@ import { type ClaimResult, StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
-import { nameOf, type Pace } from '../flow-control/index.ts'
+import { type FlowControl, nameOf } from '../flow-control/index.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
 import type { LostClaims } from './lost-claims.ts'
 
@@ -66,7 +66,7 @@ export function makeClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
     readonly registry: Registry
     readonly pool: Pool
-    readonly pace: Pace
+    readonly flowControl: FlowControl
     readonly time: StoreTime
     readonly lostClaims: LostClaims
     owner(): Incarnation | null
@@ -79,7 +79,7 @@ export function makeClaims(
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool, pace, time, lostClaims } = deps
+  const { store, clock, code, log, registry, pool, flowControl, time, lostClaims } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
@@ -251,11 +251,11 @@ export function makeClaims(
       if (registry.isHeld(one.tenant, one.consumer)) continue
       const found = asking.length === 1 || !isDue(all) ? all : await look([one])
       if (!isDue(found)) {
-        pace.skip(one.tenant, one.consumer)
+        flowControl.skip(one.tenant, one.consumer)
         if (found.nextDueAt !== null) next(found.nextDueAt)
-      } else if (await pace.begin(one.tenant, one.consumer, owner)) begun.push(one)
+      } else if (await flowControl.begin(one.tenant, one.consumer, owner)) begun.push(one)
       else {
-        const offer = pace.offer(one.tenant, one.consumer)
+        const offer = flowControl.offer(one.tenant, one.consumer)
         if (offer.is === 'closed' && offer.untilAt !== null) next(offer.untilAt)
       }
     }
@@ -287,7 +287,7 @@ export function makeClaims(
     const consumers = isBrief ? await findSome() : await findConsumers()
     const part = isBrief ? Math.ceil((2 * free) / Math.max(1, Math.min(BRIEF_MAX, consumers.length))) : free
     for (const one of consumers) {
-      const offer = pace.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer)
       const isPart = isBrief && subscriptionOf(one.consumer) !== null
       if (offer.is === 'open')
         candidates.push(candidateOf(one, isPart ? Math.min(part, offer.max) : offer.max, offer.limit))
@@ -295,7 +295,7 @@ export function makeClaims(
       else if (offer.untilAt !== null) next(offer.untilAt)
     }
     for (const one of await begin(owner, asking, next)) {
-      const offer = pace.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
     }
     // A consumer may have been paused meanwhile, or replaced by a definition that this version cannot use.
@@ -312,7 +312,7 @@ export function makeClaims(
     try {
       for (const item of await lostClaims.collect(owner)) {
         if (!isIsolated(item.work) || pool.canRunIsolated()) {
-          pace.took(item.work.tenant, item.work.consumer, 1, false)
+          flowControl.took(item.work.tenant, item.work.consumer, 1, false)
           launch(item)
         } else lostClaims.suspect()
       }
@@ -352,7 +352,7 @@ export function makeClaims(
       )
       for (const { tenant, consumer, room } of slots) {
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
-        pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
+        flowControl.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
       }
       const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
@@ -371,7 +371,7 @@ export function makeClaims(
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') {
         lostClaims.suspect()
-        for (const { tenant, consumer } of claiming) pace.tookUnknown(tenant, consumer)
+        for (const { tenant, consumer } of claiming) flowControl.tookUnknown(tenant, consumer)
       }
       log.warn('claims.failed', { error: messageOf(error) })
       return config.pollMs
@@ -381,7 +381,7 @@ export function makeClaims(
   const launch = (item: Item) => {
     // Jobs leased on insert may have taken the slots meanwhile. Claimed jobs run anyway, and the next claim waits.
     pool.takeAnyway()
-    pace.claimed(item)
+    flowControl.claimed(item)
     pool.start(item)
   }
 
@@ -416,7 +416,7 @@ export function makeClaims(
       schedule(0)
     },
     freed(item) {
-      const isMore = item !== null && pace.finished(item)
+      const isMore = item !== null && flowControl.finished(item)
       const isSated = item !== null && sated.has(item.work.tenant)
       const wasIsolated = left === 'runs-isolated' && item !== null && isIsolated(item.work)
       if (wasIsolated || isMore || isSated) schedule(0)

@@ -15,7 +15,7 @@ export {
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
-  makeLending,
+  makeSlotLending,
   mustBeDecided,
   newDelivery,
   type Retried,

@@ -103,7 +103,7 @@ export interface InstanceActionDeps {
       readonly guards: readonly Guard[]
       readonly writes: readonly Write[]
       readonly work: { readonly id: WorkId }
-      told(decided: Decided): void
+      logDecision(decided: Decided): void
     }>
   }
   readonly log: Log
@@ -202,7 +202,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
         plans: [planned],
       })
       if (!result.ok) return retry()
-      replayed?.told({ actor: operator.actor, reason })
+      replayed?.logDecision({ actor: operator.actor, reason })
       return { workId, firing, instance: planned.instance }
     }
     return retrying(RACES_MAX, resumeOnce, orConflict('the instance changes without end; try again'))

@@ -17,11 +17,11 @@ export {
   WORK_STATES_OF,
 } from './delivery-state.ts'
 export {
-  newWindow,
-  stepWindow,
-  type Window,
-  type WindowInput,
-  windowAllows,
+  type ConcurrencyLimit,
+  type ConcurrencyLimitInput,
+  concurrencyAllows,
+  newConcurrencyLimit,
+  stepConcurrencyLimit,
 } from './endpoint-concurrency-limit.ts'
 export { isReservedHeader, RESERVED_HEADERS } from './reserved-headers.ts'
 export { responseHead } from './response-head.ts'

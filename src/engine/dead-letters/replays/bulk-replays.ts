@@ -233,7 +233,7 @@ export function makeBulkReplays(
     if (piece === 'turn') return 0
     const decided = { actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` }
     for (const one of piece.replayed) {
-      one.told(decided)
+      one.logDecision(decided)
       if (one.work.kind === 'intake') deps.expect(tenant, one.work.consumer)
     }
     ahead += piece.replayed.length

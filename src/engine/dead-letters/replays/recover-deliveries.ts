@@ -193,7 +193,7 @@ function hurryUp(
       },
     ],
     work,
-    told(decided) {
+    logDecision(decided) {
       hurry(tenant, consumer)
       log.control({ ...line, message: decidedText(decided) })
     },

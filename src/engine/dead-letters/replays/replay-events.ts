@@ -59,7 +59,7 @@ export async function prepareEvent(
     guards: [],
     writes: [{ w: 'work.add', work, lease: null, delayMs: 0 }],
     work,
-    told(decided) {
+    logDecision(decided) {
       deps.log.control(lineOf('replay', 'REPLAYED', event, { work: work.id, message: decidedText(decided) }))
     },
   }

@@ -77,7 +77,7 @@ export function endBatches(deps: Deps): Participant {
   ): Promise<Whole> => {
     const outcomes = await outcomesOf(held, route, decision, members)
     const others = members.map((member, index) =>
-      ends.told(member, route, decision, outcomes[index] as MemberOutcome),
+      ends.byOutcome(member, route, decision, outcomes[index] as MemberOutcome),
     )
     if (members.length === 0 || outcomes.some(({ as }) => as === 'done')) return { decision, others }
     // No member's effect is known to exist, and unknown outcomes are recorded under the members' own keys. The same

@@ -27,7 +27,7 @@ import { outcomeWord, SAYING, settleLedger } from '../call-outcome.ts'
 import { isMerged, type Member, memberReserve } from './batch-members.ts'
 
 export interface MemberEnds {
-  told(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
+  byOutcome(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
   /** `outcomeUnknown`: the batch may have been sent. */
   dead(
     member: Member,
@@ -92,7 +92,7 @@ export function makeMemberEnds(deps: {
   }
 
   return {
-    told(member, route, batch, outcome) {
+    byOutcome(member, route, batch, outcome) {
       const counters = triedOnce(member)
       if (outcome.as === 'untold') return untold(member, route, batch, outcome.why)
       if (outcome.as === 'refused') {

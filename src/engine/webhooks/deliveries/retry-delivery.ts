@@ -107,7 +107,7 @@ export function makeRetry(
         [deliveryVersion.write, ...added.writes],
       )
       if (!result.ok) return retry()
-      added.told(decided)
+      added.logDecision(decided)
       deps.hurry(tenant, consumer)
       deps.wake()
       return { how: 'resent', workId: next.id }

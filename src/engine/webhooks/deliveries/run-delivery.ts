@@ -43,7 +43,7 @@ export function makeDeliveryRunner(
   deps: DeliveryDeps,
   config: Pick<EngineConfig, 'vars' | 'version'>,
 ): DeliveryRunner {
-  const { store, clock, http, vault, time, registry, lease, pace, lending } = deps
+  const { store, clock, http, vault, time, registry, lease, flowControl, slotLending } = deps
   const ends = makeDeliveryEnds(deps)
 
   const run = async (item: Item): Promise<void> => {
@@ -60,7 +60,7 @@ export function makeDeliveryRunner(
     const { route } = subscription
     // Claimed before this node learned that the subscription was paused: it waits like the others.
     if (route.status !== 'active') return ends.putBack(item, route)
-    const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
+    const pausedUntil = flowControl.endpointConcurrency.pausedUntil(work.tenant, work.consumer)
     if (pausedUntil !== null) return ends.putBack(item, route)
     return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
   }
@@ -102,16 +102,16 @@ export function makeDeliveryRunner(
       })
     }
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
-    const preparing = pace.prepare(item, route)
+    const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
     // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have expired meanwhile.
     const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
     if (!(covered === true || (await covered)) || !lease.holds(item.owner))
       return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
-    const closed = pace.mayCall(item, route, null)
+    const closed = flowControl.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
     const request = signed
-    const ended = lending.begin(work.tenant, request.body.length)
+    const ended = slotLending.begin(work.tenant, request.body.length)
     let outcome: HttpOutcome
     try {
       outcome = await http.send({
@@ -180,10 +180,14 @@ export function makeDeliveryRunner(
     // A response of a former address says nothing about the deployed one.
     const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
     if (verdict.sign !== null && isInForce)
-      pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
-    pace.called(item)
+      flowControl.endpointConcurrency.reportResult(tenant, consumer, {
+        startedAt,
+        sign: verdict.sign,
+        retryAfterMs,
+      })
+    flowControl.called(item)
     const told = isDone ? 'done' : verdict.class
-    pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
+    flowControl.reportResult({ item, route: subscription.route, host: null, class: told, retryAfterMs })
     const attempted: Attempted = { startedAt, outcome, target, sent }
     if (isDone) return ends.delivered(item, subscription, attempted)
     return ends.failed(item, subscription, {
