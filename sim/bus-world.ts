@@ -17,7 +17,7 @@ import type { Rng } from './random.ts'
 import { drawMessage } from './senders-and-operator.ts'
 
 export interface BusWorld {
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly beside: readonly DefinitionDocument[]
   /** What a life is given. */
   connect(life: Life, clock: Clock): { readonly bus: Bus | null; readonly wakes: Wakes }
@@ -34,7 +34,7 @@ export interface BusWorld {
 }
 
 const NOTHING: BusWorld = {
-  isMirrored: false,
+  hasOutbox: false,
   beside: [],
   connect: () => ({ bus: null, wakes: NO_WAKES }),
   left() {},
@@ -68,7 +68,7 @@ export function makeBusWorld(
   const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
   const hub = makeLocalHub({ clock, fate: makeFate(plan, rng.fork('fate'), () => isHealed) })
   hub.addStream(STREAM)
-  const checks = makeBusChecks({ ...outside, isMirrored: plan.isMirrored, stored: hub.stored })
+  const checks = makeBusChecks({ ...outside, hasOutbox: plan.hasOutbox, stored: hub.stored })
   const connected = new Map<Life, LocalBus>()
   /** Who has not been told yet that his message is there. */
   const publishing = new Set<string>()
@@ -135,7 +135,7 @@ export function makeBusWorld(
   }
 
   return {
-    isMirrored: isBus && plan.isMirrored,
+    hasOutbox: isBus && plan.hasOutbox,
     beside: isBus ? [WIRE] : [],
     connect(life, own) {
       const bus = hub.connect(life.name, own)

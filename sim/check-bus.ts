@@ -35,11 +35,11 @@ const TOKENS = 'millrace.*.workflows.>'
 
 export function makeBusChecks(
   deps: Pick<Outside, 'book' | 'data'> & {
-    readonly isMirrored: boolean
+    readonly hasOutbox: boolean
     stored(pattern: string): readonly StoredMessage[]
   },
 ): BusChecks {
-  const { book, data, isMirrored } = deps
+  const { book, data, hasOutbox } = deps
   /** Keys of events that were made of messages. */
   const kept = new Set<string>()
   const told = new Set<string>()
@@ -82,7 +82,7 @@ export function makeBusChecks(
       for (const commit of done) {
         for (const event of appendedBy(commit))
           if (event.source === WIRE.name) kept.add(knownBy(event.dedupKey))
-        if (isMirrored) checkMirrored(commit)
+        if (hasOutbox) checkMirrored(commit)
         for (const write of commit.writes) if (write.w === 'outbox.delete') deleted(write)
       }
     },
@@ -101,11 +101,11 @@ export function makeBusChecks(
       data.outbox().length === 0 &&
       deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)) &&
       // What the bus lost is told anew, behind all else.
-      (!hasLost || !isMirrored || tokenProblems().length === 0),
+      (!hasLost || !hasOutbox || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
         if (!isTaken(message)) book.violate('N1', `a message ${message.subject} never became an event`)
-      if (isMirrored) for (const problem of tokenProblems()) book.violate('N13', problem)
+      if (hasOutbox) for (const problem of tokenProblems()) book.violate('N13', problem)
     },
   }
 

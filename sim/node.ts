@@ -62,7 +62,7 @@ export interface NodeDeps {
   /** Others use the store too. */
   readonly isShared: boolean
   /** What happens is told to the bus. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly time: VirtualTime
   readonly machine: MachineClock
   readonly rng: Rng
@@ -194,7 +194,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
       node: deps.node,
       roles: deps.roles,
       isShared: deps.isShared,
-      isMirrored: deps.isMirrored,
+      hasOutbox: deps.hasOutbox,
     }),
     deps.decisions,
   )

@@ -282,7 +282,7 @@ function makeWorld(options: RunOptions): World {
       node,
       roles,
       isShared: profile.hasFleet === true || (hasBus && profile.nodes > 1),
-      isMirrored: buses.isMirrored,
+      hasOutbox: buses.hasOutbox,
       connect: (life, clock) => buses.connect(life, clock),
       settings: (config) => bug?.config?.(config) ?? config,
       time,

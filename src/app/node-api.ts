@@ -59,7 +59,7 @@ export function makeApi(
     definitions: {
       ...behind(gate, engine.definitions),
       fires: (tenant, name) => engine.schedules.state(tenant, name),
-      consumes: (tenant, name) => engine.inlets.state(tenant, name),
+      consumes: (tenant, name) => engine.busConsumers.state(tenant, name),
       functionHash: (tenant, name) => code.find(name, tenant),
       functionTimeoutMs: (tenant, name) => code.timeoutMs(name, tenant),
       functionEmits: (tenant) => code.emits(tenant),

@@ -239,7 +239,7 @@ function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
   })
 }
 
-function inletsOf(resolved: readonly Resolved[], findings: Finding[]) {
+function consumersOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
     document.kind === 'Source' && document.nats !== undefined
       ? [{ document, tell: tellerOf(read, findings) }]
@@ -283,7 +283,7 @@ function tellTogether(
     tellAction(document.do, ['do'], documents, tell)
   }
   tellWorkflows(workflows, documents)
-  tellDurables(inletsOf(resolved, findings), documents)
+  tellDurables(consumersOf(resolved, findings), documents)
   const subscriptions = subscriptionsOf(resolved, findings)
   tellSubscriptions(subscriptions)
   if (deps.isHeld !== undefined) tellHeld(subscriptions, deps.isHeld)

@@ -91,16 +91,19 @@ function patternsOf(
 }
 
 /** A source of the files that consumes from NATS, and how to report on it. */
-export interface BundleInlet {
+export interface BundleConsumer {
   readonly document: SourceDocument
   tell(remark: Remark): void
 }
 
 /** `documents`: all that will be deployed, those of the files first. */
-export function tellDurables(inlets: readonly BundleInlet[], documents: readonly DefinitionDocument[]): void {
-  const own = new Set(inlets.map(({ document }) => document.name))
+export function tellDurables(
+  consumers: readonly BundleConsumer[],
+  documents: readonly DefinitionDocument[],
+): void {
+  const own = new Set(consumers.map(({ document }) => document.name))
   const all = documents.flatMap((one) => (one.kind === 'Source' && one.nats !== undefined ? [one] : []))
-  for (const { document, tell } of inlets) {
+  for (const { document, tell } of consumers) {
     const { name, nats } = document
     const durable = nats?.durable
     if (durable === undefined) continue

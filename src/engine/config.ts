@@ -49,7 +49,7 @@ export interface EngineConfig {
   /** Other nodes may share the store. */
   readonly isShared: boolean
   /** What happens is told to the bus: the outbox is filled. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   /** The first tokens of what is told to the bus. */
   readonly busPrefix: string
   /** Which streams of the bus the sources of each tenant may read. */
@@ -102,7 +102,7 @@ export interface EngineConfig {
 export const ENGINE_DEFAULTS = {
   roles: ALL_ROLES,
   isShared: false,
-  isMirrored: false,
+  hasOutbox: false,
   busPrefix: BUS_PREFIX,
   natsStreams: null,
   limits: TENANT_LIMITS,

@@ -59,13 +59,13 @@ import {
 } from './flow-control/index.ts'
 import {
   type Accepted,
-  type Inlets,
+  type BusConsumers,
   type Intake,
   type IntakeRequest,
   makeAcceptor,
   makeAdmission,
+  makeBusConsumers,
   makeDuplicates,
-  makeInlets,
   makeIntake,
   makeIntakeItems,
   makeKeptHeaders,
@@ -91,7 +91,7 @@ import {
   makeMeter,
   makeNodesFeed,
 } from './observe/index.ts'
-import { ALWAYS_HELD, makeLeaderLease, makeMirrorStore, makeRelay, type Relay } from './outbox/index.ts'
+import { ALWAYS_HELD, makeLeaderLease, makeOutboxStore, makeRelay, type Relay } from './outbox/index.ts'
 import { makeLeasedOnInsert, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
 import {
   type BacklogAges,
@@ -101,11 +101,11 @@ import {
   makeBacklog,
   makeClaims,
   makeDebouncer,
+  makeExpandEach,
   makeLaneActions,
   makeLostClaims,
   makeNodeWakes,
   makeRunner,
-  makeSpread,
 } from './queue/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
 import {
@@ -198,7 +198,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** When sources fire by the clock. */
   readonly schedules: Pick<Schedules, 'state'>
   /** Whether sources take messages of the bus. */
-  readonly inlets: Pick<Inlets, 'state'>
+  readonly busConsumers: Pick<BusConsumers, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -228,8 +228,8 @@ export function makeEngine(
   decisions: Decisions = DECISIONS,
 ): Engine {
   const { clock, random, http, vault, secrets, log, code, seal, wakes, bus } = deps
-  const isMirrored = config.isMirrored && bus !== null
-  const store = isMirrored ? makeMirrorStore(deps.store, tellOutbox) : deps.store
+  const hasOutbox = config.hasOutbox && bus !== null
+  const store = hasOutbox ? makeOutboxStore(deps.store, wakeRelay) : deps.store
   const has = (role: Role) => config.roles.has(role)
   const runs = (consumer: string) => has(roleOfConsumer(consumer))
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -410,10 +410,10 @@ export function makeEngine(
     deliveries: () => deliveries,
     rotations: () => keys.rotations,
     debouncer: () => debouncer,
-    spread: () => spread,
+    expandEach: () => expandEach,
   })
   const debouncer = makeDebouncer({ store, log, settler, commits, decisions, time, wake })
-  const spread = makeSpread({ ids, settler, log, deadLetterJob: runner.deadLetterRouteJob, wake })
+  const expandEach = makeExpandEach({ ids, settler, log, deadLetterJob: runner.deadLetterRouteJob, wake })
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
@@ -485,7 +485,7 @@ export function makeEngine(
     planning,
     plan,
     planEnd,
-    isMirrored,
+    hasOutbox,
     unitOfWork,
   })
   const lateAcks = makeLateAcks({ store, commits, settler, wake })
@@ -762,7 +762,7 @@ export function makeEngine(
     config,
   )
   const relay =
-    isMirrored && has('schedule')
+    hasOutbox && has('schedule')
       ? makeRelay(
           {
             ...{ store, bus, clock, log, time },
@@ -791,7 +791,7 @@ export function makeEngine(
     others: [makeScheduledTriggers({ store, ids, registry, unitOfWork, plan, wake }), timetables],
   })
   const backlogLimit = makeTenantBacklog({ store, clock, log }, config.openJobsMax)
-  const inlets = makeInlets(
+  const busConsumers = makeBusConsumers(
     {
       clock,
       log,
@@ -805,7 +805,7 @@ export function makeEngine(
     },
     config,
   )
-  definitions.onChange(() => inlets.look())
+  definitions.onChange(() => busConsumers.look())
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
   definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
@@ -895,7 +895,7 @@ export function makeEngine(
     wake()
   }
 
-  function tellOutbox(): void {
+  function wakeRelay(): void {
     relay?.wake()
     if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
   }
@@ -1044,7 +1044,7 @@ export function makeEngine(
         sweep.start()
         health.start()
       }
-      inlets.start()
+      busConsumers.start()
       if (relay !== null) {
         relay.start()
         unsubscribe = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
@@ -1063,7 +1063,7 @@ export function makeEngine(
     accept: intake.accept,
     publish: publisher.publish,
     schedules,
-    inlets,
+    busConsumers,
     orphans,
     refused: intake.refused,
     rejections,
@@ -1079,7 +1079,7 @@ export function makeEngine(
       connections.stop()
       gathering.flush()
       const firing = schedules.stop()
-      const taking = inlets.stop()
+      const taking = busConsumers.stop()
       const ending = [bulk.stop(), keeping.stop(), orphans.stop(), keys.stop(), health.stop()]
       const idle = async () => {
         await Promise.all([claiming, firing, taking, ...ending])

@@ -99,7 +99,7 @@ export interface HttpApi {
     /** When a source fires by the clock; null: it has no schedule. */
     fires: Engine['schedules']['state']
     /** Whether a source takes messages of the bus; null: it means to take none. */
-    consumes: Engine['inlets']['state']
+    consumes: Engine['busConsumers']['state']
     /** How long a function says that it may take, or null. */
     functionTimeoutMs(tenant: TenantId, name: string): number | null
     /** What functions that are open to the tenant say that they emit. */

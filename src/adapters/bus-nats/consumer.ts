@@ -7,7 +7,7 @@ import type { Consumer, ConsumerSpec, ConsumerState } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Binding, bind, Unbound } from './binding.ts'
 import type { Connection } from './connection.ts'
-import { type Hands, makeHands } from './held-messages.ts'
+import { type HeldMessages, makeHeldMessages } from './held-messages.ts'
 import { answer } from './message.ts'
 import { bytesOf, type Pull, startPull } from './pull.ts'
 import { describeSource } from './server-durability.ts'
@@ -28,7 +28,7 @@ export interface ConsumerWorld {
 
 export function startConsumer(world: ConsumerWorld): Consumer {
   const { spec } = world
-  const hands = makeHands(world)
+  const heldMessages = makeHeldMessages(world)
   const reasons = new Map<string, string | null>()
   let told: string | null = null
 
@@ -44,29 +44,29 @@ export function startConsumer(world: ConsumerWorld): Consumer {
     spec.onState(state)
   }
 
-  const strands = spec.subjects.map((pattern) =>
-    startStrand({ ...world, pattern, hands, tell: (why) => tell(pattern, why) }),
+  const subjectConsumers = spec.subjects.map((pattern) =>
+    startSubjectConsumer({ ...world, pattern, heldMessages, tell: (why) => tell(pattern, why) }),
   )
   return {
     async close() {
-      await Promise.all(strands.map((strand) => strand.stop()))
-      await hands.empty()
+      await Promise.all(subjectConsumers.map((subjectConsumer) => subjectConsumer.stop()))
+      await heldMessages.empty()
     },
   }
 }
 
-interface Strand {
+interface SubjectConsumer {
   stop(): Promise<void>
 }
 
-function startStrand(
+function startSubjectConsumer(
   world: ConsumerWorld & {
     readonly pattern: string
-    readonly hands: Hands
+    readonly heldMessages: HeldMessages
     readonly tell: (why: string | null) => void
   },
-): Strand {
-  const { connection, clock, spec, hands, pattern, tell } = world
+): SubjectConsumer {
+  const { connection, clock, spec, heldMessages, pattern, tell } = world
   const retryMs = world.retryMs ?? RETRY_MS
   /** Each pattern has its share of the room, and at least one message. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
@@ -84,7 +84,7 @@ function startStrand(
     const bytes = bytesOf(message)
     held += 1
     heldBytes += bytes
-    hands.take(message, binding.ackWaitMs, () => {
+    heldMessages.take(message, binding.ackWaitMs, () => {
       held -= 1
       heldBytes -= bytes
       pull?.ask()

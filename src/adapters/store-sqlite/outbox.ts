@@ -54,10 +54,10 @@ export function makeOutboxReads(
 ): OutboxReads {
   return {
     outbox(limit, after = 0) {
-      const eldest = 'SELECT * FROM outbox WHERE position > ? ORDER BY position LIMIT ?'
-      const found = all(eldest, after, limit)
+      const oldest = 'SELECT * FROM outbox WHERE position > ? ORDER BY position LIMIT ?'
+      const found = all(oldest, after, limit)
       const told = all(
-        `SELECT DISTINCT event.tenant, ${EVENT_COLUMNS} FROM (${eldest}) AS told` +
+        `SELECT DISTINCT event.tenant, ${EVENT_COLUMNS} FROM (${oldest}) AS told` +
           ' JOIN event ON event.id = told.event_id AND event.tenant = told.tenant ORDER BY event.id',
         after,
         limit,

@@ -20,7 +20,7 @@ import {
   SOURCE,
   type World,
 } from '../engine.fixture.ts'
-import { BOOK, INLET, makeBusWorld } from '../ingest/bus.fixture.ts'
+import { BOOK, makeBusWorld, NATS_SOURCE } from '../ingest/bus.fixture.ts'
 import { HOOK, makeHookWorld } from '../webhooks/subscriptions/subscriptions.fixture.ts'
 import type { ApplyRequest } from './definition-types.ts'
 
@@ -207,7 +207,7 @@ describe('beside a newer version', () => {
       return promise
     }
     const first = await node({ name: 'a', documents: [], config: READS })
-    await got(first.engine.definitions.apply(OTHER, api(INLET, BOOK)))
+    await got(first.engine.definitions.apply(OTHER, api(NATS_SOURCE, BOOK)))
     first.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE + 1))
     const second = await node({ name: 'b', documents: [], config: READS })

@@ -84,7 +84,7 @@ export function makeSharedBuckets(
       }
       if (taken.length === 0) return
       held.set(by, taken)
-      if (held.size > HELD_MAX) for (const eldest of held.keys()) return void held.delete(eldest)
+      if (held.size > HELD_MAX) for (const oldest of held.keys()) return void held.delete(oldest)
     },
     leave(_tenant, _account, _names, by) {
       for (const { name, token } of held.get(by) ?? []) sharedPermits.giveBack(name, token)

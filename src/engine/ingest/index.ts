@@ -2,7 +2,7 @@
 
 export { makeAcceptor } from './accept-event.ts'
 export { type IntakeRequest, makeAdmission } from './admission.ts'
-export { type Inlets, makeInlets } from './bus-consumers.ts'
+export { type BusConsumers, makeBusConsumers } from './bus-consumers.ts'
 export { makeMessages } from './bus-messages.ts'
 export { makeDuplicates } from './duplicate-counts.ts'
 export { makeKeptHeaders } from './headers-and-trace.ts'

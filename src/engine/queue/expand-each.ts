@@ -13,18 +13,18 @@ import { lineOf } from '../observe/index.ts'
 import { delayOf, newItems } from '../planning/index.ts'
 import { type Settler, skipped } from '../settlement/index.ts'
 
-export interface Spread {
+export interface ExpandEach {
   /** `scope`: of the event. Throws ExpressionError if there is no list. */
   run(item: Item, route: Route, scope: Scope): Promise<void>
 }
 
-export function makeSpread(deps: {
+export function makeExpandEach(deps: {
   readonly ids: Ids
   readonly settler: Settler
   readonly log: Pick<Log, 'control'>
   readonly deadLetterJob: DeadLetterRouteJob
   wake(): void
-}): Spread {
+}): ExpandEach {
   return {
     async run(item, route, scope) {
       const { each } = route

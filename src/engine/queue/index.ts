@@ -3,7 +3,7 @@
 
 export { type BacklogAges, makeBacklog } from './backlog.ts'
 export { type Claims, makeClaims } from './claims.ts'
-export { makeSpread } from './expand-each.ts'
+export { makeExpandEach } from './expand-each.ts'
 export { type LaneActions, makeLaneActions } from './lane-actions.ts'
 export { makeDebouncer } from './lane-debounce.ts'
 export { makeLostClaims } from './lost-claims.ts'

@@ -33,7 +33,7 @@ import {
 } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
-import type { Spread } from './expand-each.ts'
+import type { ExpandEach } from './expand-each.ts'
 import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
@@ -68,7 +68,7 @@ export function makeRunner(
     deliveries(): DeliveryRunner
     rotations(): Rotations
     debouncer(): Debouncer
-    spread(): Spread
+    expandEach(): ExpandEach
   },
 ): Runner {
   const { time, log, registry, settler } = deps
@@ -191,7 +191,7 @@ export function makeRunner(
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       const { element } = item.work
-      if (route.each !== null && element === null) return await deps.spread().run(item, route, whole)
+      if (route.each !== null && element === null) return await deps.expandEach().run(item, route, whole)
       const scope = itemScope(route, whole, element)
       if (route.lane !== null && !(await deps.debouncer().take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)

@@ -54,6 +54,6 @@ export interface InstanceDeps {
   readonly plan: PlanEvent
   readonly planEnd: PlanEnd
   /** Changes are published to the bus. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
 }

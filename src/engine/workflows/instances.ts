@@ -11,7 +11,7 @@ import { AppError } from '../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { JsonError, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import { routeScope } from '../../core/routing/index.ts'
-import { tellTokens } from '../../core/store/outbox/index.ts'
+import { tokenMessages } from '../../core/store/outbox/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
 import {
   decodeInstance,
@@ -96,11 +96,11 @@ export function makeInstances(deps: InstanceDeps): Instances {
       body: stringifyJson(sealHistory(seal, tenant, document, instance.id, entry) as unknown as JsonValue),
     }))
     const put: Write = { w: 'instance.put', row }
-    const told = deps.isMirrored ? tellTokens(tenant, before, instance) : []
+    const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []
     return [
       put,
       ...(rows.length === 0 ? [] : [{ w: 'history.append', rows } as const]),
-      ...(told.length === 0 ? [] : [{ w: 'outbox.add', rows: told } as const]),
+      ...(messages.length === 0 ? [] : [{ w: 'outbox.add', rows: messages } as const]),
     ]
   }
 

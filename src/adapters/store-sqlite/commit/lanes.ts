@@ -58,9 +58,9 @@ function take(place: LanePosition, { counts, promotes }: LaneStep): void {
   putCounts(place, counts)
   if (!promotes) return
   const { session, now, tenant, consumer, key } = place
-  const eldest: { seq: number } | undefined = session.sql.eldestWaiting.get(tenant, consumer, key)
-  assert(eldest, `nobody waits in a lane of tenant ${tenant} that counts some`)
-  session.sql.promoteWork.run(now, eldest.seq)
+  const oldest: { seq: number } | undefined = session.sql.oldestWaiting.get(tenant, consumer, key)
+  assert(oldest, `nobody waits in a lane of tenant ${tenant} that counts some`)
+  session.sql.promoteWork.run(now, oldest.seq)
 }
 
 /** A new job enters: whether it has a position, and what to do once its row is stored. */
