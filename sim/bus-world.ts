@@ -60,7 +60,7 @@ export function makeBusWorld(
   isBus: boolean,
   withBug: (bus: Bus) => Bus,
 ): BusWorld {
-  const { time, book, profile, trace } = outside
+  const { time, observations, profile, trace } = outside
   const plan = profile.bus
   if (plan === undefined) return NOTHING
   let isHealed = false
@@ -99,7 +99,7 @@ export function makeBusWorld(
       const isThere = hub.send({ id, subject, headers: {}, body: encode(message.text) })
       if (isThere) trace('others', () => `publish ${name} ${subject}`)
       if (isThere && !(!isHealed && rng.chance(plan.lost.answer ?? 0))) {
-        book.counts.published += 1
+        observations.counts.published += 1
         publishing.delete(name)
         return
       }
@@ -127,7 +127,7 @@ export function makeBusWorld(
   }
 
   const lose = (chaos: Rng) => {
-    book.counts.busLosses += 1
+    observations.counts.busLosses += 1
     trace('bus', () => 'loses its state')
     checks.lost()
     hub.loseState()
@@ -152,7 +152,7 @@ export function makeBusWorld(
       const chaos = rng.fork('chaos')
       repeat(chaos.fork('away'), plan.awayEveryMs, () => {
         if (!isReachable) return
-        book.counts.busOutages += 1
+        observations.counts.busOutages += 1
         setReachable(false)
         time.after(chaos.between(10, plan.awayMsMax), () => setReachable(true))
       })

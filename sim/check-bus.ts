@@ -34,12 +34,12 @@ const knownBy = (dedupKey: string) =>
 const TOKENS = 'millrace.*.workflows.>'
 
 export function makeBusChecks(
-  deps: Pick<Outside, 'book' | 'data'> & {
+  deps: Pick<Outside, 'observations' | 'data'> & {
     readonly hasOutbox: boolean
     stored(pattern: string): readonly StoredMessage[]
   },
 ): BusChecks {
-  const { book, data, hasOutbox } = deps
+  const { observations, data, hasOutbox } = deps
   /** Keys of events that were made of messages. */
   const kept = new Set<string>()
   const told = new Set<string>()
@@ -57,7 +57,7 @@ export function makeBusChecks(
     const ids = new Set(rowsAddedBy(commit).map(({ id }) => id))
     for (const { id, subject } of appendedBy(commit))
       if (!ids.has(id))
-        book.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
+        observations.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
   }
 
   const deleted = ({ positions }: Extract<Write, { w: 'outbox.delete' }>) => {
@@ -65,10 +65,10 @@ export function makeBusChecks(
       const row = known.get(position)
       if (row === undefined) continue
       known.delete(position)
-      book.counts.relayed += 1
+      observations.counts.relayed += 1
       const isGone = row.event !== null && data.event(row.tenant, row.event) === null
       if (!told.has(row.id) && !isGone)
-        book.violate('N13', `${row.id} leaves the outbox, and the bus does not have it`)
+        observations.violate('N13', `${row.id} leaves the outbox, and the bus does not have it`)
     }
   }
 
@@ -87,9 +87,9 @@ export function makeBusChecks(
       }
     },
     acknowledged({ id, place, subject }) {
-      book.counts.taken += 1
+      observations.counts.taken += 1
       if (!kept.has(id === null ? `at:${place}` : keyOf(subject, id)))
-        book.violate('N1', `a message ${subject} is acknowledged, and the store does not have it`)
+        observations.violate('N1', `a message ${subject} is acknowledged, and the store does not have it`)
     },
     told({ id }) {
       told.add(id)
@@ -104,8 +104,9 @@ export function makeBusChecks(
       (!hasLost || !hasOutbox || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
-        if (!isTaken(message)) book.violate('N1', `a message ${message.subject} never became an event`)
-      if (hasOutbox) for (const problem of tokenProblems()) book.violate('N13', problem)
+        if (!isTaken(message))
+          observations.violate('N1', `a message ${message.subject} never became an event`)
+      if (hasOutbox) for (const problem of tokenProblems()) observations.violate('N13', problem)
     },
   }
 

@@ -8,7 +8,7 @@ import { deadLetterOf } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { routeOf } from './scenario.ts'
 
 export interface DeadLetterChecks {
@@ -30,10 +30,10 @@ export function rootOf(events: ReadonlyMap<EventId, StoredEvent>, id: EventId): 
 }
 
 export function makeDeadLetterChecks({
-  book,
+  observations,
   data,
 }: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
 }): DeadLetterChecks {
   const letters = new Map<DeadLetterId, NewDeadLetter>()
@@ -46,12 +46,14 @@ export function makeDeadLetterChecks({
     const before = letters.get(row.id)
     letters.set(row.id, row)
     if (before === undefined) return
-    if (row.version !== before.version + 1) book.violate('DL5', `letter ${short(row.id)} skips a version`)
-    if (row.key !== before.key) book.violate('DL5', `letter ${short(row.id)} changes its key`)
+    if (row.version !== before.version + 1)
+      observations.violate('DL5', `letter ${short(row.id)} skips a version`)
+    if (row.key !== before.key) observations.violate('DL5', `letter ${short(row.id)} changes its key`)
     if (row.eventId === before.eventId) return
-    book.counts.edits += 1
+    observations.counts.edits += 1
     const copy = commit.writes.find((write) => write.w === 'event.append' && write.event.id === row.eventId)
-    if (copy === undefined) book.violate('DL5', `letter ${short(row.id)} points at an event of others`)
+    if (copy === undefined)
+      observations.violate('DL5', `letter ${short(row.id)} points at an event of others`)
   }
 
   const appended = ({ event }: Extract<Write, { w: 'event.append' }>) => {
@@ -60,33 +62,33 @@ export function makeDeadLetterChecks({
     const original =
       causationId === null
         ? null
-        : (data.event(event.tenant, causationId) ?? book.gone.events.get(causationId) ?? null)
+        : (data.event(event.tenant, causationId) ?? observations.gone.events.get(causationId) ?? null)
     const isAlike =
       original?.subject === event.subject &&
       original.source === event.source &&
       original.objectId === event.objectId &&
       original.correlationId === event.correlationId &&
       event.matched === 1
-    if (!isAlike) book.violate('DL5', `the copy ${short(event.id)} is not like its original`)
+    if (!isAlike) observations.violate('DL5', `the copy ${short(event.id)} is not like its original`)
   }
 
   /** One effect per key: a replay calls under the key that the letter had, whatever the payload says now. */
   const reserved = ({ entry }: Extract<Write, { w: 'ledger.reserve' }>) => {
-    const item = book.works.get(entry.work)
+    const item = observations.works.get(entry.work)
     const replayOf = item === undefined ? null : deadLetterOf(item)
     const key = replayOf === null ? null : (letters.get(replayOf)?.key ?? null)
     if (key === null || isLockKey(entry.key)) return
     const isStep = entry.consumer.startsWith('workflow:')
     if (item?.kind === 'rotation') return
     if (!isStep && routeOf(entry.consumer).document.do.type !== 'http') return
-    if (entry.key !== key) book.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
+    if (entry.key !== key) observations.violate('DL5', `the replay of ${key} reserves ${entry.key}`)
   }
 
   const recorded = (write: Extract<Write, { w: 'record.put' }>, commit: Commit) => {
     if (write.kind !== 'replay') return
     if (!write.key.startsWith('rpl_')) {
       // Whoever adds to a subscription takes its turn, which is no replay.
-      if (!write.key.startsWith('turn/')) book.replaying.add(write.key)
+      if (!write.key.startsWith('turn/')) observations.replaying.add(write.key)
       return
     }
     const seen = replayed.get(write.key) ?? new Set()
@@ -94,15 +96,16 @@ export function makeDeadLetterChecks({
     for (const other of commit.writes) {
       const replayOf = other.w === 'work.add' ? other.work.replayOf : null
       if (replayOf === null) continue
-      if (seen.has(replayOf)) book.violate('RP4', `${write.key} replays ${short(replayOf)} twice`)
+      if (seen.has(replayOf)) observations.violate('RP4', `${write.key} replays ${short(replayOf)} twice`)
       seen.add(replayOf)
-      if (replayOf.startsWith('evt_')) book.counts.eventReplays += 1
-      else book.counts.bulkReplays += 1
+      if (replayOf.startsWith('evt_')) observations.counts.eventReplays += 1
+      else observations.counts.bulkReplays += 1
     }
     const { replayed: count, state } = JSON.parse(write.body) as { replayed: number; state: string }
-    if (over.has(write.key)) book.violate('RP7', `${write.key} goes on after its end`)
+    if (over.has(write.key)) observations.violate('RP7', `${write.key} goes on after its end`)
     if (state !== 'running') over.add(write.key)
-    if (count !== seen.size) book.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
+    if (count !== seen.size)
+      observations.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
   }
 
   return {
@@ -112,7 +115,7 @@ export function makeDeadLetterChecks({
         else if (write.w === 'event.append') appended(write)
         else if (write.w === 'ledger.reserve') reserved(write)
         else if (write.w === 'record.put') recorded(write, commit)
-        else if (write.w === 'record.delete') book.replaying.delete(write.key)
+        else if (write.w === 'record.delete') observations.replaying.delete(write.key)
       }
     },
   }

@@ -65,13 +65,13 @@ const MEND_EVERY_MS = 3_000
 
 /** `shared`: the vault of those who have one already. */
 export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets | null): ConnectionWorld {
-  const { time, data, book, profile, trace } = outside
+  const { time, data, observations, profile, trace } = outside
   if (profile.hasConnections !== true) return NOTHING
   const plan = profile.connections ?? drawPlan(rng.fork('plan'))
   const secrets =
     shared ?? makeSecrets({ time, rng: rng.fork('vault'), unavailable: profile.unavailable / 4 })
   const checks: ConnectionChecks = makeConnectionChecks({
-    book,
+    observations,
     data,
     time,
     secrets,
@@ -84,7 +84,7 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
     outageEveryMs: plan.outageEveryMs,
     trace,
     asked: checks.asked,
-    strayed: (what) => book.violate('N10', what),
+    strayed: (what) => observations.violate('N10', what),
   })
   for (const account of ACCOUNTS)
     secrets.give(account.tenant, account.secret, accounts.make(account, true), false)

@@ -212,7 +212,7 @@ export interface Gone {
   readonly deadLetters: Map<DeadLetterId, DeadLetter>
 }
 
-export interface Book {
+export interface Observations {
   /** null: no workflow is defined in this run. */
   readonly cases: Cases | null
   readonly works: Map<WorkId, WorkRow>
@@ -249,7 +249,10 @@ export interface Book {
   violate(rule: Rule, message: string): void
 }
 
-export function makeBook(trace: (who: string, what: () => string) => void, cases: Cases | null): Book {
+export function makeObservations(
+  trace: (who: string, what: () => string) => void,
+  cases: Cases | null,
+): Observations {
   const violations: Violation[] = []
   return {
     cases,

@@ -70,7 +70,7 @@ export function makeHookWorld(
   wasDoubled: (life: Life) => boolean,
 ): HookWorld {
   if (outside.profile.hasHooks !== true) return NOTHING
-  const { time, data, book, faults, trace } = outside
+  const { time, data, observations, faults, trace } = outside
   const secrets = makeSecrets({ time, rng: rng.fork('vault'), unavailable: outside.profile.unavailable / 4 })
   const endpoints = makeEndpoints({
     time,
@@ -80,7 +80,7 @@ export function makeHookWorld(
     sent: (call) => checks.sent(call),
   })
   const checks = makeDeliveryChecks({
-    book,
+    observations,
     data,
     time,
     lanes,

@@ -18,8 +18,8 @@ const OPERATOR = { tenant: DEFAULT_TENANT, actor: 'clerk', role: 'admin', permis
 const WHY = { reason: 'because' } as const
 
 export function actOnCases(outside: Outside, engine: Engine, dump: StoreDump): void {
-  const { rng, book } = outside
-  if (book.cases === null) return
+  const { rng, observations } = outside
+  if (observations.cases === null) return
   const active = dump.instances.filter(({ state }) => state === 'active')
   for (let acts = rng.between(1, 3); acts > 0 && active.length > 0; acts -= 1)
     actOn(outside, engine, rng.pick(active))
@@ -39,9 +39,9 @@ export function actOnCases(outside: Outside, engine: Engine, dump: StoreDump): v
 }
 
 function actOn(outside: Outside, engine: Engine, { id, workflow, definition, marking }: InstanceRow): void {
-  const { rng, book } = outside
+  const { rng, observations } = outside
   const { instanceActions } = engine.workflows
-  const document = book.cases?.byHash(definition)
+  const document = observations.cases?.byHash(definition)
   if (document === undefined) return
   const act = rng.weighted(ACTS)
   outside.trace('clerk', () => `${act} ${workflow} ${short(id)}`)

@@ -72,12 +72,12 @@ export async function findObjections(
   if (owner !== 'folder') return []
   const items = await definitions.list(DEFAULT_TENANT)
   // The demo is removed when a folder comes, and its effects were for show.
-  const inForce = items.filter(({ managedBy }) => managedBy !== 'demo')
+  const deployedDocuments = items.filter(({ managedBy }) => managedBy !== 'demo')
   const names = loaded.definitions.flatMap(({ document: { kind, name } }) =>
     kind === 'Subscription' ? [name] : [],
   )
   const held = names.length === 0 ? new Set<string>() : await heldByApi(names)
-  const documents = inForce.map(({ document }) => document)
+  const documents = deployedDocuments.map(({ document }) => document)
   return [
     ...loaded.changedKeys(documents),
     ...(refusesLiterals ? loaded.freshLiterals(documents) : []),

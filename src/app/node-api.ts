@@ -5,7 +5,7 @@ import { type Demo, makeDemoApi } from '../demo/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { HttpApi } from '../http/index.ts'
 import type { Store } from '../ports/store.ts'
-import { isDemoInForce } from './demo-in-dev.ts'
+import { isDemoDeployed } from './demo-in-dev.ts'
 import { behind, type Gate, pick } from './start-gate.ts'
 
 /** What the engine does not provide. */
@@ -38,7 +38,7 @@ export function makeApi(
 ): HttpApi {
   return {
     ...rest,
-    demo: makeDemoApi(demo, () => isDemoInForce(engine)),
+    demo: makeDemoApi(demo, () => isDemoDeployed(engine)),
     sourceBodyMax: (request) => gate.bodyBytesMax(request),
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),

@@ -66,7 +66,7 @@ export interface CompileDeps {
   /** Whether the node lets `{ env }` read this variable; omitted: no node was asked. */
   readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** Deployed documents besides the files; those of the files of the same kind and name take precedence. */
-  readonly inForce?: readonly DefinitionDocument[]
+  readonly deployedDocuments?: readonly DefinitionDocument[]
   /** Subjects that functions declare to emit. */
   readonly emits?: readonly string[]
   /** How many markings are explored in all workflows together. */
@@ -104,17 +104,17 @@ export interface Compiled {
   readonly findings: readonly Finding[]
   /** What is proved about each workflow without an error of its own. */
   readonly proofs: readonly Proof[]
-  /** Errors about formulas of keys that differ from the deployed ones; `findings` has them if `inForce` was given. */
-  changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about formulas of keys that differ from the deployed ones; `findings` has them if `deployedDocuments` was given. */
+  changedKeys(deployedDocuments: readonly DefinitionDocument[]): readonly Finding[]
   /**
    * Errors about credentials in clear text that are not deployed yet; `findings` has them if `refusesLiterals` was
    * given.
    */
-  freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  freshLiterals(deployedDocuments: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them if `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
   /** Subscriptions whose address is not the deployed one: the node judges these before they are applied. */
-  endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
+  endpoints(deployedDocuments: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -158,13 +158,13 @@ export function compileDefinitions(
     definitions,
     proofs,
     findings: [...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings),
-    changedKeys(inForce) {
+    changedKeys(deployedDocuments) {
       const changed: Finding[] = []
-      tellMigrations(routesOf(resolved, changed), inForce)
+      tellMigrations(routesOf(resolved, changed), deployedDocuments)
       return changed
     },
-    freshLiterals(inForce) {
-      const isRefused = literalRefusal({ inForce, refusesLiterals: true })
+    freshLiterals(deployedDocuments) {
+      const isRefused = literalRefusal({ deployedDocuments, refusesLiterals: true })
       return resolved.flatMap(({ read: one }) =>
         checkLiterals(one.value, isRefused).flatMap((remark) =>
           remark.severity === undefined ? (one.locate(remark) ?? []) : [],
@@ -176,7 +176,7 @@ export function compileDefinitions(
       tellHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
-    endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
+    endpoints: (deployedDocuments) => freshEndpoints(subscriptionsOf(resolved, []), deployedDocuments),
   }
 }
 
@@ -275,10 +275,10 @@ function tellTogether(
   const workflows = workflowsOf(resolved, findings)
   const own = resolved.map(({ document }) => document)
   const written = new Set(own.map(({ kind, name }) => `${kind}/${name}`))
-  const { inForce = [], emits = [] } = deps
-  const documents = [...own, ...inForce.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
+  const { deployedDocuments = [], emits = [] } = deps
+  const documents = [...own, ...deployedDocuments.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
   tellBundle(routes, documents, hasAllSources, workflows)
-  tellMigrations(routes, inForce)
+  tellMigrations(routes, deployedDocuments)
   for (const { document, tell } of routes) {
     tellAction(document.do, ['do'], documents, tell)
   }
@@ -332,7 +332,7 @@ export function checkDocuments(
     refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     streams: deps.streams,
-    integrations: knownIntegrations(values, deps.inForce, deps.environment),
+    integrations: knownIntegrations(values, deps.deployedDocuments, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
@@ -360,10 +360,10 @@ export function checkDocuments(
 
 function literalRefusal({
   refusesLiterals = false,
-  inForce = [],
-}: Pick<CompileDeps, 'refusesLiterals' | 'inForce'>): (literal: string) => boolean {
+  deployedDocuments = [],
+}: Pick<CompileDeps, 'refusesLiterals' | 'deployedDocuments'>): (literal: string) => boolean {
   if (!refusesLiterals) return () => false
-  const deployed = deployedLiterals(inForce)
+  const deployed = deployedLiterals(deployedDocuments)
   return (literal) => !deployed.has(literal)
 }
 
@@ -371,19 +371,19 @@ function literalRefusal({
 function namesOf(
   kind: Kind,
   values: readonly ReadDocument['value'][],
-  { inForce = [] }: CompileDeps,
+  { deployedDocuments = [] }: CompileDeps,
 ): readonly string[] {
-  const written = [...values, ...inForce].filter((one) => one.kind === kind).map(({ name }) => name)
+  const written = [...values, ...deployedDocuments].filter((one) => one.kind === kind).map(({ name }) => name)
   return [...new Set(written.filter((name) => typeof name === 'string'))]
 }
 
 /** Deployed sources that the files do not mention. In their normal form, sensitive paths and names are as written. */
 function sourcesBeside(
   values: readonly ReadDocument['value'][],
-  { inForce = [] }: CompileDeps,
+  { deployedDocuments = [] }: CompileDeps,
 ): readonly ReadDocument['value'][] {
   const written = new Set(values.flatMap(({ kind, name }) => (kind === 'Source' ? [name] : [])))
-  const beside = inForce.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
+  const beside = deployedDocuments.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
   return beside as unknown as readonly ReadDocument['value'][]
 }
 
@@ -455,7 +455,7 @@ function agentsOf(
   profiles: Known['profiles'],
 ): ReadonlyMap<string, AgentDocument> {
   const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document, profiles))
-  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Agent')
+  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Agent')
   return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
 }
 
@@ -464,7 +464,7 @@ function providersOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<st
   const own = sound.flatMap(({ kind, document }) =>
     kind === 'Provider' ? [resolveProvider(document.value as unknown as ProviderInput)] : [],
   )
-  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Provider')
+  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Provider')
   return new Map([...beside, ...own, ...BUILT_IN_PROVIDERS].map((one) => [one.name, one]))
 }
 

@@ -123,7 +123,7 @@ test('[BU54] two sources of one tenant share no durable', () => {
   expect(compile(`${one}---\n${source('nats: { subjects: a.b }', 'b')}`).findings).toEqual([])
   const beside = compileDefinitions([{ path: 'b.yaml', text: other }], {
     functions: () => null,
-    inForce: compile(one).documents,
+    deployedDocuments: compile(one).documents,
   })
   expect(beside.findings).toMatchObject([{ rule: 'BU54' }])
 })

@@ -182,9 +182,11 @@ export interface Endpoint {
 /** Deployed addresses are skipped: what their names resolve to is judged with every call. */
 export function freshEndpoints(
   subscriptions: readonly { readonly document: SubscriptionDocument; readonly read: ReadDocument }[],
-  inForce: readonly DefinitionDocument[],
+  deployedDocuments: readonly DefinitionDocument[],
 ): readonly Endpoint[] {
-  const known = new Map(inForce.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])))
+  const known = new Map(
+    deployedDocuments.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])),
+  )
   return subscriptions.flatMap(({ document, read }) => {
     if (known.get(document.name) === document.url) return []
     const place = read.locate({ rule: 'endpoint', message: '', path: ['url'] })

@@ -68,12 +68,12 @@ import {
   makeDuplicates,
   makeIntake,
   makeIntakeItems,
-  makeKeptHeaders,
   makeMessages,
   makePublisher,
   makeRefusalLines,
   makeRejections,
   makeSchedules,
+  makeStoredHeaders,
   makeTenantBacklog,
   makeTimetables,
   type Publisher,
@@ -701,7 +701,7 @@ export function makeEngine(
       watch: keeping.watch,
       plan,
       begin: runner.begin,
-      isKept: keeping.isKept,
+      isStored: keeping.isStored,
       refresh: (tenant) => keeping.operatorApi.refresh(tenant),
       unitOfWork,
     },
@@ -773,7 +773,7 @@ export function makeEngine(
       : null
   let unsubscribe = () => {}
   const inlineStart = makeInlineStart({ store, log, planning, instances, unitOfWork })
-  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
+  const keptHeaders = makeStoredHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
     ...{ store, clock, log, commits, planning, duplicates, inlineStart, unitOfWork },
     isShared: config.isShared,

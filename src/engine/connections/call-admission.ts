@@ -9,17 +9,17 @@ import type { StoreTime } from '../commit/index.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import type { Buckets, Entrance, Where } from '../flow-control/index.ts'
 import { SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { Book } from './connection-state-cache.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials } from './connection-types.ts'
 
 export function makeEntrance(deps: {
   readonly time: StoreTime
   readonly lookups: Lookups
-  readonly book: Book
+  readonly stateCache: ConnectionStateCache
   readonly buckets: Buckets
   readonly credentials: Pick<Credentials, 'gate'>
 }): Entrance {
-  const { time, lookups, book, buckets, credentials } = deps
+  const { time, lookups, stateCache, buckets, credentials } = deps
   const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
 
   /** Beside the state cache: the limits of the credential and the buckets. `max` is 0 exactly if `closed` is set. */
@@ -49,7 +49,7 @@ export function makeEntrance(deps: {
 
   return {
     gate(tenant, connection, names = []) {
-      const gate = book.gate(tenant, connection)
+      const gate = stateCache.gate(tenant, connection)
       if (gate.is === 'refused' || gate.is === 'closed') return gate
       const { closed, mustAcquire } = roomOf(tenant, { connection, buckets: names })
       if (closed !== null && !mustAcquire) return closed
@@ -61,7 +61,7 @@ export function makeEntrance(deps: {
       }
     },
     offer(tenant, where) {
-      const gate = book.gate(tenant, where.connection)
+      const gate = stateCache.gate(tenant, where.connection)
       if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
       if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
       const { max, closed, mustAcquire } = roomOf(tenant, where)
@@ -72,11 +72,12 @@ export function makeEntrance(deps: {
     async begin(tenant, where) {
       const drawing = prepare(tenant, where)
       if (drawing !== null) await drawing
-      if (book.gate(tenant, where.connection).is === 'tryable') await book.mayTry(tenant, where.connection)
+      if (stateCache.gate(tenant, where.connection).is === 'tryable')
+        await stateCache.mayTry(tenant, where.connection)
     },
     prepare,
     mayLeaseOnInsert(tenant, where) {
-      const gate = book.gate(tenant, where.connection)
+      const gate = stateCache.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
       if (gate.is !== 'open') return false
       const { closed, mustAcquire } = roomOf(tenant, where)
@@ -84,21 +85,21 @@ export function makeEntrance(deps: {
     },
     enter(tenant, where, hold) {
       const { connection, buckets: names } = where
-      const gate = book.gate(tenant, connection)
+      const gate = stateCache.gate(tenant, connection)
       // It ends as soon as it runs.
       if (gate.is === 'refused') return null
       // Closed by the circuit, by an operator, or by a test that is still to come: only a trial in progress is let in again.
-      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
-      const isIn = book.enter(tenant, connection, hold)
+      if (gate.is === 'closed' && !stateCache.isTry(tenant, connection, hold)) return gate
+      const isIn = stateCache.enter(tenant, connection, hold)
       if (!isIn) {
         // No claim asks for the trial: the next job that comes is let in.
-        if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
+        if (gate.is === 'tryable') void stateCache.mayTry(tenant, connection).catch(() => {})
         const why = `the circuit of the connection ${connection} is open`
         return { untilAt: time.now() + SHORT_WAIT_MS, why }
       }
       const { closed, account } = roomOf(tenant, where)
       if (closed !== null) {
-        book.finished(hold)
+        stateCache.finished(hold)
         return closed
       }
       if (account !== null) {
@@ -114,12 +115,12 @@ export function makeEntrance(deps: {
       const isUnsent = inside.has(hold)
       leave(hold)
       // The other side knows nothing of a call that was not sent for a reason of our own.
-      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
-      book.reportResult(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
+      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return stateCache.finished(hold)
+      stateCache.reportResult(tenant, connection, failureClass, stateCache.isTry(tenant, connection, hold))
     },
     finished(hold) {
       leave(hold)
-      book.finished(hold)
+      stateCache.finished(hold)
     },
   }
 }

@@ -24,7 +24,7 @@ import {
 } from '../effects/index.ts'
 import type { Entrance } from '../flow-control/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { Book } from './connection-state-cache.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials, OutboundClient, OutboundRequest, OutboundResponse } from './connection-types.ts'
 import type { Runs } from './integration-runs.ts'
 import { notSent } from './outbound-client.ts'
@@ -70,7 +70,7 @@ export function makeConnectionCalls(
   deps: {
     readonly time: StoreTime
     readonly lookups: Lookups
-    readonly book: Pick<Book, 'gate' | 'isTry'>
+    readonly stateCache: Pick<ConnectionStateCache, 'gate' | 'isTry'>
     readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly entrance: Pick<Entrance, 'leave'>
     readonly credentials: Pick<Credentials, 'refused'>
@@ -79,7 +79,7 @@ export function makeConnectionCalls(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): ConnectionCalls {
-  const { time, lookups, book, outboundClient, credentials, runs, judge } = deps
+  const { time, lookups, stateCache, outboundClient, credentials, runs, judge } = deps
   /** The result of the last exchange of a call, for what comes after it. */
   const answers = new WeakMap<Through, State>()
 
@@ -107,7 +107,7 @@ export function makeConnectionCalls(
   /** Why nothing is sent; null: it may be. */
   const refusalOf = (call: InternalCall, { connection, provider }: Named): string | null => {
     const { tenant } = call.item.work
-    const gate = book.gate(tenant, connection)
+    const gate = stateCache.gate(tenant, connection)
     if (gate.is === 'refused') return `${gate.code}: ${gate.why}`
     const found = lookups.find(tenant, connection)
     if (!found.ok) return `${found.code}: ${found.why}`
@@ -121,8 +121,9 @@ export function makeConnectionCalls(
    * waits for its first test.
    */
   const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
-    const gate = book.gate(work.tenant, connection)
-    const isClosed = gate.is === 'closed' && !book.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
+    const gate = stateCache.gate(work.tenant, connection)
+    const isClosed =
+      gate.is === 'closed' && !stateCache.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
     return isClosed ? gate.why : null
   }
 

@@ -64,12 +64,12 @@ interface HealthRecord {
   readonly results: readonly ProbeResult[]
 }
 
-interface Kept {
+interface StoredProbe {
   readonly version: number
   readonly record: HealthRecord
 }
 
-const NOTHING: Kept = { version: 0, record: { form: 1, window: 0, by: '', results: [] } }
+const NOTHING: StoredProbe = { version: 0, record: { form: 1, window: 0, by: '', results: [] } }
 export const HEALTH_RESULTS_MAX = 60
 const LOOK_MS_MIN = 250
 const LOOK_MS_MAX = 5 * SECOND
@@ -81,7 +81,7 @@ const DEFINITE: readonly FailureClass[] = ['auth', 'config', 'validation', 'rate
 
 export function makeHealthWorker(deps: HealthDeps, config: { readonly node: string }): HealthWorker {
   const { store, clock, log, time, ids, commits, vars } = deps
-  const known = new Map<string, Kept>()
+  const known = new Map<string, StoredProbe>()
   const underWay = new Map<string, Promise<void>>()
   let isStopped = true
   let cancel = () => {}
@@ -89,18 +89,18 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
   const pause = (delayMs: number) => new Promise<void>((resolve) => clock.after(delayMs, resolve))
 
-  const read = async (tenant: TenantId, name: string): Promise<Kept> => {
+  const read = async (tenant: TenantId, name: string): Promise<StoredProbe> => {
     const found = await store.forTenant(tenant).record('health', name)
-    const kept =
+    const stored =
       found === null ? NOTHING : { version: found.version, record: JSON.parse(found.body) as HealthRecord }
-    known.set(placeOf(tenant, name), kept)
-    return kept
+    known.set(placeOf(tenant, name), stored)
+    return stored
   }
 
   const write = async (
     tenant: TenantId,
     name: string,
-    before: Kept,
+    before: StoredProbe,
     record: HealthRecord,
   ): Promise<boolean> => {
     const version = before.version + 1
@@ -114,11 +114,11 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** null: another node probes, or probed. */
-  const claim = async (tenant: TenantId, name: string, window: Instant): Promise<Kept | null> => {
-    const kept = known.get(placeOf(tenant, name)) ?? (await read(tenant, name))
-    if (kept.record.window >= window) return null
-    const record = { ...kept.record, window, by: config.node }
-    if (await write(tenant, name, kept, record)) return { version: kept.version + 1, record }
+  const claim = async (tenant: TenantId, name: string, window: Instant): Promise<StoredProbe | null> => {
+    const stored = known.get(placeOf(tenant, name)) ?? (await read(tenant, name))
+    if (stored.record.window >= window) return null
+    const record = { ...stored.record, window, by: config.node }
+    if (await write(tenant, name, stored, record)) return { version: stored.version + 1, record }
     await read(tenant, name)
     return null
   }
@@ -205,14 +205,19 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** False: a later window is being probed already. */
-  const keep = (tenant: TenantId, name: string, claimed: Kept, result: ProbeResult): Promise<boolean> => {
-    let kept = claimed
+  const keep = (
+    tenant: TenantId,
+    name: string,
+    claimed: StoredProbe,
+    result: ProbeResult,
+  ): Promise<boolean> => {
+    let stored = claimed
     const keepOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
-      if (kept.record.window > result.window) return false
-      const results = [result, ...kept.record.results.filter(({ window }) => window !== result.window)]
-      const record = { ...kept.record, results: results.slice(0, HEALTH_RESULTS_MAX) }
-      if (await write(tenant, name, kept, record)) return true
-      kept = await read(tenant, name)
+      if (stored.record.window > result.window) return false
+      const results = [result, ...stored.record.results.filter(({ window }) => window !== result.window)]
+      const record = { ...stored.record, results: results.slice(0, HEALTH_RESULTS_MAX) }
+      if (await write(tenant, name, stored, record)) return true
+      stored = await read(tenant, name)
       return retry()
     }
     return retrying(RACES_MAX, keepOnce, () => false)

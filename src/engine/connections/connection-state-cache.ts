@@ -32,10 +32,10 @@ import {
   type UnitOfWork,
 } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import type { InForce, Registry } from '../definitions/index.ts'
+import type { Deployed, Registry } from '../definitions/index.ts'
 import type { ConnectionRefusal } from '../flow-control/index.ts'
 
-export type BookGate =
+export type CircuitGate =
   | { readonly is: 'open' }
   /** Its circuit may be tried: a node must record that first (`mayTry`). */
   | { readonly is: 'tryable' }
@@ -44,8 +44,8 @@ export type BookGate =
   | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
   | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
 
-export interface Book {
-  gate(tenant: TenantId, name: string): BookGate
+export interface ConnectionStateCache {
+  gate(tenant: TenantId, name: string): CircuitGate
   /** By the deployed document. */
   state(tenant: TenantId, name: string): ConnectionState
   /**
@@ -95,11 +95,11 @@ export interface BookTold {
 }
 
 const RECORDS_PAGE = 200
-const OPEN: BookGate = { is: 'open' }
+const OPEN: CircuitGate = { is: 'open' }
 /** Failures of a test that may pass by themselves: jobs wait for the next one. */
 const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
 
-export function makeBook(
+export function makeConnectionStateCache(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly time: StoreTime
@@ -109,7 +109,7 @@ export function makeBook(
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
   },
-): Book {
+): ConnectionStateCache {
   const { store, log, registry, time, commits } = deps
   const all = new Map<string, Known>()
   /** Names of those whose circuit is not closed. */
@@ -248,13 +248,13 @@ export function makeBook(
     }
   }
 
-  const note: Book['note'] = (tenant, name, event) => {
+  const note: ConnectionStateCache['note'] = (tenant, name, event) => {
     const known = find(tenant, name)
     const stepped = step(known, event)
-    if (stepped?.isKept === true) writeNext(known, stepped).catch(() => {})
+    if (stepped?.mustStore === true) writeNext(known, stepped).catch(() => {})
   }
 
-  const circuitGate = (known: Known, now: Instant): BookGate => {
+  const circuitGate = (known: Known, now: Instant): CircuitGate => {
     const { circuit } = known.state
     if (circuit.state === 'closed') return OPEN
     const why = `the circuit of the connection ${known.name} is open (${circuit.class}); it waits and tries one`
@@ -263,7 +263,7 @@ export function makeBook(
     return now >= circuit.tryAt ? { is: 'tryable' } : { is: 'closed', untilAt: circuit.tryAt, why }
   }
 
-  const pendingGate = ({ name, failed, state }: Known, hash: string): BookGate => {
+  const pendingGate = ({ name, failed, state }: Known, hash: string): CircuitGate => {
     const isRefused = failed !== null && failed.hash === hash && !PASSING.includes(failed.class)
     if (!isRefused) {
       const why = `the connection ${name} waits for its first passed test`
@@ -392,6 +392,6 @@ function isOpener(before: ConnectionState, after: ConnectionState): boolean {
   )
 }
 
-function termsOf({ document, hash }: InForce<ConnectionDocument>): ConnectionTerms {
+function termsOf({ document, hash }: Deployed<ConnectionDocument>): ConnectionTerms {
   return { hash, isRetired: document.status === 'retired', circuit: document.circuit }
 }

@@ -16,7 +16,7 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups, Registry } from '../definitions/index.ts'
 import { errorText } from '../effects/index.ts'
 import type { Judge } from './connection-calls.ts'
-import type { Book } from './connection-state-cache.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 import { madeAttempt } from './integration-runs.ts'
 import { type Exchange, notSent } from './outbound-client.ts'
@@ -52,7 +52,7 @@ export function makeTester(
     readonly ids: Ids
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly lookups: Lookups
-    readonly book: Book
+    readonly stateCache: ConnectionStateCache
     readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly exchange: Pick<Exchange, 'authorize'>
     readonly judge: Judge
@@ -60,7 +60,7 @@ export function makeTester(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): Tester {
-  const { clock, time, ids, registry, lookups, book, outboundClient, exchange, judge, log, vars } = deps
+  const { clock, time, ids, registry, lookups, stateCache, outboundClient, exchange, judge, log, vars } = deps
   const pending = new Map<string, Pending>()
   let isStarted = false
 
@@ -157,14 +157,14 @@ export function makeTester(
   const test: Tester['test'] = async (tenant, connection) => {
     const probed = await look(tenant, connection)
     const { result, run } = probed
-    book.tried(tenant, connection, result.class)
-    await book.change(tenant, connection, { type: 'tested', at: time.now(), result }, [
+    stateCache.tried(tenant, connection, result.class)
+    await stateCache.change(tenant, connection, { type: 'tested', at: time.now(), result }, [
       { w: 'run.put', row: run },
     ])
     return probed
   }
 
-  const isPending = (tenant: TenantId, name: string) => book.state(tenant, name).status === 'pending'
+  const isPending = (tenant: TenantId, name: string) => stateCache.state(tenant, name).status === 'pending'
 
   const testLater = (tenant: TenantId, name: string, one: Pending) => {
     const id = `${tenant}/${name}`

@@ -13,7 +13,7 @@ import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
 import { tellConnection } from './connection-events.ts'
 import { type ConnectionOperatorApi, makeConnectionOperatorApi } from './connection-operator-api.ts'
-import { makeBook } from './connection-state-cache.ts'
+import { makeConnectionStateCache } from './connection-state-cache.ts'
 import { makeTester, type Tester } from './connection-tester.ts'
 import type { Credentials, OutboundClient } from './connection-types.ts'
 import { makeFunctionConnections } from './function-calls.ts'
@@ -71,30 +71,30 @@ export function makeConnections(
   const lookups = makeLookups({ registry, vars })
   const { sharedPermits } = deps
   const buckets = sharedPermits === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, sharedPermits })
-  const book = makeBook({
+  const stateCache = makeConnectionStateCache({
     ...deps,
     tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
   })
-  const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
+  const entrance = makeEntrance({ time, lookups, stateCache, buckets, credentials })
   const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)
   const outboundClient: OutboundClient = {
     gate: entrance.gate,
     send: exchange.send,
     reportResult: (tenant, connection, failureClass, isTry = false) =>
-      book.reportResult(tenant, connection, failureClass, isTry),
-    mayTry: (tenant, connection) => book.mayTry(tenant, connection, PROBE),
+      stateCache.reportResult(tenant, connection, failureClass, isTry),
+    mayTry: (tenant, connection) => stateCache.mayTry(tenant, connection, PROBE),
     probed: (tenant, connection, result, isTry) =>
-      book.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
+      stateCache.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
   }
   const runs = makeRuns({
     ...deps,
     isOnConnection: (route) => route !== null && connectionOf(route.document.do) !== null,
   })
   const judge = makeJudge(deps)
-  const tester = makeTester({ ...deps, lookups, book, outboundClient, exchange, judge, vars }, config)
+  const tester = makeTester({ ...deps, lookups, stateCache, outboundClient, exchange, judge, vars }, config)
 
   const learn = async (tenant: TenantId) => {
-    await book.learn(tenant)
+    await stateCache.learn(tenant)
     tester.wake(tenant)
   }
 
@@ -110,7 +110,7 @@ export function makeConnections(
     runs,
     tester,
     calls: makeConnectionCalls(
-      { ...deps, lookups, book, outboundClient, entrance, credentials, runs, judge },
+      { ...deps, lookups, stateCache, outboundClient, entrance, credentials, runs, judge },
       config,
     ),
     operations: makeOperations({ lookups, vars }, config),
@@ -118,11 +118,11 @@ export function makeConnections(
       { ...deps, lookups, entrance, outboundClient, credentials, runs, judge, vars },
       config,
     ),
-    operatorApi: makeConnectionOperatorApi({ ...deps, store, lookups, buckets, book, tester }),
-    status: (tenant, connection) => book.state(tenant, connection).status,
+    operatorApi: makeConnectionOperatorApi({ ...deps, store, lookups, buckets, stateCache, tester }),
+    status: (tenant, connection) => stateCache.state(tenant, connection).status,
     learn,
     async start() {
-      for (const tenant of registry.tenants()) await book.learn(tenant)
+      for (const tenant of registry.tenants()) await stateCache.learn(tenant)
       if (config.roles.has('schedule')) tester.start()
       for (const tenant of registry.tenants()) tester.wake(tenant)
     },

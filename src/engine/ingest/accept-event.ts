@@ -34,7 +34,7 @@ export interface KeepRequest {
   readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
 }
 
-export interface Kept {
+export interface Accepted {
   readonly eventId: EventId
   readonly duplicate: boolean
 }
@@ -45,7 +45,7 @@ export interface Acceptor {
    * `beside` guards did not hold. Then nothing was stored, unless a first attempt whose response was lost
    * stored it: check what the guard is about.
    */
-  keep(request: KeepRequest): Promise<Kept | 'refused'>
+  keep(request: KeepRequest): Promise<Accepted | 'refused'>
 }
 
 export function makeAcceptor(
@@ -96,9 +96,9 @@ export function makeAcceptor(
     try {
       return await commits.firmly(event.tenant, guards, writes)
     } catch (error) {
-      const kept = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
-      if (kept === null) throw error
-      return { ok: false, at: kept.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
+      const stored = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      if (stored === null) throw error
+      return { ok: false, at: stored.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
     }
   }
 
@@ -145,23 +145,23 @@ export function makeAcceptor(
       const held: Planned[] = [...acceptance.plans]
       const result = await attempt(acceptance, beside, held)
       const first = storedBy(event, result)
-      const isKept = first === event.id
-      unitOfWork.end(held, isKept, result)
+      const isStored = first === event.id
+      unitOfWork.end(held, isStored, result)
       if (first === null) return 'refused'
-      if (!isKept) deps.duplicates.note(event.tenant, first)
+      if (!isStored) deps.duplicates.note(event.tenant, first)
       const durationMs = Math.round(clock.monotonic() - startedAt)
       log.control(
-        isKept
+        isStored
           ? lineOf('ingest', acceptance.action, event, { durationMs })
           : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
       )
-      if (isKept && letter !== null) {
+      if (isStored && letter !== null) {
         const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
         log.control(
           lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
         )
       }
-      return { eventId: first, duplicate: !isKept }
+      return { eventId: first, duplicate: !isStored }
     },
   }
 }

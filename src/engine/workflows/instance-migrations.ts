@@ -76,7 +76,7 @@ export function makeMigrations(deps: {
 }): Migrations {
   const { store, instances, registry, log } = deps
 
-  const inForce = (tenant: TenantId, name: string): Workflow => {
+  const deployed = (tenant: TenantId, name: string): Workflow => {
     const workflow = registry.workflow(tenant, name)
     if (workflow === null)
       throw new AppError('not_found', `there is no workflow ${name.slice(0, 100)} in force`)
@@ -168,14 +168,14 @@ export function makeMigrations(deps: {
   return {
     async one(operator, id, request) {
       const loaded = await load(operator, id)
-      const to = inForce(operator.tenant, loaded.instance.workflow)
+      const to = deployed(operator.tenant, loaded.instance.workflow)
       const result = await run(operator, loaded, to, request)
       if (result.ok || request.dryRun) return result
       throw refusalError({ code: 'cannot_migrate', message: result.message })
     },
 
     async many(operator, name, request) {
-      const to = inForce(operator.tenant, name)
+      const to = deployed(operator.tenant, name)
       assertSees(operator, to.document)
       const all = await stages(operator, to, request.from)
       const start = readCursor(request.cursor)

@@ -104,10 +104,10 @@ export function makeInstanceReading(deps: {
   }
 
   const readEntry = (operator: Operator, id: InstanceId, row: HistoryRow): ReadEntry => {
-    const kept = decodeHistory(row)
+    const stored = decodeHistory(row)
     const entry = seesClear(operator)
-      ? openHistory(seal, operator.tenant, id, kept)
-      : (mask(kept as unknown as JsonValue) as unknown as HistoryEntry)
+      ? openHistory(seal, operator.tenant, id, stored)
+      : (mask(stored as unknown as JsonValue) as unknown as HistoryEntry)
     return { sequence: row.sequence, at: row.at, entry }
   }
 
@@ -124,11 +124,11 @@ export function makeInstanceReading(deps: {
   return {
     async one(operator, id) {
       const { row, workflow } = await find(operator, id)
-      const kept = decodeInstance(row)
+      const stored = decodeInstance(row)
       tellRead(operator, id, workflow)
       const instance = seesClear(operator)
-        ? openOrRefuse(() => openInstance(seal, operator.tenant, workflow.document, kept))
-        : maskInstance(kept)
+        ? openOrRefuse(() => openInstance(seal, operator.tenant, workflow.document, stored))
+        : maskInstance(stored)
       return { row, workflow, instance }
     },
 
@@ -142,8 +142,8 @@ export function makeInstanceReading(deps: {
     async at(operator, id, until) {
       const { row, workflow } = await find(operator, id)
       tellRead(operator, id, workflow)
-      const kept = await readUntil(store.forTenant(operator.tenant), id, until)
-      const opened = kept.map((one) => ({
+      const stored = await readUntil(store.forTenant(operator.tenant), id, until)
+      const opened = stored.map((one) => ({
         ...openHistory(seal, operator.tenant, id, decodeHistory(one)),
         sequence: one.sequence,
         at: one.at,
@@ -154,7 +154,7 @@ export function makeInstanceReading(deps: {
         row,
         workflow,
         past: seesClear(operator) ? past : { ...past, ...hideData(operator.tenant, id, workflow, past) },
-        entries: kept.map((one) => readEntry(operator, id, one)),
+        entries: stored.map((one) => readEntry(operator, id, one)),
       }
     },
 

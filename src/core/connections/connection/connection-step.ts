@@ -47,7 +47,7 @@ export interface ConnectionStep {
   /** What the circuit did; `trying`: the trial belongs to the caller whose step is stored first. */
   readonly circuit: 'opened' | 'reopened' | 'trying' | 'closed' | null
   /** Whether the state must be stored: the counts of a closed circuit are not. */
-  readonly isKept: boolean
+  readonly mustStore: boolean
 }
 
 export const NEW_CONNECTION: ConnectionState = {
@@ -84,7 +84,12 @@ export function stepConnection(
   const { next, circuit } = change(before, event, terms)
   const state: ConnectionState =
     next === before ? before : { ...next, status: connectionStatus(next, terms), updatedAt: event.at }
-  return { state, circuit, tells: tellsOf(before, state, terms, circuit), isKept: isKept(before, state) }
+  return {
+    state,
+    circuit,
+    tells: tellsOf(before, state, terms, circuit),
+    mustStore: mustStore(before, state),
+  }
 }
 
 function change(
@@ -181,7 +186,7 @@ function tellsOf(
   return tells
 }
 
-function isKept(before: ConnectionState, after: ConnectionState): boolean {
+function mustStore(before: ConnectionState, after: ConnectionState): boolean {
   if (before === after) return false
   const isCounting = before.circuit.state === 'closed' && after.circuit.state === 'closed'
   return (

@@ -57,7 +57,7 @@ describe('a connection', () => {
     expect(stepConnection(NEW_CONNECTION, tested(1), TERMS)).toMatchObject({
       state: { status: 'active', health: 'healthy', testedHash: 'h1' },
       tells: ['activated'],
-      isKept: true,
+      mustStore: true,
     })
     expect(connectionStatus(ACTIVE, { ...TERMS, hash: 'h2' })).toBe('pending')
   })
@@ -87,7 +87,7 @@ describe('a connection', () => {
     )
     expect(fourth.circuit.state).toBe('closed')
     const fifth = stepConnection(fourth, told(14, 'transient'), TERMS)
-    expect(fifth).toMatchObject({ circuit: 'opened', tells: ['outage', 'degraded'], isKept: true })
+    expect(fifth).toMatchObject({ circuit: 'opened', tells: ['outage', 'degraded'], mustStore: true })
     const half = walk([{ type: 'tried', at: 30_014 }], OUT)
     expect(half.circuit.state).toBe('half-open')
     expect(stepConnection(half, told(30_015, null, true), TERMS)).toMatchObject({
@@ -124,7 +124,10 @@ describe('a connection', () => {
   })
 
   test('the counts of a closed circuit are not stored', () => {
-    expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({ isKept: false, tells: [] })
+    expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({
+      mustStore: false,
+      tells: [],
+    })
     expect(stepConnection(ACTIVE, told(10, null), TERMS).state).toBe(ACTIVE)
     const off = walk(
       Array.from({ length: 50 }, (_, at) => told(at, 'transient')),
@@ -176,7 +179,7 @@ describe('a connection', () => {
           expect(status === 'retired').toBe(isRetired)
           if (!hasPassed && !isRetired) expect(status).toBe('pending')
           if (status === 'active') expect(state.circuit.state).toBe('closed')
-          if (step.tells.length > 0) expect(step.isKept).toBe(true)
+          if (step.tells.length > 0) expect(step.mustStore).toBe(true)
         }
       }),
     )

@@ -13,17 +13,17 @@ import type { Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
 import type { OutboundClient } from '../connection-types.ts'
 
-interface InForce<Document> {
+interface Deployed<Document> {
   readonly document: Document
   readonly hash: string
 }
 
 /** What is deployed, by name. */
 export interface Named {
-  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
-  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
-  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
-  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): Deployed<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly Deployed<CredentialDocument>[]
+  provider(tenant: TenantId, name: string): Deployed<ProviderDocument> | null
+  connections(tenant: TenantId): readonly Deployed<ConnectionDocument>[]
   tenants(): readonly TenantId[]
 }
 

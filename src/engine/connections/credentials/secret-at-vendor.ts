@@ -40,7 +40,7 @@ import { unreadable } from '../../secrets/index.ts'
 import { SETTLE_MARGIN_MS } from '../../settlement/index.ts'
 import type { OutboundResponse } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import { vaultNameOf } from './credential-values.ts'
 import { type Account, configOf, traceOf } from './verify-secret.ts'
 
@@ -80,10 +80,10 @@ const KEEP_MS_MAX = 10 * MINUTE
 const KEEP_PAUSE_MS_MAX = 15 * SECOND
 
 export function makeAtVendor(
-  deps: CredentialDeps & { readonly book: CredentialBook },
+  deps: CredentialDeps & { readonly stateCache: CredentialStateCache },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
 ): AtVendor {
-  const { store, clock, time, commits, decisions, lease, secrets, vars, book, log } = deps
+  const { store, clock, time, commits, decisions, lease, secrets, vars, stateCache, log } = deps
 
   /** `sendBy`: the reserve is ours, and the call begins before that by the monotonic clock, or not at all. */
   const reserve = async (
@@ -313,7 +313,7 @@ export function makeAtVendor(
             const ref = called === null ? null : makeRedact([value])(called)
             const fingerprint = fingerprintOf(tenant, name, value)
             if (ref !== null)
-              await book.change(tenant, credential.name, () => ({
+              await stateCache.change(tenant, credential.name, () => ({
                 type: 'made',
                 at: time.now(),
                 token,

@@ -29,7 +29,7 @@ export interface DeliveryDeps
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
   /** Whether the API or definitions have it, deployed on this node or not. */
-  isKept(tenant: TenantId, name: string): boolean
+  isStored(tenant: TenantId, name: string): boolean
   /** Checks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>
   readonly unitOfWork: Pick<UnitOfWork, 'release'>

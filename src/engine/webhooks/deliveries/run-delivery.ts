@@ -54,7 +54,7 @@ export function makeDeliveryRunner(
     const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
     if (subscription === null) {
       // Stored in a form that this version cannot read: another node may. The job goes back, and is not lost.
-      if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
+      if (deps.isStored(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
       return ends.gone(item, name)
     }
     const { route } = subscription
@@ -178,8 +178,8 @@ export function makeDeliveryRunner(
     const isDone = verdict.as === 'delivered'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A response of a former address says nothing about the deployed one.
-    const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
-    if (verdict.sign !== null && isInForce)
+    const isDeployed = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
+    if (verdict.sign !== null && isDeployed)
       flowControl.endpointConcurrency.reportResult(tenant, consumer, {
         startedAt,
         sign: verdict.sign,
