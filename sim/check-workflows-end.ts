@@ -6,7 +6,7 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { Instance } from '../src/core/workflows/instance/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { type CaseModel, tell } from './check-workflows.ts'
+import { asText, type CaseModel } from './check-workflows.ts'
 import { short } from './node.ts'
 import type { Observations } from './run-observations.ts'
 
@@ -30,7 +30,7 @@ export function checkCasesEnd(
     if (why === null)
       observations.violate(
         'N12',
-        `instance ${short(instance.id)} at ${tell(instance.marking)} waits for nobody`,
+        `instance ${short(instance.id)} at ${asText(instance.marking)} waits for nobody`,
       )
   }
 }
@@ -46,7 +46,7 @@ function checkStored(observations: Observations, model: CaseModel, kept: StoreDu
       if (instance.state === 'active') observations.violate('N8', `instance ${short(instance.id)} is gone`)
       continue
     }
-    const isSame = row.revision === instance.revision && tell(row.marking) === tell(instance.marking)
+    const isSame = row.revision === instance.revision && asText(row.marking) === asText(instance.marking)
     if (!isSame || entries.get(instance.id) !== known.length)
       observations.violate('N8', `instance ${short(instance.id)} is not what its commits said`)
   }

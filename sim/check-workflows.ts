@@ -130,8 +130,8 @@ export function makeWorkflowChecks({
   const checkRow = ({ instance, document, entries, walk }: KnownInstance) => {
     const { id, marking, data, metadata, state, version, correlations: keys } = instance
     const past = rebuildInstance(entries, { sequence: entries.length })
-    const said = tell([marking, data, metadata, state, version, keys])
-    const rebuilt = tell([
+    const said = asText([marking, data, metadata, state, version, keys])
+    const rebuilt = asText([
       past?.marking ?? null,
       past?.data ?? null,
       past?.metadata ?? null,
@@ -140,10 +140,10 @@ export function makeWorkflowChecks({
       past?.correlations ?? null,
     ])
     if (said !== rebuilt) complain(id, `it is ${said}, its history says ${rebuilt}`)
-    if (tell(Object.fromEntries(walk.marking)) !== tell(marking))
+    if (asText(Object.fromEntries(walk.marking)) !== asText(marking))
       complain(
         id,
-        `its tokens are ${tell(marking)}, took and put give ${tell(Object.fromEntries(walk.marking))}`,
+        `its tokens are ${asText(marking)}, took and put give ${asText(Object.fromEntries(walk.marking))}`,
       )
     if (state !== 'completed' && state !== 'failed') return
     const taken = new Set(document.transitions.flatMap(({ from, fromAny = [] }) => [...from, ...fromAny]))
@@ -371,7 +371,7 @@ function isPlain({ document }: KnownInstance, name: string): boolean {
 }
 
 /** The same for equal values, whatever the order of their fields. */
-export function tell(value: unknown): string {
+export function asText(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)
       ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))

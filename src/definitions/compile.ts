@@ -9,17 +9,17 @@ import type {
   ProfileDocument,
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
-import { tellBundle, tellMigrations } from './bundle.ts'
-import { tellAction, tellWorkflows } from './bundle-workflows.ts'
-import { tellUnpublished } from './catalog.ts'
+import { reportBundle, reportMigrations } from './bundle.ts'
+import { reportAction, reportWorkflows } from './bundle-workflows.ts'
+import { reportUnpublished } from './catalog.ts'
 import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
-import { type ReadableStreams, tellDurables } from './nats.ts'
-import { type Proof, tellNets } from './nets.ts'
+import { type ReadableStreams, reportDurables } from './nats.ts'
+import { type Proof, reportNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
@@ -47,7 +47,7 @@ import type { EnvironmentName } from './schema-connections.ts'
 import { checkSentSecrets } from './secrets.ts'
 import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
+import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -148,11 +148,11 @@ export function compileDefinitions(
     authored: { path, text },
   }))
   const findings: Finding[] = []
-  tellTogether(resolved, findings, deps, !checked.isSourceLost)
+  reportTogether(resolved, findings, deps, !checked.isSourceLost)
   const nets = resolved.flatMap(({ document, read }) =>
     document.kind === 'Workflow' ? [{ document, read }] : [],
   )
-  const proofs = tellNets(nets, findings, deps.markings)
+  const proofs = reportNets(nets, findings, deps.markings)
   return {
     documents: definitions.map(({ document }) => document),
     definitions,
@@ -160,7 +160,7 @@ export function compileDefinitions(
     findings: [...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings),
     changedKeys(deployedDocuments) {
       const changed: Finding[] = []
-      tellMigrations(routesOf(resolved, changed), deployedDocuments)
+      reportMigrations(routesOf(resolved, changed), deployedDocuments)
       return changed
     },
     freshLiterals(deployedDocuments) {
@@ -173,7 +173,7 @@ export function compileDefinitions(
     },
     heldNames(isHeld) {
       const held: Finding[] = []
-      tellHeld(subscriptionsOf(resolved, held), isHeld)
+      reportHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
     endpoints: (deployedDocuments) => freshEndpoints(subscriptionsOf(resolved, []), deployedDocuments),
@@ -212,7 +212,7 @@ interface Resolved {
   readonly read: ReadDocument
 }
 
-function tellerOf(read: ReadDocument, findings: Finding[]) {
+function reporterOf(read: ReadDocument, findings: Finding[]) {
   return (remark: Remark) => {
     const finding = read.locate(remark)
     if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
@@ -225,7 +225,7 @@ function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
     if (document.kind !== 'Route') return []
     const at: FieldPath = ['on']
     const isList = Array.isArray(read.value.on)
-    return [{ document, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+    return [{ document, on: document.on, isList, at, report: reporterOf(read, findings) }]
   })
 }
 
@@ -235,37 +235,37 @@ function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
     if (document.kind !== 'Subscription') return []
     const at: FieldPath = ['on']
     const isList = Array.isArray(read.value.on)
-    return [{ document, read, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+    return [{ document, read, on: document.on, isList, at, report: reporterOf(read, findings) }]
   })
 }
 
 function consumersOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
     document.kind === 'Source' && document.nats !== undefined
-      ? [{ document, tell: tellerOf(read, findings) }]
+      ? [{ document, report: reporterOf(read, findings) }]
       : [],
   )
 }
 
 function workflowsOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
-    document.kind === 'Workflow' ? [{ document, read, tell: tellerOf(read, findings) }] : [],
+    document.kind === 'Workflow' ? [{ document, read, report: reporterOf(read, findings) }] : [],
   )
 }
 
 /** Triggers that wait for subjects, as routes do. */
 function waitingOf(workflows: ReturnType<typeof workflowsOf>) {
-  return workflows.flatMap(({ document, read, tell }) =>
+  return workflows.flatMap(({ document, read, report }) =>
     document.triggers.flatMap(({ on }, index) => {
       if (on === undefined) return []
       const { triggers } = read.value as { readonly triggers?: readonly { readonly on?: unknown }[] }
-      return [{ on, isList: Array.isArray(triggers?.[index]?.on), at: ['triggers', index, 'on'], tell }]
+      return [{ on, isList: Array.isArray(triggers?.[index]?.on), at: ['triggers', index, 'on'], report }]
     }),
   )
 }
 
 /** Findings about documents that are valid by themselves. */
-function tellTogether(
+function reportTogether(
   resolved: readonly Resolved[],
   findings: Finding[],
   deps: CompileDeps,
@@ -277,18 +277,18 @@ function tellTogether(
   const written = new Set(own.map(({ kind, name }) => `${kind}/${name}`))
   const { deployedDocuments = [], emits = [] } = deps
   const documents = [...own, ...deployedDocuments.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
-  tellBundle(routes, documents, hasAllSources, workflows)
-  tellMigrations(routes, deployedDocuments)
-  for (const { document, tell } of routes) {
-    tellAction(document.do, ['do'], documents, tell)
+  reportBundle(routes, documents, hasAllSources, workflows)
+  reportMigrations(routes, deployedDocuments)
+  for (const { document, report } of routes) {
+    reportAction(document.do, ['do'], documents, report)
   }
-  tellWorkflows(workflows, documents)
-  tellDurables(consumersOf(resolved, findings), documents)
+  reportWorkflows(workflows, documents)
+  reportDurables(consumersOf(resolved, findings), documents)
   const subscriptions = subscriptionsOf(resolved, findings)
-  tellSubscriptions(subscriptions)
-  if (deps.isHeld !== undefined) tellHeld(subscriptions, deps.isHeld)
+  reportSubscriptions(subscriptions)
+  if (deps.isHeld !== undefined) reportHeld(subscriptions, deps.isHeld)
   const waiting = [...routes, ...waitingOf(workflows), ...subscriptions]
-  if (hasAllSources) tellUnpublished(waiting, documents, emits)
+  if (hasAllSources) reportUnpublished(waiting, documents, emits)
 }
 
 interface Sound {

@@ -897,7 +897,7 @@ export function makeEngine(
 
   function wakeRelay(): void {
     relay?.wake()
-    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
+    if (config.isShared && relay?.isOurs() !== true) wakes.send({ wake: 'outbox' })
   }
 
   /** The claim loop looks for what the lost answer may have put into our hands. */

@@ -7,7 +7,7 @@ import { isSealed, redact, redactHeader, sealedProblem } from '../core/events/se
 import { AppError } from '../core/foundation/errors/index.ts'
 import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import { type Reader, tellSensitiveRead } from '../engine/secrets/index.ts'
+import { logSensitiveRead, type Reader } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 
 export interface ShownBodies {
@@ -31,7 +31,7 @@ export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
   if (sensitive.length === 0) return { headers, data, about }
   const reader = readerOf(caller)
   if (reader.seesSensitive) {
-    tellSensitiveRead(log, event, reader)
+    logSensitiveRead(log, event, reader)
     return { headers, data, about }
   }
   return {
@@ -50,6 +50,6 @@ export function readBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
     throw new AppError('not_allowed', 'the event is sensitive: its body needs the role operator', {
       details: { needed: 'operator', role: caller.role },
     })
-  tellSensitiveRead(log, event, reader)
+  logSensitiveRead(log, event, reader)
   return event
 }

@@ -30,22 +30,27 @@ export function startConsumer(world: ConsumerWorld): Consumer {
   const { spec } = world
   const heldMessages = makeHeldMessages(world)
   const reasons = new Map<string, string | null>()
-  let told: string | null = null
+  let reported: string | null = null
 
   /** One reason for all patterns: why the first of them waits. */
-  const tell = (pattern: string, why: string | null) => {
+  const reportState = (pattern: string, why: string | null) => {
     reasons.set(pattern, why)
     if (reasons.size < spec.subjects.length) return
     const first = [...reasons.values()].find((one) => one !== null) ?? null
     const state: ConsumerState = first === null ? { is: 'consuming' } : { is: 'waiting', why: first }
     const text = first ?? ''
-    if (told === text) return
-    told = text
+    if (reported === text) return
+    reported = text
     spec.onState(state)
   }
 
   const subjectConsumers = spec.subjects.map((pattern) =>
-    startSubjectConsumer({ ...world, pattern, heldMessages, tell: (why) => tell(pattern, why) }),
+    startSubjectConsumer({
+      ...world,
+      pattern,
+      heldMessages,
+      reportState: (why) => reportState(pattern, why),
+    }),
   )
   return {
     async close() {
@@ -63,10 +68,10 @@ function startSubjectConsumer(
   world: ConsumerWorld & {
     readonly pattern: string
     readonly heldMessages: HeldMessages
-    readonly tell: (why: string | null) => void
+    readonly reportState: (why: string | null) => void
   },
 ): SubjectConsumer {
-  const { connection, clock, spec, heldMessages, pattern, tell } = world
+  const { connection, clock, spec, heldMessages, pattern, reportState } = world
   const retryMs = world.retryMs ?? RETRY_MS
   /** Each pattern has its share of the room, and at least one message. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
@@ -94,7 +99,7 @@ function startSubjectConsumer(
   const retry = (own: number) => (why: string) => {
     if (!isOpen || own !== life) return
     pull = null
-    tell(why)
+    reportState(why)
     cancelRetry = clock.after(retryMs, () => {
       const nats = connection.current()
       if (nats !== null) void begin(nats)
@@ -113,7 +118,7 @@ function startSubjectConsumer(
     if (typeof bound === 'string') return retry(own)(bound)
     wasBound = true
     world.warnings.set(`memory ${bound.stream}`, describeSource(bound.stream, bound.isInMemory))
-    tell(null)
+    reportState(null)
     pull = startPull({
       nats,
       binding: bound,
@@ -127,11 +132,11 @@ function startSubjectConsumer(
     })
   }
 
-  if (connection.current() === null) tell(AWAY)
+  if (connection.current() === null) reportState(AWAY)
   const stopListening = connection.onThere((nats) => void begin(nats))
   const stopWatching = connection.onGone(() => {
     life += 1
-    tell(AWAY)
+    reportState(AWAY)
   })
 
   return {

@@ -74,15 +74,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const writer = await openThread({ ...data, role: 'writer' })
   let failed: StoreError | null = null
-  let tellBroken: (reason: string) => void = () => {}
+  let reportBroken: (reason: string) => void = () => {}
   const broken = new Promise<string>((resolve) => {
-    tellBroken = resolve
+    reportBroken = resolve
   })
   /** After a failed flush nothing is written and nothing is answered from data that may not be on disk. */
   const stopAtFailedFlush = (error: unknown) => {
     if (failed !== null || !(error instanceof StoreError) || error.code !== 'sync_failed') return
     failed = error
-    tellBroken(error.message)
+    reportBroken(error.message)
   }
   const checkpoints = makeCheckpoints(
     writer,
@@ -145,7 +145,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     return opened
   }
   void writer.ended.then(() => {
-    if (closing === null) tellBroken('the thread that writes the store broke')
+    if (closing === null) reportBroken('the thread that writes the store broke')
   })
   const close = async () => {
     await gatherer.idle()

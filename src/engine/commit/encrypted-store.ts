@@ -42,7 +42,7 @@ export interface SealStoreDeps {
 
 export function makeSealStore<Behind extends Store>(store: Behind, deps: SealStoreDeps): Behind {
   const { seal } = deps
-  const tell = makeTell(deps.log)
+  const logUnreadable = makeUnreadableLog(deps.log)
 
   const open = (event: StoredEvent): StoredEvent => {
     if (!isSealed(event.data)) return event
@@ -50,7 +50,7 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
       return openEvent(seal, event)
     } catch (error) {
       if (!(error instanceof SealError)) throw error
-      tell(event, error)
+      logUnreadable(event, error)
       return { ...event, raw: null, headers: '{}', sensitive: EVERYTHING }
     }
   }
@@ -259,13 +259,13 @@ function openEvent(seal: Seal, event: StoredEvent): StoredEvent {
 }
 
 /** A missing key is logged once, not for each of the thousand events that it encrypted. */
-function makeTell(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
-  const told = new Set<string>()
+function makeUnreadableLog(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
+  const logged = new Set<string>()
   return ({ tenant, id, data }, { reason, message }) => {
     const about = reason === 'unknown-key' ? `${tenant} ${splitSealed(data)?.keyId}` : id
-    if (told.has(about)) return
-    if (told.size >= TOLD_MAX) told.clear()
-    told.add(about)
+    if (logged.has(about)) return
+    if (logged.size >= TOLD_MAX) logged.clear()
+    logged.add(about)
     log.error('seal.unreadable', { tenant, event: id, reason, message })
   }
 }

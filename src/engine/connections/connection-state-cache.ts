@@ -89,7 +89,7 @@ interface Known {
   wroteAt: number
 }
 
-export interface BookTold {
+export interface StateNotice {
   readonly writes: readonly Write[]
   readonly plans: readonly EventPlan[]
 }
@@ -105,7 +105,7 @@ export function makeConnectionStateCache(
     readonly time: StoreTime
     readonly commits: Pick<Commits, 'stubbornly'>
     /** The events of a step, in the commit that stores it. */
-    tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
+    planNotices(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): StateNotice
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
   },
@@ -175,10 +175,10 @@ export function makeConnectionStateCache(
   const write = async (known: Known, step: ConnectionStep, extra: readonly Write[]): Promise<boolean> => {
     const { tenant, name, version } = known
     const document = registry.connection(tenant, name)?.document
-    const told: BookTold =
-      document === undefined || step.tells.length === 0
+    const planned: StateNotice =
+      document === undefined || step.notices.length === 0
         ? { writes: [], plans: [] }
-        : deps.tell(tenant, document, step)
+        : deps.planNotices(tenant, document, step)
     const { state } = step
     const kept = state.circuit.state === 'closed' ? { ...state, circuit: CLOSED } : state
     const body = stringifyJson(kept as unknown as Parameters<typeof stringifyJson>[0])
@@ -189,10 +189,10 @@ export function makeConnectionStateCache(
         guards: [{ g: 'version', of: 'connection', key: name, version }],
         writes: [
           { w: 'record.put', kind: 'connection', key: name, version: version + 1, body },
-          ...told.writes,
+          ...planned.writes,
           ...extra,
         ],
-        plans: told.plans,
+        plans: planned.plans,
       })
       isStored = result.ok
     } finally {
@@ -228,7 +228,7 @@ export function makeConnectionStateCache(
     return stepped
   }
 
-  const report = ({ tenant, name }: Known, { state, circuit, tells }: ConnectionStep) => {
+  const report = ({ tenant, name }: Known, { state, circuit, notices }: ConnectionStep) => {
     const fields = { tenant, connection: name }
     if (circuit === 'opened' || circuit === 'reopened') {
       const { circuit: broken } = state
@@ -241,10 +241,10 @@ export function makeConnectionStateCache(
       log.info('circuit.closed', { ...fields, by: 'try' })
       deps.wake()
     }
-    for (const tell of tells) {
-      if (tell === 'outage' || tell === 'healed') continue
-      log.info(`connection.${tell}`, fields)
-      if (tell === 'activated' || tell === 'recovered') deps.wake()
+    for (const notice of notices) {
+      if (notice === 'outage' || notice === 'healed') continue
+      log.info(`connection.${notice}`, fields)
+      if (notice === 'activated' || notice === 'recovered') deps.wake()
     }
   }
 

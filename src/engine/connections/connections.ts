@@ -11,7 +11,7 @@ import { type Entrance, makeBuckets, makeSharedBuckets, type SharedPermits } fro
 import type { Decisions } from '../settlement/index.ts'
 import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
-import { tellConnection } from './connection-events.ts'
+import { connectionEvents } from './connection-events.ts'
 import { type ConnectionOperatorApi, makeConnectionOperatorApi } from './connection-operator-api.ts'
 import { makeConnectionStateCache } from './connection-state-cache.ts'
 import { makeTester, type Tester } from './connection-tester.ts'
@@ -73,7 +73,7 @@ export function makeConnections(
   const buckets = sharedPermits === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, sharedPermits })
   const stateCache = makeConnectionStateCache({
     ...deps,
-    tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
+    planNotices: (tenant, document, step) => connectionEvents(deps, tenant, document, step),
   })
   const entrance = makeEntrance({ time, lookups, stateCache, buckets, credentials })
   const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)

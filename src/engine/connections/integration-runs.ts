@@ -126,7 +126,7 @@ export function makeRuns(deps: {
   }
 
   /** null: no route wants it, or the run is about an event of this system itself. */
-  const tellCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
+  const logCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
     const { tenant } = held.work
     if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
     const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
@@ -156,7 +156,7 @@ export function makeRuns(deps: {
 
   const part: Participant = async (decision, { held, route }) => {
     const writes = await writesOf(held, deps.isOnConnection(route), decision)
-    const plan = writes.length === 0 ? null : tellCompleted(held, writes)
+    const plan = writes.length === 0 ? null : logCompleted(held, writes)
     return {
       writes: plan === null ? writes : [...writes, ...plan.writes],
       ...(plan === null ? {} : { plans: [plan] }),

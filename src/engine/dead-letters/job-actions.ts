@@ -107,11 +107,17 @@ export function makeWorkActions(
     const hold: Guard = { g: 'work', work: work.id, state: work.state, epoch: work.epoch }
     const settlement = await settler.settleUnheld({ work, event }, route, decision, hold)
     if (!settlement.ok) throw new AppError('conflict', 'the item changed meanwhile')
-    tell(work, event, route, action, decided)
+    logAction(work, event, route, action, decided)
     if (decision.to === 'again') deps.wake()
   }
 
-  const tell = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
+  const logAction = (
+    work: WorkRow,
+    event: StoredEvent,
+    route: Route | null,
+    action: string,
+    decided: Decided,
+  ) => {
     const facts = {
       route: route?.document.name ?? null,
       work: work.id,
@@ -153,7 +159,7 @@ export function makeWorkActions(
         const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
         const result = await commits.once(tenant, guards, [word, ...naming.writes, ...locks.writes])
         if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
-        tell(work, found.event, found.route, action, decided)
+        logAction(work, found.event, found.route, action, decided)
         deps.wake()
         return
       }

@@ -120,7 +120,7 @@ export function makeDefinitions(deps: {
   /** Why documents cannot be decrypted here, by tenant and hash. */
   const unreadable = new Map<string, string>()
   /** Whether it was logged already that a document cannot be used. */
-  const told = new Set<string>()
+  const logged = new Set<string>()
   let pending: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a read of the store must not undo a concurrent change. */
@@ -220,8 +220,8 @@ export function makeDefinitions(deps: {
     for (const { document, error } of unusable) {
       const definition = definitionId(document)
       const id = `${tenant}/${items.get(definition)?.hash ?? definition}`
-      if (!told.has(id)) log.error('definitions.unusable', { tenant, definition, error })
-      told.add(id)
+      if (!logged.has(id)) log.error('definitions.unusable', { tenant, definition, error })
+      logged.add(id)
     }
     deployedBundles.set(tenant, { changeCounter, version, hash, items, folder: new Set(folder), lacksKey })
     deps.subscriptions?.put(tenant, subscriptions)

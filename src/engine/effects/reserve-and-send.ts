@@ -81,7 +81,7 @@ export function makeSend(
       const startedAt = time.now()
       const { sendBy } = reserved
       const performed = await (perform?.(sendBy) ?? sendOne(call, action.abilities.timeoutMs))
-      tell(call, host, performed)
+      reportToFlowControl(call, host, performed)
       await settleCall(call, performed, startedAt, over)
       return 'finished'
     } finally {
@@ -148,7 +148,11 @@ export function makeSend(
     return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
-  const tell = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
+  const reportToFlowControl = (
+    { item, route }: Call,
+    host: string | null,
+    { outcome, verdict, wait }: Performed,
+  ) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A call that was not made says nothing about the host: a node that was to probe it leaves that to another.

@@ -150,7 +150,7 @@ export function makeCircuits(
   }
 
   /** The event and the escalation of a change, in the commit that stores it. */
-  const tell = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
+  const logCircuit = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
     const { tenant, consumer, isQuiet, circuit } = known
     const { name, deadLetter } = route.document
     const writes: Write[] = []
@@ -191,7 +191,7 @@ export function makeCircuits(
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
     const { tenant, consumer, version, circuit, isQuiet } = known
     const told =
-      change === null ? { writes: [], plans: [] } : tell(known, route, change, errorOf(route, circuit))
+      change === null ? { writes: [], plans: [] } : logCircuit(known, route, change, errorOf(route, circuit))
     const record: Write =
       circuit.state === 'closed'
         ? { w: 'record.delete', kind: 'circuit', key: consumer }

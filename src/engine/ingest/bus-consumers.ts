@@ -73,7 +73,7 @@ export function makeBusConsumers(
   const closing = new Map<string, Promise<void>>()
   /** Why a defined source is not consumed, by source. */
   const refused = new Map<string, string>()
-  const told = new Set<string>()
+  const logged = new Set<string>()
   const own = `${config.busPrefix}.>`
   const mayRead = (tenant: TenantId, stream: string) =>
     mayReadStream(config.natsStreams, config.busPrefix, tenant, stream)
@@ -126,7 +126,7 @@ export function makeBusConsumers(
 
   // --- Consumers
 
-  const tellState = (busConsumer: BusConsumer, state: ConsumerState) => {
+  const logState = (busConsumer: BusConsumer, state: ConsumerState) => {
     if (busConsumer.isClosed) return
     const isSame = busConsumer.state.is === state.is && whyOf(busConsumer.state) === whyOf(state)
     busConsumer.state = state
@@ -160,7 +160,7 @@ export function makeBusConsumers(
         maxInFlight: IN_FLIGHT_MAX,
         maxBytes: () => config.messageBytesMax / Math.max(1, busConsumers.size),
         handle: (message) => messages.handle(way, message),
-        onState: (state) => tellState(busConsumer, state),
+        onState: (state) => logState(busConsumer, state),
       })
     }
     const before = closing.get(wanted.id)
@@ -184,8 +184,8 @@ export function makeBusConsumers(
   }
 
   const tellOnce = (id: string, tell: () => void) => {
-    if (told.has(id)) return
-    told.add(id)
+    if (logged.has(id)) return
+    logged.add(id)
     tell()
   }
 

@@ -50,7 +50,7 @@ export function makeIntake(
     readonly keptHeaders: StoredHeaders
     readonly acceptor: Acceptor
     readonly rejections: Pick<Rejections, 'note'>
-    readonly refusalLines: Pick<RefusalLines, 'tell'>
+    readonly refusalLines: Pick<RefusalLines, 'logRejection'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -127,7 +127,7 @@ export function makeIntake(
 
   const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
-    deps.refusalLines.tell(request, error, durationMs)
+    deps.refusalLines.logRejection(request, error, durationMs)
     // After the response: its timing must not reveal whether the tenant exists.
     clock.defer(() => rejections.note({ tenant, source, address }, error))
   }

@@ -88,7 +88,7 @@ const AGAIN_MS = 1_000
 const STEPS_MAX = 50
 const PAGE = 100
 
-const TOLD = {
+const NOTICES = {
   began: 'schedule.began',
   clock_back: 'schedule.clock-back',
   skipped: 'schedule.skipped',
@@ -208,14 +208,14 @@ export function makeSchedules(
     // Unknown until it is written.
     known.delete(id)
     const now = time.now()
-    const { steps, told } = decideSchedule(stored.record, schedule, status, slots, now)
+    const { steps, notice } = decideSchedule(stored.record, schedule, status, slots, now)
     if (steps.length > 0) {
       // Do not fire by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
       if (!timed.isCurrent()) return now
       if (registry.needsNewerVersion(tenant)) return Number.POSITIVE_INFINITY
     }
-    if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
+    if (notice !== null) log.info(NOTICES[notice], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
       if (isStopped) return Number.POSITIVE_INFINITY
       if (!(await take(tenant, timed, stored.version, step))) return now

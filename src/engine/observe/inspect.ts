@@ -420,7 +420,7 @@ function explainSubscriptions(
   const work = new Map(
     items.flatMap(({ kind, consumer, id }) => (kind === 'delivery' ? [[consumer, id] as const] : [])),
   )
-  const told: ExplainedConsumer[] = []
+  const explained: ExplainedConsumer[] = []
   const others: ExplainedConsumer[] = []
   const about = (scope.payload as { readonly consumer?: JsonValue } | null)?.consumer
   for (const { document, route, consumer } of subscriptions.toSorted(byName)) {
@@ -431,7 +431,7 @@ function explainSubscriptions(
     const isOwn = isCanonicalSource(event.source) && consumer === about
     if (isOwn || !fits(route, event.subject)) {
       const line = { ...base, verdict: workId === null ? 'subject' : 'matched', why: [] } as const
-      if (workId !== null) told.push(line)
+      if (workId !== null) explained.push(line)
       else others.push(line)
       continue
     }
@@ -441,13 +441,17 @@ function explainSubscriptions(
       where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding, keyed)
     if (verdict === 'condition' && workId === null) others.push({ ...base, verdict, why })
     else
-      told.push({ ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why })
+      explained.push({
+        ...base,
+        verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict,
+        why,
+      })
   }
   const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
     const name = subscriptionOf(consumer) ?? consumer
     return { kind: 'subscription', name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
   })
-  return [...told, ...others.slice(0, UNWANTING_MAX), ...gone]
+  return [...explained, ...others.slice(0, UNWANTING_MAX), ...gone]
 }
 
 function byName(a: Subscription, b: Subscription): number {

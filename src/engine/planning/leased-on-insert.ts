@@ -7,7 +7,7 @@ import type { CommitResult } from '../../ports/store.ts'
 import type { EventPlan, LeasedOnInsert, StoreTime } from '../commit/index.ts'
 import { type Item, makeItem } from '../leases/index.ts'
 import { leasedRow, receivedEvent } from './plan.ts'
-import { tellPlan } from './plan-log.ts'
+import { logPlan } from './plan-log.ts'
 
 export function makeLeasedOnInsert(deps: {
   readonly log: Pick<Log, 'control'>
@@ -49,7 +49,7 @@ export function makeLeasedOnInsert(deps: {
     if (isRepeated && plan.leasedOnInsert.length > 0) deps.suspect()
     if (isStored && plan.adds > started) deps.wake()
     for (const beside of plan.beside ?? []) settleEvent(beside, isStored, result)
-    if (isStored) tellPlan(log, plan)
+    if (isStored) logPlan(log, plan)
   }
 
   const settle: LeasedOnInsert['settle'] = (planned, isStored, result) => {

@@ -96,7 +96,7 @@ export function makeRunner(
   const toldCode = new Set<string>()
 
   /** All its jobs wait for the same reason, so one log line is enough. */
-  const tellRefused = (
+  const logRefused = (
     { tenant, consumer }: Pick<WorkRow, 'tenant' | 'consumer'>,
     error: CodeRefusedError,
   ) => {
@@ -109,7 +109,7 @@ export function makeRunner(
   const toldKinds = new Set<string>()
 
   /** Another version created the job, and runs it. One log line is enough. */
-  const tellUnknown = ({
+  const logUnknown = ({
     kind,
     tenant,
     consumer,
@@ -126,8 +126,8 @@ export function makeRunner(
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
-    if (!isWorkKind(item.work.kind)) tellUnknown(item.work)
-    else if (error instanceof CodeRefusedError) tellRefused(item.work, error)
+    if (!isWorkKind(item.work.kind)) logUnknown(item.work)
+    else if (error instanceof CodeRefusedError) logRefused(item.work, error)
     else if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item

@@ -28,7 +28,7 @@ function makeWire() {
   const told: Wake[] = []
   let hear: (wake: Wake) => void = () => {}
   const wakes: Wakes = {
-    tell: (wake) => void told.push(wake),
+    send: (wake) => void told.push(wake),
     listen(listener) {
       hear = listener
       return () => {}
@@ -48,9 +48,9 @@ function makeCluster(world: World, fate: LocalHubOptions['fate'] = () => ({})) {
     const { wakes } = hub.connect(name)
     return {
       listen: wakes.listen,
-      tell(wake) {
+      send(wake) {
         told.push({ node: name, wake })
-        wakes.tell(wake)
+        wakes.send(wake)
       },
     }
   }
@@ -260,7 +260,7 @@ describe('shared state', () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
-    hub.connect('newer').wakes.tell({ wake: 'tides' } as unknown as Wake)
+    hub.connect('newer').wakes.send({ wake: 'tides' } as unknown as Wake)
     await world.pass(1_000)
     await accept(world, one, pay('o1'))
     await world.pass(100)
@@ -447,10 +447,10 @@ describe('the change feed across nodes', () => {
     one.engine.watch(watcher)
     const { wakes } = hub.connect('other')
     const tenant = 'acme' as TenantId
-    wakes.tell({ wake: 'changes', tenant, body: '{"type":"event"' })
+    wakes.send({ wake: 'changes', tenant, body: '{"type":"event"' })
     await world.pass(100)
     expect(gaps).toEqual([tenant])
-    wakes.tell({ wake: 'changes', tenant, body: '[{"type":"tide"},null,{"type":"replay","id":"r"}]' })
+    wakes.send({ wake: 'changes', tenant, body: '[{"type":"tide"},null,{"type":"replay","id":"r"}]' })
     await world.pass(100)
     expect(seen).toEqual([{ tenant, change: { type: 'replay', id: 'r' } }])
   })

@@ -42,22 +42,22 @@ export function makeNodeWakes(
   let isStopped = false
   let unlisten = () => {}
   const learning = new Map<TenantId, { again: Kinds | undefined }>()
-  const tellWork = makeThrottled(clock, WORK_EVERY_MS, () => wakes.tell({ wake: 'work' }))
-  const tellers = new Map<TenantId, { kinds: Kinds | undefined; tell(): void }>()
+  const notifyWork = makeThrottled(clock, WORK_EVERY_MS, () => wakes.send({ wake: 'work' }))
+  const tellers = new Map<TenantId, { kinds: Kinds | undefined; send(): void }>()
 
-  const tellChanged = (tenant: TenantId, kind: Followed | null) => {
+  const notifyChanged = (tenant: TenantId, kind: Followed | null) => {
     const teller = tellers.get(tenant) ?? makeTeller(tenant)
     teller.kinds = together(teller.kinds, kind === null ? null : new Set([kind]))
-    teller.tell()
+    teller.send()
   }
 
   const makeTeller = (tenant: TenantId) => {
     const teller = {
       kinds: undefined as Kinds | undefined,
-      tell: makeThrottled(clock, CHANGED_EVERY_MS, () => {
+      send: makeThrottled(clock, CHANGED_EVERY_MS, () => {
         const { kinds } = teller
         teller.kinds = undefined
-        wakes.tell({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
+        wakes.send({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
       }),
     }
     tellers.set(tenant, teller)
@@ -100,18 +100,18 @@ export function makeNodeWakes(
         switch (write.w) {
           case 'work.add':
             if (write.delayMs <= 0 && !leased.includes(write.work.id) && !deps.takes(write.work.consumer))
-              tellWork()
+              notifyWork()
             break
           case 'record.put':
           case 'record.delete':
-            if (isTold(write.kind)) tellChanged(tenant, write.kind)
+            if (isTold(write.kind)) notifyChanged(tenant, write.kind)
             break
           default:
         }
       }
     },
-    leaveWork: tellWork,
-    changed: tellChanged,
+    leaveWork: notifyWork,
+    changed: notifyChanged,
     start() {
       unlisten = wakes.listen((wake) => {
         if (!isStopped) hear(wake)

@@ -10,6 +10,7 @@ export {
 export { type HmacKeys, makeHmacKeys } from './hmac-keys.ts'
 export { limitSecrets } from './secret-quota.ts'
 export {
+  logSensitiveRead,
   openResult,
   type Reader,
   scrubFields,
@@ -17,7 +18,6 @@ export {
   scrubOrNull,
   sealResult,
   sensitiveOfCaused,
-  tellSensitiveRead,
 } from './sensitive-values.ts'
 export { hidingScope, isHiding } from './subscription-scope.ts'
 export { type NoValue, unreadable } from './unreadable-secret.ts'

@@ -120,7 +120,7 @@ export interface Reader {
 }
 
 /** A user was shown sensitive values: logs who and what, and none of the values. */
-export function tellSensitiveRead(
+export function logSensitiveRead(
   log: Pick<Log, 'info'>,
   { tenant, id }: Pick<NewEvent, 'tenant' | 'id'>,
   { actor }: Reader,

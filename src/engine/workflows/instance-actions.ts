@@ -130,7 +130,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
     return loaded
   }
 
-  const tell = (
+  const logAction = (
     name: string,
     operator: Operator,
     instance: Instance,
@@ -222,7 +222,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
         input,
         comment,
       })
-      tell('instance.fired', operator, fired, comment, { transition: name })
+      logAction('instance.fired', operator, fired, comment, { transition: name })
       return fired
     },
 
@@ -234,7 +234,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       }
       const why = reason ?? NO_REASON
       const moved = await apply(operator, id, { type: 'move', from, to, actor: operator.actor, reason: why })
-      tell('instance.moved', operator, moved, reason, { from, to })
+      logAction('instance.moved', operator, moved, reason, { from, to })
       return moved
     },
 
@@ -242,7 +242,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       await find(operator, id)
       const edited = await apply(operator, id, editOf(operator, request))
       // Only paths: the values may be confidential.
-      tell('instance.edited', operator, edited, request.reason, {
+      logAction('instance.edited', operator, edited, request.reason, {
         paths: request.changes.map(({ path }) => path),
       })
       return edited
@@ -258,7 +258,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
 
     async retry(operator, id, { firing: asked, reason }) {
       const { workId, firing, instance } = await resume(operator, id, asked, reason)
-      tell('instance.retried', operator, instance, reason, {
+      logAction('instance.retried', operator, instance, reason, {
         firing: firing.number,
         step: firing.name,
         work: workId,
@@ -275,7 +275,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
         actor: operator.actor,
         reason: reason ?? NO_REASON,
       })
-      tell('instance.cancelled', operator, cancelled, reason)
+      logAction('instance.cancelled', operator, cancelled, reason)
       return cancelled
     },
 

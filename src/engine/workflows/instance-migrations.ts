@@ -141,12 +141,12 @@ export function makeMigrations(deps: {
       reason: reason ?? NO_REASON,
     })
     if (!stepped.ok) return { ...judged, ok: false, message: stepped.refused.message, changes: [] }
-    tell(operator, stepped.instance, judged, reason)
+    logAction(operator, stepped.instance, judged, reason)
     deps.wake()
     return { ...judged, after: stepped.instance.marking }
   }
 
-  const tell = (
+  const logAction = (
     operator: Operator,
     instance: Instance,
     { from, to }: MigrationResult,

@@ -93,7 +93,7 @@ export async function planEffects(
     for (const effect of [...ofType(stepped.effects, 'escalate'), ...endedBadly(change, instance)])
       writes.push(raise(deps, change, instance, effect))
     for (const effect of ofType(stepped.effects, 'tellParent'))
-      writes.push(...(await tellParent(deps, tenant, effect)))
+      writes.push(...(await signalParent(deps, tenant, effect)))
     for (const [index, effect] of ofType(stepped.effects, 'announce').entries()) {
       const plan = announce(deps, change, instance, effect, index)
       if (plan === null) continue
@@ -289,7 +289,7 @@ function raise(
 ): Write {
   const { severity, runbook } = document.deadLetter
   // Error texts about a sensitive event may quote it.
-  const told = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
+  const shownError = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
   return {
     w: 'escalation.raise',
     row: {
@@ -300,7 +300,7 @@ function raise(
       reason,
       severity,
       runbook,
-      lastError: `${id}: ${told}`,
+      lastError: `${id}: ${shownError}`,
       workId: own,
     },
   }
@@ -331,7 +331,7 @@ function announce(
 }
 
 /** Its parent may have ended, or may not wait any more: then the signal finds no firing, and ends. */
-async function tellParent(
+async function signalParent(
   deps: InstanceDeps,
   tenant: TenantId,
   { parent }: Effect<'tellParent'>,

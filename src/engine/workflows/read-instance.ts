@@ -111,7 +111,7 @@ export function makeInstanceReading(deps: {
     return { sequence: row.sequence, at: row.at, entry }
   }
 
-  const tellRead = (operator: Operator, id: InstanceId, { document }: Workflow) => {
+  const logRead = (operator: Operator, id: InstanceId, { document }: Workflow) => {
     if ((document.security?.encrypt.length ?? 0) === 0 || !seesClear(operator)) return
     deps.log.info('instance.sensitive-read', {
       tenant: operator.tenant,
@@ -125,7 +125,7 @@ export function makeInstanceReading(deps: {
     async one(operator, id) {
       const { row, workflow } = await find(operator, id)
       const stored = decodeInstance(row)
-      tellRead(operator, id, workflow)
+      logRead(operator, id, workflow)
       const instance = seesClear(operator)
         ? openOrRefuse(() => openInstance(seal, operator.tenant, workflow.document, stored))
         : maskInstance(stored)
@@ -135,13 +135,13 @@ export function makeInstanceReading(deps: {
     async history(operator, id, query) {
       const { workflow } = await find(operator, id)
       const rows = await store.forTenant(operator.tenant).instanceHistory(id, query)
-      tellRead(operator, id, workflow)
+      logRead(operator, id, workflow)
       return rows.map((row) => readEntry(operator, id, row))
     },
 
     async at(operator, id, until) {
       const { row, workflow } = await find(operator, id)
-      tellRead(operator, id, workflow)
+      logRead(operator, id, workflow)
       const stored = await readUntil(store.forTenant(operator.tenant), id, until)
       const opened = stored.map((one) => ({
         ...openHistory(seal, operator.tenant, id, decodeHistory(one)),

@@ -41,7 +41,7 @@ import { isOver, type Keys, type KnownRow, loadRows, planRows, type RowChange } 
 import { planCreate } from './create-instance.ts'
 import type { InstancePlan } from './instance-types.ts'
 import type { Instances } from './instances.ts'
-import { changeOrphan, newOrphan, type OrphanAbout, tellOrphan } from './orphan-rows.ts'
+import { changeOrphan, newOrphan, type OrphanAbout, orphanEvent } from './orphan-rows.ts'
 import { KeyRefused } from './plan-instance-change.ts'
 import type { TriggerRates } from './trigger-rates.ts'
 
@@ -308,7 +308,7 @@ export function makeTriggers(
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (writes.some(({ w }) => w === 'work.again')) deps.wake()
-    tell(about, action, id)
+    logAction(about, action, id)
     return true
   }
 
@@ -389,16 +389,16 @@ export function makeTriggers(
       (one): RowChange => ({ known: one, after: unbuffer(one.after ?? one.row, [work.id]), wakes: true }),
     )
     const plan = await planRows(deps, work.tenant, changes, work.id)
-    const told = tellOrphan(deps, of, row)
+    const planned = orphanEvent(deps, of, row)
     return skip(
       about,
       'ORPHAN',
       row.id,
       {
         guards: [...plan.guards, ...guards],
-        writes: [...plan.writes, { w: 'orphan.put', row }, ...told.writes],
+        writes: [...plan.writes, { w: 'orphan.put', row }, ...planned.writes],
       },
-      told.plan === null ? undefined : [told.plan],
+      planned.plan === null ? undefined : [planned.plan],
     )
   }
 
@@ -421,7 +421,7 @@ export function makeTriggers(
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (beside.writes.some(({ w }) => w === 'work.again')) deps.wake()
-    tell(about, why, effectRef)
+    logAction(about, why, effectRef)
     return true
   }
 
@@ -493,7 +493,7 @@ export function makeTriggers(
   const settle = (about: About, decision: Decision): Promise<Settlement> =>
     settler.settle(about.item, about.trigger.route, decision)
 
-  const tell = ({ item, workflow }: About, action: string, ref: string | null) => {
+  const logAction = ({ item, workflow }: About, action: string, ref: string | null) => {
     log.control(
       lineOf(action === 'EXISTS' ? 'dedupe' : 'effect', action, item.event, {
         route: workflow.document.name,

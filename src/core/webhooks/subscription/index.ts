@@ -29,8 +29,8 @@ export { generatedSecret, secretRefOf } from './signing-secret-ref.ts'
 export {
   effectiveStatus,
   type SubscriptionInput,
+  type SubscriptionNotice,
   type SubscriptionPolicy,
   type SubscriptionStep,
-  type SubscriptionTell,
   stepSubscription,
 } from './subscription-status.ts'

@@ -4,7 +4,7 @@
 import { ExpressionError } from '../../expression/index.ts'
 import type { Marking } from '../instance/index.ts'
 import { canMove } from './advance-instance.ts'
-import { applyAssigned, computeAssigned, tellLearned } from './assign.ts'
+import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { rulesOf } from './explain-transition.ts'
 import { type By, fireTransition, interrupt } from './firing.ts'
 import type { Draft } from './instance-draft.ts'
@@ -80,7 +80,7 @@ export function editByOperator(draft: Draft, { changes, actor, reason }: Input<'
     const assigned = computeAssigned(draft, changes)
     if (assigned === null) refuse('invalid_input', 'say what changes')
     draft.history.push({ type: 'edited', ...applyAssigned(draft, assigned), actor, comment: reason })
-    tellLearned(draft, assigned)
+    learnedEffects(draft, assigned)
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     refuse('invalid_input', error.message)

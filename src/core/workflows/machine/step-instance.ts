@@ -8,7 +8,7 @@ import { ExpressionError } from '../../expression/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { Firing, Instance } from '../instance/index.ts'
 import { advance, canMove } from './advance-instance.ts'
-import { applyAssigned, computeAssigned, tellLearned } from './assign.ts'
+import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { admitInstance, createInstance } from './begin-instance.ts'
 import { callOffFiring, failFiring, parkFiring, resumeFiring } from './failed-firing.ts'
 import { endFiring, fireTransition, spendStay } from './firing.ts'
@@ -123,7 +123,7 @@ function update(draft: Draft, { assignments, fire, trigger }: Input<'update'>): 
   const assigned = computeAssigned(draft, assignments)
   const { eventId } = draft.env
   draft.history.push({ type: 'updated', name: trigger, ...applyAssigned(draft, assigned), eventId })
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   if (fire === null) return
   const why = fireIfPossible(draft, fire)
   if (why !== null) draft.history.push({ type: 'noted', name: fire, error: why })

@@ -88,10 +88,10 @@ export function makeRotations(
     const name = credentialOf(work.consumer)
     assert(name !== null, 'a rotation is of a credential')
     assert(work.tenant === event.tenant, 'a rotation and its event are of one tenant')
-    const told = item.payload() as { readonly token: string; readonly from: number | null }
+    const rotationPayload = item.payload() as { readonly token: string; readonly from: number | null }
     const account = accountOf(work.tenant, name)
-    if (work.step === REVOKE_STEP) return runRevoke(item, account, name, told.token)
-    const stored = await ownOf(item, name, told)
+    if (work.step === REVOKE_STEP) return runRevoke(item, account, name, rotationPayload.token)
+    const stored = await ownOf(item, name, rotationPayload)
     if (stored === null) return over(item, 'that rotation is over')
     const rotation = stored.state.rotation as Rotation
     if (account === null) {
@@ -287,7 +287,7 @@ export function makeRotations(
       }),
     )
     if (settlement?.ok !== true) return
-    tell(item, name, 'ROTATED', { class: null, error: '', attempts: counters.attempts })
+    logRotation(item, name, 'ROTATED', { class: null, error: '', attempts: counters.attempts })
     deps.wake()
   }
 
@@ -361,7 +361,7 @@ export function makeRotations(
       stored,
     )
     if (settlement?.ok === true)
-      tell(item, name, 'PARKED', { class: 'auth', error, attempts: item.work.attempts })
+      logRotation(item, name, 'PARKED', { class: 'auth', error, attempts: item.work.attempts })
   }
 
   /** Retried by the profile of rotations, whatever the class: a new secret may take a moment to be known everywhere. */
@@ -392,7 +392,7 @@ export function makeRotations(
     const settlement = await settler.settle(item, null, decision)
     if (!settlement.ok) return
     deps.wake(step.delayMs)
-    tell(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
+    logRotation(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
   }
 
   /** The prior one stays in use; operators are notified. */
@@ -440,7 +440,7 @@ export function makeRotations(
       }),
     )
     if (settlement?.ok !== true) return
-    tell(item, name, 'DEAD_LETTERED', { ...failure, attempts })
+    logRotation(item, name, 'DEAD_LETTERED', { ...failure, attempts })
     deps.wake()
   }
 
@@ -548,7 +548,7 @@ export function makeRotations(
     )
     if (!settlement.ok) return
     deps.wake(delayMs)
-    tell(item, name, isLast ? 'DEAD_LETTERED' : 'RETRY', { class: failureClass, error, attempts })
+    logRotation(item, name, isLast ? 'DEAD_LETTERED' : 'RETRY', { class: failureClass, error, attempts })
   }
 
   /** Nothing if no call was made. */
@@ -615,7 +615,7 @@ export function makeRotations(
     error,
   })
 
-  const tell = (
+  const logRotation = (
     item: Item,
     name: string,
     action: string,

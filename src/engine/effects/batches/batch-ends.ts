@@ -101,13 +101,13 @@ export function endBatches(deps: Deps): Participant {
     const keys = members.map(keySentOf)
     const { batch } = route
     if (batch === null || !batch.isPartial) return keys.map(() => ({ as: 'done', result: undefined }))
-    if (decision.said !== undefined) return batch.tell(keys, decision.said)
+    if (decision.said !== undefined) return batch.outcomesOf(keys, decision.said)
     const key = decision.note.key ?? held.work.key
     const entry =
       key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
     const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
-    if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
+    if (opened.ok && opened.text !== null) return batch.outcomesOf(keys, parseJson(opened.text))
     // An operator decides for all members. A response that was lost or too long to store, and a probe that finds the
     // batch, do not: one member may have been refused.
     if (proofOf(decision, entry) === 'person') return keys.map(() => ({ as: 'done', result: undefined }))
@@ -138,7 +138,7 @@ export function endBatches(deps: Deps): Participant {
     return open.length > 0
   }
 
-  const tell = (held: Held, route: Route, { others, isSplit }: Whole) => {
+  const logBatch = (held: Held, route: Route, { others, isSplit }: Whole) => {
     const name = route.document.name
     if (isSplit === true) {
       log.control(
@@ -170,7 +170,7 @@ export function endBatches(deps: Deps): Participant {
       // A member belongs to its batch alone: another node that changed the member ended the batch too.
       refused: () => 'stale',
       ended(settlement) {
-        if (settlement?.ok === true) tell(held, route, ended)
+        if (settlement?.ok === true) logBatch(held, route, ended)
       },
     }
   }

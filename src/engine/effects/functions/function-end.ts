@@ -4,7 +4,7 @@
 // Invariants: W5 a job whose effect may exist never dies and is never done: it is parked for an operator, with the key
 // of that effect. An unknown outcome of an earlier run is found even if this run did not reach it.
 
-import { type FunctionOutcome, tellFailure } from '../../../core/effects/function/index.ts'
+import { type FunctionOutcome, failureText } from '../../../core/effects/function/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import { type Attempt, EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
@@ -115,7 +115,7 @@ export function makeFunctionEnds(
       delayMs: step.step === 'again' ? step.delayMs : 0,
       class: failureClass,
       reason: step.step === 'dead' ? step.reason : 'cap_reached',
-      error: tellFailure(outcome),
+      error: failureText(outcome),
     })
   }
 

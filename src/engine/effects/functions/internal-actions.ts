@@ -3,7 +3,7 @@
 // (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
-import { failedFunction, findJsonFault, tellFailure } from '../../../core/effects/function/index.ts'
+import { failedFunction, failureText, findJsonFault } from '../../../core/effects/function/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -264,7 +264,7 @@ export function makeInternalActions(
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',
-        error: tellFailure(outcome),
+        error: failureText(outcome),
         retryAfterMs: outcome.afterMs,
       })
     }

@@ -30,7 +30,7 @@ import {
   storableError,
 } from '../../settlement/index.ts'
 import type { DeliveryDeps } from './delivery-deps.ts'
-import { type DeliveryEnd, tellEnd } from './delivery-events.ts'
+import { type DeliveryEnd, deliveryEvent } from './delivery-events.ts'
 import { makeScrubOfEchoes, type Sent } from './echoed-secrets.ts'
 
 export interface Attempted {
@@ -88,9 +88,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     { route, document }: Subscription,
     decision: Decision,
     end: DeliveryEnd,
-    how: Parameters<typeof tellEnd>[4],
+    how: Parameters<typeof deliveryEvent>[4],
   ): Promise<Settlement> => {
-    const plan = tellEnd(deps, item, document.name, end, how)
+    const plan = deliveryEvent(deps, item, document.name, end, how)
     if (plan === null) return settler.settle(item, route, decision)
     return settleWith(plan, item, route, decision)
   }

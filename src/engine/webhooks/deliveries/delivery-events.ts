@@ -14,7 +14,7 @@ export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
 /**
  * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
  */
-export function tellEnd(
+export function deliveryEvent(
   deps: {
     readonly ids: Ids
     readonly plan: PlanEvent

@@ -186,8 +186,8 @@ export function makeDeliveryRunner(
         retryAfterMs,
       })
     flowControl.called(item)
-    const told = isDone ? 'done' : verdict.class
-    flowControl.reportResult({ item, route: subscription.route, host: null, class: told, retryAfterMs })
+    const callClass = isDone ? 'done' : verdict.class
+    flowControl.reportResult({ item, route: subscription.route, host: null, class: callClass, retryAfterMs })
     const attempted: Attempted = { startedAt, outcome, target, sent }
     if (isDone) return ends.delivered(item, subscription, attempted)
     return ends.failed(item, subscription, {

@@ -21,7 +21,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
-import { type TellDeps, tellSubscription } from './subscription-events.ts'
+import { subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { freshRecord } from './subscription-records.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
@@ -93,7 +93,7 @@ export function makeWatching(
     if (state.failingSince !== null) return stepSubscription(state, { type: 'delivered', at }, document)
     return input.isExhausted
       ? stepSubscription(state, { ...input, since: input.at }, document)
-      : { state, tells: [] }
+      : { state, notices: [] }
   }
 
   const write = async (tenant: TenantId, name: string, input: News): Promise<void> => {
@@ -102,12 +102,12 @@ export function makeWatching(
         const document = documentFor(tenant, name, input, stored?.record.state)
         if (document === null) return null
         const record = stored?.record ?? freshRecord(input.at, ITSELF)
-        const { state, tells } = await decided(tenant, name, record.state, input, document)
+        const { state, notices } = await decided(tenant, name, record.state, input, document)
         if (state === record.state) return null
         const about = { tenant, document, change: `${name}:${(stored?.version ?? 0) + 1}` }
         return {
           record: { ...record, state, updatedAt: input.at, updatedBy: ITSELF },
-          plans: tells.map((told) => tellSubscription(deps, about, told)),
+          plans: notices.map((told) => subscriptionEvents(deps, about, told)),
         }
       })
       const state = changed?.after?.record.state

@@ -26,7 +26,7 @@ import { type EventPlan, orConflict, RACES_MAX, retrying } from '../../commit/in
 import { type Registry, readChangeCounter as readDefinitionsCounter } from '../../definitions/index.ts'
 import type { Removals } from './removed-subscriptions.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type About, type TellDeps, tellRotated, tellSubscription } from './subscription-events.ts'
+import { type About, rotatedEvent, subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { readHealth } from './subscription-health.ts'
 import {
   freshRecord,
@@ -194,16 +194,16 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const record = stored?.record ?? freshRecord(at, by)
       const type = spoken(verb, effectiveStatus(document, record.state))
       const input = { type, at, by, reason: decided.reason ?? null }
-      const { state, tells } = stepSubscription(record.state, input, document)
+      const { state, notices } = stepSubscription(record.state, input, document)
       if (state === record.state) return null
       const about = { tenant, document, change: `${name}:${(stored?.version ?? 0) + 1}` }
-      const isEnabled = tells.some(({ tell }) => tell === 'enabled')
+      const isEnabled = notices.some(({ notice }) => notice === 'enabled')
       return {
         record: { ...record, state, updatedAt: at, updatedBy: by },
         plans: [
           // First, so that it is created before anything else in the commit.
           ...(isEnabled ? [deps.planTest(about, withStatus(subscription, 'active'))] : []),
-          ...tells.map((told) => tellSubscription(deps, about, told)),
+          ...notices.map((told) => subscriptionEvents(deps, about, told)),
         ],
       }
     })
@@ -331,7 +331,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const about = { tenant, document, change: `${name}:secret:${version}` }
         return {
           record: { ...record, state: { ...state, isSecretUnseen: false }, updatedAt: at, updatedBy: by },
-          plans: [tellRotated(deps, about, { version, oldUntil, by })],
+          plans: [rotatedEvent(deps, about, { version, oldUntil, by })],
         }
       })
       log.info('subscription.secret-rotated', { tenant, subscription: name, version, ...saidOf(decided) })

@@ -14,7 +14,7 @@ import type { SubscriptionRecord } from '../../../core/webhooks/subscription/ind
 import type { Log } from '../../../ports/log.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type TellDeps, tellRotated } from './subscription-events.ts'
+import { rotatedEvent, type TellDeps } from './subscription-events.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
 export interface Mending {
@@ -73,7 +73,7 @@ export function makeMending(
       const about = { tenant, document, change: `${name}:secret:${version}` }
       return {
         record: { ...stored.record, state },
-        plans: [tellRotated(deps, about, { version, oldUntil, by })],
+        plans: [rotatedEvent(deps, about, { version, oldUntil, by })],
       }
     })
     log.info('subscription.rotation-ended', { tenant, subscription: name, version })
