@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { makeSystemClock } from './adapters/clock-system/index.ts'
 import { makeBundleCode } from './adapters/code-bundle/index.ts'
 import { makeStaticCode, type StaticFunction } from './adapters/code-static/index.ts'
-import { makeLocalSeal } from './adapters/encryption-local/index.ts'
+import { makeLocalEncryption } from './adapters/encryption-local/index.ts'
 import { makeLog } from './adapters/log-pino/index.ts'
 import { makeSystemRandom } from './adapters/random-system/index.ts'
 import { makeCheckThread } from './app/check-thread.ts'
@@ -35,7 +35,7 @@ import { makeMasterKeys } from './core/secrets/index.ts'
 import type { Finding } from './definitions/index.ts'
 import { type Demo, startDemo } from './demo/index.ts'
 import { makeAccess, makeIdempotency } from './engine/access/index.ts'
-import { makeSealStore } from './engine/commit/index.ts'
+import { makeEncryptedStore } from './engine/commit/index.ts'
 import { type Engine, makeEngine } from './engine/index.ts'
 import { pauseSentences, signInUrl } from './http/index.ts'
 import type { Store } from './ports/store.ts'
@@ -152,21 +152,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       vendor: demo?.vendorUrl ?? null,
     }
     const keys = makeMasterKeys(await resolveMasterKey(config, log), config.masterKeysOld)
-    const seal = makeLocalSeal({ keys, random })
+    const encryption = makeLocalEncryption({ keys, random })
     // Only this line has the store itself: everything sensitive passes the seal.
-    const store = makeSealStore(behind, { seal, log })
+    const store = makeEncryptedStore(behind, { encryption, log })
     const check = (confirm: string | null, by?: string) =>
       checkOwner(config, { store, keys, log }, confirm, by)
     const start = makeNodeStart(await check(config.confirmCopy), { log, check, load, onFatal })
     const vaults = closing(
-      openVaults(config, { env, store, behind, clock, random, log, keys, seal, code, ownFiles }),
+      openVaults(config, { env, store, behind, clock, random, log, keys, encryption, code, ownFiles }),
     )
     const { secrets, vault } = vaults
     const node = nodeName(config, env)
     const transport = closing(await openTransport(config, { node, clock, log }))
     const { bus, wakes } = transport
     const engine = makeEngine(
-      { store, clock, random, http, vault, secrets, seal, log, code, wakes, bus },
+      { store, clock, random, http, vault, secrets, encryption, log, code, wakes, bus },
       engineConfigOf(config, { node, hasBus: bus !== null, vars }),
     )
     const adminKey = await resolveAdminKey(config)

@@ -11,7 +11,7 @@ import { BUS_PREFIX } from '../core/store/outbox/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
-import type { Seal } from '../ports/encryption.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { HttpClient } from '../ports/http-client.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
@@ -28,7 +28,7 @@ export interface EngineDeps {
   /** Where secrets that are made here are kept, and those of credentials; `vault` resolves them. */
   readonly secrets: EngineSecrets
   /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   readonly code: Code
   /** Between nodes that share the store. */

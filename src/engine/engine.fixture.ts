@@ -2,7 +2,7 @@
 // the test answers itself. Nothing here waits for anything real.
 
 import { makeStaticCode, type StaticFunction } from '../adapters/code-static/index.ts'
-import { makeCountingSeal } from '../adapters/encryption-local/encryption.fixture.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { type MemoryLog, makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type {
@@ -15,13 +15,13 @@ import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../cor
 import type { WorkRow } from '../core/queue/work/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Seal } from '../ports/encryption.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
 import { NO_WAKES, type Wakes } from '../ports/wakes.ts'
-import { makeSealStore } from './commit/encrypted-store.ts'
+import { makeEncryptedStore } from './commit/encrypted-store.ts'
 import type { Credentials } from './connections/index.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeMemoryVault } from './secrets/vault.fixture.ts'
@@ -135,7 +135,7 @@ export interface NodeOptions {
   readonly functions?: Readonly<Record<string, StaticFunction>>
   readonly faults?: Partial<StoreFaults>
   /** Another than the world's own: a node that was given other keys. */
-  readonly seal?: Seal
+  readonly encryption?: Encryption
   /** To nodes that share the world's store; left out: none are told of anything. */
   readonly wakes?: Wakes
   readonly bus?: Bus
@@ -183,10 +183,10 @@ export function makeWorld(
 ): World {
   const time = makeManualTime()
   const kept = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
-  const seal = makeCountingSeal()
+  const encryption = makeCountingEncryption()
   const vault = makeMemoryVault(time.now, secrets)
-  const sealing = { seal, log: makeMemoryLog() }
-  const store = makeSealStore(kept, sealing)
+  const encrypting = { encryption, log: makeMemoryLog() }
+  const store = makeEncryptedStore(kept, encrypting)
   const calls: OpenCall[] = []
   let lives = 0
 
@@ -200,8 +200,11 @@ export function makeWorld(
     const code = makeStaticCode(options.functions ?? {})
     const engine = makeEngine(
       {
-        store: makeSealStore(throughFaults(kept, faults, alive), { seal: options.seal ?? seal, log }),
-        seal: options.seal ?? seal,
+        store: makeEncryptedStore(throughFaults(kept, faults, alive), {
+          encryption: options.encryption ?? encryption,
+          log,
+        }),
+        encryption: options.encryption ?? encryption,
         clock: time.clockFor(alive),
         random: makeRandom(lives),
         http: {

@@ -227,7 +227,7 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { clock, random, http, vault, secrets, log, code, seal, wakes, bus } = deps
+  const { clock, random, http, vault, secrets, log, code, encryption, wakes, bus } = deps
   const hasOutbox = config.hasOutbox && bus !== null
   const store = hasOutbox ? makeOutboxStore(deps.store, wakeRelay) : deps.store
   const has = (role: Role) => config.roles.has(role)
@@ -332,11 +332,11 @@ export function makeEngine(
     planEnd,
     participantsOf: listParticipants({
       runs: connections.runs,
-      steps: endSteps({ store, commits, seal, log, instances: () => instances }),
+      steps: endSteps({ store, commits, encryption, log, instances: () => instances }),
       batches: endBatches({
         store,
         commits,
-        seal,
+        encryption,
         ids,
         random,
         time,
@@ -480,7 +480,7 @@ export function makeEngine(
   const instances = makeInstances({
     store,
     commits,
-    seal,
+    encryption,
     time,
     planning,
     plan,
@@ -497,7 +497,7 @@ export function makeEngine(
       http,
       vault,
       secrets,
-      seal,
+      encryption,
       log,
       time,
       ids,
@@ -549,7 +549,7 @@ export function makeEngine(
   const effects = makeEffects(
     {
       store,
-      seal,
+      encryption,
       clock,
       time,
       random,
@@ -568,7 +568,7 @@ export function makeEngine(
   const internal = makeInternalActions(
     {
       store,
-      seal,
+      encryption,
       clock,
       code,
       log,
@@ -577,7 +577,7 @@ export function makeEngine(
       lease,
       time,
       effects: makeFunctionEffects(
-        { store, seal, clock, random, log, commits, lease, time, decisions, lateAcks },
+        { store, encryption, clock, random, log, commits, lease, time, decisions, lateAcks },
         config,
       ),
       ends: makeFunctionEnds({ store, random, log, time, commits, settler, decisions }),
@@ -593,7 +593,7 @@ export function makeEngine(
     store,
     clock,
     log,
-    seal,
+    encryption,
     ids,
     time,
     plan,
@@ -869,7 +869,7 @@ export function makeEngine(
   )
   const workflows = makeWorkflowOperatorApi({
     store,
-    seal,
+    encryption,
     log,
     unitOfWork,
     ids,

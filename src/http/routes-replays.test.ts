@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
-import { makeCountingSeal } from '../adapters/encryption-local/encryption.fixture.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
@@ -39,7 +39,7 @@ async function makeWorld(environment = 'DEV') {
   const urls: string[] = []
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock,
       random,

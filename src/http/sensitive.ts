@@ -3,7 +3,7 @@
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { StoredEvent } from '../core/events/event/index.ts'
-import { isSealed, redact, redactHeader, sealedProblem } from '../core/events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact, redactHeader } from '../core/events/sensitive/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
@@ -27,7 +27,8 @@ export function readerOf(caller: Caller): Reader {
 export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): ShownBodies {
   const { sensitive, data, headers } = event
   const about = { sensitive }
-  if (isSealed(data)) return { headers, data: 'null', about: { sensitive, unreadable: sealedProblem(data) } }
+  if (isEncrypted(data))
+    return { headers, data: 'null', about: { sensitive, unreadable: encryptedProblem(data) } }
   if (sensitive.length === 0) return { headers, data, about }
   const reader = readerOf(caller)
   if (reader.seesSensitive) {
@@ -43,7 +44,7 @@ export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
 
 /** The bodies as they were received, for callers who may see them; throws where they do not open. */
 export function readBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): StoredEvent {
-  if (isSealed(event.data)) throw new AppError('conflict', sealedProblem(event.data))
+  if (isEncrypted(event.data)) throw new AppError('conflict', encryptedProblem(event.data))
   if (event.sensitive.length === 0) return event
   const reader = readerOf(caller)
   if (!reader.seesSensitive)

@@ -10,7 +10,7 @@ import { makeMemoryVault } from '../../engine/secrets/vault.fixture.ts'
 import { NO_WAKES } from '../../ports/wakes.ts'
 import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
-import { makeCountingSeal } from '../encryption-local/encryption.fixture.ts'
+import { makeCountingEncryption } from '../encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
 import { openSqliteStore } from '../store-sqlite/index.ts'
@@ -83,7 +83,7 @@ async function start() {
   const code = makeTestCode(folder)
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock: makeSystemClock(),
       random: makeSystemRandom(),

@@ -1,1 +1,1 @@
-export { makeLocalSeal } from './encryption-local.ts'
+export { makeLocalEncryption } from './encryption-local.ts'

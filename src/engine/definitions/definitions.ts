@@ -211,12 +211,12 @@ export function makeDefinitions(deps: {
       isNewer: newer.has(hash),
       isBeforeHmac: beforeHmac.has(hash),
     }))
-    const sealed = latest.bundle.documents.flatMap(({ kind, name, hash }) => {
+    const encrypted = latest.bundle.documents.flatMap(({ kind, name, hash }) => {
       const error = documents.has(hash) ? undefined : unreadable.get(`${tenant} ${hash}`)
       return error === undefined ? [] : [{ document: { kind, name }, hash, error }]
     })
     await compileAhead(put.flatMap(({ document, isNewer }) => (isNewer ? [] : [document])))
-    const unusable = registry.put(tenant, put, overrides, sealed)
+    const unusable = registry.put(tenant, put, overrides, encrypted)
     for (const { document, error } of unusable) {
       const definition = definitionId(document)
       const id = `${tenant}/${items.get(definition)?.hash ?? definition}`

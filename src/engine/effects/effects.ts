@@ -8,7 +8,7 @@ import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, sealResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, KnownOutcome, Round } from './call.ts'
 import { makeEnds, roundAfter } from './call-ends.ts'
@@ -39,7 +39,7 @@ const ROUNDS_MAX = 6
 const CANNOT_ASK = 'the outcome is unknown and cannot be asked for'
 
 export function makeEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal' | 'vault'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'encryption' | 'vault'> & {
     readonly commits: Commits
     readonly settler: Settler
     readonly lease: Lease
@@ -146,7 +146,7 @@ export function makeEffects(
     if (answer.effect === 'repeat') return reserveAndSend(call, entry)
     if (answer.effect === 'found') {
       const text = answer.said === undefined ? null : resultText(answer.said, config.resultBytesMax)
-      const result = sealResult(deps.seal, item, key, text)
+      const result = encryptResult(deps.encryption, item, key, text)
       return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef), result)
     }
     if (answer.effect === 'absent') {

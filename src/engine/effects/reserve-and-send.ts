@@ -11,7 +11,7 @@ import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, sealResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
 import type { Ends } from './call-ends.ts'
@@ -40,7 +40,7 @@ import { sendFor, verdictOf } from './send-request.ts'
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
 
 export function makeSend(
-  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'seal'> & {
+  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'encryption'> & {
     readonly commits: Commits
     readonly lease: Lease
     readonly time: StoreTime
@@ -214,7 +214,7 @@ export function makeSend(
         : response === null
           ? null
           : resultText(response, config.resultBytesMax)
-    const result = sealResult(deps.seal, item, key, text)
+    const result = encryptResult(deps.encryption, item, key, text)
     const first = counters.attempts === 1 && over === null
     const settlement = await ends.finish(call, 'DONE', {
       to: 'done',

@@ -10,13 +10,13 @@ export {
 export { type HmacKeys, makeHmacKeys } from './hmac-keys.ts'
 export { limitSecrets } from './secret-quota.ts'
 export {
+  encryptResult,
   logSensitiveRead,
   openResult,
   type Reader,
   scrubFields,
   scrubOf,
   scrubOrNull,
-  sealResult,
   sensitiveOfCaused,
 } from './sensitive-values.ts'
 export { hidingScope, isHiding } from './subscription-scope.ts'

@@ -25,7 +25,7 @@ import {
 } from '../../core/workflows/machine/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
-import { openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
+import { encryptHistory, encryptInstance, openInstance } from './encrypt-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
 import { KeyRefused, OutcomeUnknown, planEffects } from './plan-instance-change.ts'
 
@@ -55,7 +55,7 @@ export interface Instances {
 const REMEMBERED_MAX = 2_000
 
 export function makeInstances(deps: InstanceDeps): Instances {
-  const { store, seal, time, planning, unitOfWork } = deps
+  const { store, encryption, time, planning, unitOfWork } = deps
   const remembered = new Map<string, Loaded>()
 
   const load: Instances['load'] = async (tenant, id) => {
@@ -64,7 +64,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
     const workflow = await planning.registry.pinnedWorkflow(tenant, row.definition)
     if (workflow === null)
       throw new AppError('definition_missing', `the definition of instance ${id} is not in the store`)
-    return { workflow, instance: openInstance(seal, tenant, workflow.document, decodeInstance(row)) }
+    return { workflow, instance: openInstance(encryption, tenant, workflow.document, decodeInstance(row)) }
   }
 
   const envOf: Instances['envOf'] = (origin) => ({
@@ -87,13 +87,15 @@ export function makeInstances(deps: InstanceDeps): Instances {
     { instance, history }: SteppedOk,
   ): readonly Write[] => {
     const { document } = workflow
-    const row = encodeInstance(sealInstance(seal, tenant, document, instance))
+    const row = encodeInstance(encryptInstance(encryption, tenant, document, instance))
     const first = instance.next.history - history.length
     const rows = history.map((entry, index) => ({
       instance: instance.id,
       sequence: first + index,
       type: entry.type,
-      body: stringifyJson(sealHistory(seal, tenant, document, instance.id, entry) as unknown as JsonValue),
+      body: stringifyJson(
+        encryptHistory(encryption, tenant, document, instance.id, entry) as unknown as JsonValue,
+      ),
     }))
     const put: Write = { w: 'instance.put', row }
     const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []

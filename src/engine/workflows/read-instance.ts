@@ -4,7 +4,7 @@
 // Invariants: HD2 a user who may not see a workflow reads none of its instances. HD7 an encrypted value reaches no
 // viewer, neither in data nor in history nor in results of steps.
 
-import { HIDDEN, isSealed } from '../../core/events/sensitive/index.ts'
+import { HIDDEN, isEncrypted } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue } from '../../core/foundation/json/index.ts'
@@ -18,11 +18,11 @@ import {
   type Until,
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
-import { type Seal, SealError } from '../../ports/encryption.ts'
+import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Page, Store, TenantReads } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { openHistory, openInstance, sealInstance } from './encrypt-instance.ts'
+import { encryptInstance, openHistory, openInstance } from './encrypt-instance.ts'
 import type { Operator } from './instance-actions.ts'
 import { assertSees, maySee } from './workflow-permissions.ts'
 
@@ -70,11 +70,11 @@ const REBUILT_MAX = 20_000
 
 export function makeInstanceReading(deps: {
   readonly store: Store
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   readonly registry: Pick<Registry, 'pinnedWorkflow' | 'workflow'>
 }): InstanceReading {
-  const { store, seal, registry } = deps
+  const { store, encryption, registry } = deps
 
   const workflowOf = async (tenant: TenantId, { id, definition }: InstanceRow): Promise<Workflow> => {
     const workflow = await registry.pinnedWorkflow(tenant, definition)
@@ -99,14 +99,14 @@ export function makeInstanceReading(deps: {
     { data, metadata }: PastInstance,
   ) => {
     const bare = { id, data, metadata, done: [], firings: [] } as unknown as Instance
-    const hidden = maskInstance(sealInstance(seal, tenant, document, bare))
+    const hidden = maskInstance(encryptInstance(encryption, tenant, document, bare))
     return { data: hidden.data, metadata: hidden.metadata }
   }
 
   const readEntry = (operator: Operator, id: InstanceId, row: HistoryRow): ReadEntry => {
     const stored = decodeHistory(row)
     const entry = seesClear(operator)
-      ? openHistory(seal, operator.tenant, id, stored)
+      ? openHistory(encryption, operator.tenant, id, stored)
       : (mask(stored as unknown as JsonValue) as unknown as HistoryEntry)
     return { sequence: row.sequence, at: row.at, entry }
   }
@@ -127,7 +127,7 @@ export function makeInstanceReading(deps: {
       const stored = decodeInstance(row)
       logRead(operator, id, workflow)
       const instance = seesClear(operator)
-        ? openOrRefuse(() => openInstance(seal, operator.tenant, workflow.document, stored))
+        ? openOrRefuse(() => openInstance(encryption, operator.tenant, workflow.document, stored))
         : maskInstance(stored)
       return { row, workflow, instance }
     },
@@ -144,7 +144,7 @@ export function makeInstanceReading(deps: {
       logRead(operator, id, workflow)
       const stored = await readUntil(store.forTenant(operator.tenant), id, until)
       const opened = stored.map((one) => ({
-        ...openHistory(seal, operator.tenant, id, decodeHistory(one)),
+        ...openHistory(encryption, operator.tenant, id, decodeHistory(one)),
         sequence: one.sequence,
         at: one.at,
       }))
@@ -158,7 +158,8 @@ export function makeInstanceReading(deps: {
       }
     },
 
-    hide: (tenant, { document }, instance) => maskInstance(sealInstance(seal, tenant, document, instance)),
+    hide: (tenant, { document }, instance) =>
+      maskInstance(encryptInstance(encryption, tenant, document, instance)),
 
     async list(operator, query) {
       const page = await store.forTenant(operator.tenant).instances(query)
@@ -216,7 +217,7 @@ function openOrRefuse(open: () => Instance): Instance {
   try {
     return open()
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
+    if (!(error instanceof EncryptionError)) throw error
     throw new AppError('secret_unreadable', 'what the workflow encrypts does not open here', { cause: error })
   }
 }
@@ -235,7 +236,7 @@ function maskInstance(instance: Instance): Instance {
 
 /** A copy with all encrypted values hidden. */
 function mask(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
+  if (typeof value === 'string') return isEncrypted(value) ? HIDDEN : value
   if (typeof value !== 'object' || value === null || isNumeral(value)) return value
   if (Array.isArray(value)) return value.map(mask)
   const copy: Record<string, JsonValue> = {}

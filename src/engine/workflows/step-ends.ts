@@ -12,7 +12,7 @@ import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { type InstanceInput, type Refused, stepInstance } from '../../core/workflows/machine/index.ts'
-import type { Seal } from '../../ports/encryption.ts'
+import type { Encryption } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
@@ -25,7 +25,7 @@ import { type Instances, originOfEvent, orRefused } from './instances.ts'
 interface Deps {
   readonly store: Store
   readonly commits: Commits
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   instances(): Instances
 }
@@ -211,7 +211,7 @@ export function endSteps(deps: Deps): Participant {
   }
 
   const opened = (tenant: Held['work']['tenant'], key: string, result: string): JsonValue => {
-    const text = openResult(deps.seal, { tenant, key, result })
+    const text = openResult(deps.encryption, { tenant, key, result })
     return text.ok && text.text !== null ? parseJson(text.text) : null
   }
 

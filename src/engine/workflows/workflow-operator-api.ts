@@ -5,7 +5,7 @@ import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { closest } from '../../core/foundation/text/index.ts'
 import type { Data } from '../../core/workflows/instance/index.ts'
 import type { Workflow } from '../../core/workflows/machine/index.ts'
-import type { Seal } from '../../ports/encryption.ts'
+import type { Encryption } from '../../ports/encryption.ts'
 import type { Registry } from '../definitions/index.ts'
 import {
   type InstanceActionDeps,
@@ -38,7 +38,7 @@ export interface WorkflowOperatorApi {
 
 export function makeWorkflowOperatorApi(
   deps: Omit<InstanceActionDeps, 'hide'> & {
-    readonly seal: Seal
+    readonly encryption: Encryption
     readonly registry: Pick<Registry, 'workflow' | 'workflows' | 'pinnedWorkflow'>
     readonly starter: Pick<Starter, 'start' | 'triggerOf'>
   },

@@ -1,11 +1,11 @@
 export { findClearRead, findClearReads } from './clear-reads.ts'
 export {
-  isSealed,
-  joinSealed,
+  ENCRYPTED_MARK,
+  encryptedProblem,
+  isEncrypted,
+  joinEncrypted,
   parsePayload,
-  SEALED_MARK,
-  sealedProblem,
-  splitSealed,
+  splitEncrypted,
 } from './encrypted-text.ts'
 export { inheritSensitive } from './inherit-sensitive.ts'
 export { HIDDEN, isHiddenAt, namedPart, redact, redactHeader } from './redact-sensitive.ts'

@@ -1,7 +1,7 @@
 // Converts a row of the outbox to a bus message.
 
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
-import { isSealed, redact, sealedProblem } from '../../events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact } from '../../events/sensitive/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { eventSubject } from './bus-subjects.ts'
 import type { NewOutboxRow, OutboxRow } from './outbox.ts'
@@ -55,7 +55,7 @@ function showEvent(event: StoredEvent): string {
   const { data, sensitive } = event
   const join = (about: object, json: string) =>
     `${JSON.stringify({ ...showEnvelope(event), ...about }).slice(0, -1)},"data":${json}}`
-  if (isSealed(data)) return join({ sensitive, unreadable: sealedProblem(data) }, 'null')
+  if (isEncrypted(data)) return join({ sensitive, unreadable: encryptedProblem(data) }, 'null')
   if (sensitive.length === 0) return join({}, data)
   return join({ sensitive }, stringifyJson(redact(parseJson(data), sensitive)))
 }

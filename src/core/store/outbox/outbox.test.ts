@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../events/event/index.ts'
-import { joinSealed } from '../../events/sensitive/index.ts'
+import { joinEncrypted } from '../../events/sensitive/index.ts'
 import { matchesPattern } from '../../events/subject/index.ts'
 import type { EventId, InstanceId, TenantId } from '../../foundation/ids/index.ts'
 import type { InstanceState, Marking } from '../../workflows/instance/index.ts'
@@ -160,8 +160,8 @@ describe('messages', () => {
       data: { n: 1, user: '[hidden]' },
     })
     expect(hidden).not.toContain('ada')
-    const sealed = { ...event, data: joinSealed({ keyId: 'ab', paths: 'cGF0aHM', sealed: 'c2VhbGVk' }) }
-    expect(JSON.parse(messageOf(rowOf(), sealed, 'millrace')?.body ?? '')).toMatchObject({
+    const encrypted = { ...event, data: joinEncrypted({ keyId: 'ab', paths: 'cGF0aHM', sealed: 'c2VhbGVk' }) }
+    expect(JSON.parse(messageOf(rowOf(), encrypted, 'millrace')?.body ?? '')).toMatchObject({
       data: null,
       unreadable: expect.any(String),
     })

@@ -320,7 +320,10 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
             set: (...args) => unlessDead(() => vault.set(...args)),
             promote: (...args) => unlessDead(() => vault.promote(...args)),
           },
-          seal: { seal: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`, open: openSealed },
+          encryption: {
+            encrypt: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`,
+            open: openEncrypted,
+          },
           log,
           time: storeTime,
           ids,
@@ -401,6 +404,6 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
   return world
 }
 
-function openSealed(_place: unknown, sealed: string) {
-  return { text: Buffer.from(sealed.slice('sealed:'.length), 'hex').toString(), paths: [] }
+function openEncrypted(_place: unknown, encrypted: string) {
+  return { text: Buffer.from(encrypted.slice('sealed:'.length), 'hex').toString(), paths: [] }
 }

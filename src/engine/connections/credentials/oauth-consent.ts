@@ -52,7 +52,7 @@ export function makeConsent(
     allowed(tenant: TenantId, credential: string): void
   },
 ): Consent {
-  const { store, random, seal, log, time, commits, registry, stateCache, values, tokens, vars } = deps
+  const { store, random, encryption, log, time, commits, registry, stateCache, values, tokens, vars } = deps
 
   const find = (tenant: TenantId, name: string) => {
     const found = registry.credential(tenant, name)?.document
@@ -101,7 +101,7 @@ export function makeConsent(
       const asked: Asked = {
         credential: name,
         callback,
-        verifier: seal.seal({ tenant, row: key, part: 'evidence' }, verifier, []),
+        verifier: encryption.encrypt({ tenant, row: key, part: 'evidence' }, verifier, []),
         expiresAt,
         by,
       }
@@ -140,7 +140,7 @@ export function makeConsent(
       const { document, client, oauth2, config } = find(tenant, name)
       const value = await values.read(tenant, document, 'current', stateCache.find(tenant, name))
       if (!value.ok) throw new AppError('credential_missing_value', value.error)
-      const { text: verifier } = seal.open({ tenant, row: key, part: 'evidence' }, asked.verifier)
+      const { text: verifier } = encryption.open({ tenant, row: key, part: 'evidence' }, asked.verifier)
       const request = tokenRequest(
         {
           tokenUrl: rendered(oauth2.tokenUrl, config),

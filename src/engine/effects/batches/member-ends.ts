@@ -6,11 +6,11 @@ import { stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { MemberOutcome } from '../../../core/queue/batch/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
-import type { Seal } from '../../../ports/encryption.ts'
+import type { Encryption } from '../../../ports/encryption.ts'
 import type { Random } from '../../../ports/random.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { StoreTime } from '../../commit/index.ts'
-import { sealResult } from '../../secrets/index.ts'
+import { encryptResult } from '../../secrets/index.ts'
 import {
   again,
   cancelled,
@@ -42,7 +42,7 @@ export interface MemberEnds {
 }
 
 export function makeMemberEnds(deps: {
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly random: Random
   readonly time: StoreTime
   readonly decisions: Decisions
@@ -109,7 +109,7 @@ export function makeMemberEnds(deps: {
       }
       const { effectRef } = batch.note
       const text = outcome.result === undefined ? null : stringifyJson(outcome.result)
-      const result = sealResult(deps.seal, member, member.key, text)
+      const result = encryptResult(deps.encryption, member, member.key, text)
       const note = { ...noteOf(member, batch), effectRef }
       return ended(
         member,

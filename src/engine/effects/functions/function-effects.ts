@@ -20,7 +20,7 @@ import type { Commits, StoreTime } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { openResult, scrubOrNull, sealResult } from '../../secrets/index.ts'
+import { encryptResult, openResult, scrubOrNull } from '../../secrets/index.ts'
 import { type Decisions, type Obstacle, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
 import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from '../call-outcome.ts'
 import type { LateAcks } from '../late-acks.ts'
@@ -46,7 +46,7 @@ type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown 
 const ROUNDS_MAX = 6
 
 export function makeFunctionEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'encryption'> & {
     readonly commits: Commits
     readonly lease: Lease
     readonly time: StoreTime
@@ -219,7 +219,7 @@ export function makeFunctionEffects(
       })
     }
     const effectRef = scrubOrNull(item.event, refOfResult(value))
-    const result = sealResult(deps.seal, item, effect.key, kept.text)
+    const result = encryptResult(deps.encryption, item, effect.key, kept.text)
     if (isLeft(effect)) {
       // The job was settled without this effect: the result is evidence, and settles the unknown outcome.
       run
@@ -318,7 +318,7 @@ export function makeFunctionEffects(
     const { text } = keepResult(value, config.resultBytesMax)
     const { item } = run.call
     const effectRef = scrubOrNull(item.event, refOfResult(value))
-    const result = sealResult(deps.seal, item, effect.key, text)
+    const result = encryptResult(deps.encryption, item, effect.key, text)
     const write = settleLedger(effect.key, 'done', 'probe', effectRef, result)
     const next = await settleFound(run, effect, entry, write)
     return next ?? { value }
@@ -358,7 +358,7 @@ export function makeFunctionEffects(
 
   /** The stored result of the effect, for the function to go on with. */
   const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
-    const opened = openResult(deps.seal, entry)
+    const opened = openResult(deps.encryption, entry)
     const read = opened.ok ? readResult({ ...entry, result: opened.text }) : opened
     if (read.ok) return read.value
     return stop(run, obstacles.misuse(run, `effect '${effect.name}' is done, but ${read.problem}`))

@@ -17,7 +17,7 @@ import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../events/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { scrubOf, sealResult } from '../../secrets/index.ts'
+import { encryptResult, scrubOf } from '../../secrets/index.ts'
 import { done, SETTLE_MARGIN_MS, type Settlement, type Settler, skipped } from '../../settlement/index.ts'
 import type { InternalCall } from '../call.ts'
 import { countersOf, isFirstRun, isFresh, ledgerGuard, newEntry } from '../call-outcome.ts'
@@ -62,7 +62,7 @@ const EMITTED_MAX = 100
 const EMITTED_LENGTH_MAX = 1_048_576
 
 export function makeInternalActions(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'encryption'> & {
     readonly ids: Ids
     readonly settler: Settler
     readonly lease: Lease
@@ -118,7 +118,12 @@ export function makeInternalActions(
       note,
       guards: [free, ...extra.guards],
       writes: [
-        { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
+        {
+          w: 'ledger.done',
+          entry,
+          effectRef: null,
+          result: encryptResult(deps.encryption, item, key, result),
+        },
         ...extra.writes,
       ],
       ...(extra.said === undefined ? {} : { said: extra.said }),

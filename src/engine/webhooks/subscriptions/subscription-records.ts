@@ -4,7 +4,7 @@
 // The change counter is a record of the kind by which a start finds its tenants: a tenant may have subscriptions and no
 // definitions.
 
-import { isSealed } from '../../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../../core/events/sensitive/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import {
@@ -106,7 +106,7 @@ export async function readSubscriptions(
     })
     for (const { key, version, body } of page.items) {
       const before = known.get(key)
-      if (isSealed(body)) all.set(key, UNREADABLE)
+      if (isEncrypted(body)) all.set(key, UNREADABLE)
       else all.set(key, before?.version === version ? before : { record: parse(body), version })
     }
     cursor = page.nextCursor
