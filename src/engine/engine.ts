@@ -411,7 +411,7 @@ export function makeEngine(
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
-    run: (item) => runner.run(item),
+    run: (item, over) => runner.run(item, over),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),
   })

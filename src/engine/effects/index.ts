@@ -10,6 +10,7 @@ export {
   factsOf,
   hostOf,
   isFirstRun,
+  isFresh,
   leaseGuard,
   ledgerGuard,
   measured,

@@ -45,7 +45,8 @@ export function makePool(config: {
   readonly concurrency: number
   /** The limit for the events of all running jobs. */
   readonly runningBytesMax: number
-  run(item: Item): Promise<void>
+  /** Calls `over` once, whatever happens, and never throws. */
+  run(item: Item, over: () => void): void
   /** How many slots of this node a tenant's jobs leased on insert may take. */
   share(tenant: TenantId): number
   /** A slot is free again. null: it was lent, or not used. */
@@ -145,10 +146,7 @@ export function makePool(config: {
       if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
       if (isIsolated(item.work)) isolatedRunning += 1
-      config.run(item).then(
-        () => finish(item),
-        () => finish(item),
-      )
+      config.run(item, () => finish(item))
     },
     idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     running: () => running.size,
