@@ -12,7 +12,14 @@ import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
 import { scrubOrNull, sealResult } from '../secrets/index.ts'
-import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
+import {
+  again,
+  type Decision,
+  type Decisions,
+  decideNext,
+  SETTLE_MARGIN_MS,
+  SHORT_WAIT_MS,
+} from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
 import type { Ends } from './call-ends.ts'
 import {
@@ -96,7 +103,8 @@ export function makeSend(
   ): Promise<Round | { readonly sendBy: number }> => {
     const { item, action, key } = call
     const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
-    if (!(await lease.covers(item.owner, neededMs))) {
+    const covers = lease.covers(item.owner, neededMs)
+    if (!(covers instanceof Promise ? await covers : covers)) {
       await ends.stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
       return 'finished'
     }
@@ -141,11 +149,12 @@ export function makeSend(
     return at + config.sendWithinMs + timeoutMs >= over.createdAt + keyTtlMs
   }
 
-  const sendOne = async (call: Call, timeoutMs: number): Promise<Performed> => {
+  const sendOne = (call: Call, timeoutMs: number): Promise<Performed> => {
     const options = { timeoutMs, maxResponseBytes: config.responseBytesMax }
-    const sent = await sendFor(call, http, call.request, options)
-    const verdict = verdictOf(sent, call.action.policy, { decisions, now: clock.now() })
-    return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
+    return sendFor(call, http, call.request, options).then((sent) => {
+      const verdict = verdictOf(sent, call.action.policy, { decisions, now: clock.now() })
+      return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
+    })
   }
 
   const tell = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
@@ -190,12 +199,12 @@ export function makeSend(
   const repeatsDoubt = ({ action }: Call, over: LedgerEntry | null): boolean =>
     over?.state === 'unknown' && !action.policy.idempotent
 
-  const settleCall = async (
+  const settleCall = (
     call: Call,
     performed: Performed,
     startedAt: Instant,
     over: LedgerEntry | null,
-  ) => {
+  ): Promise<unknown> => {
     const { item, key } = call
     const { outcome, verdict } = performed
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
@@ -212,7 +221,7 @@ export function makeSend(
           : resultText(response, config.resultBytesMax)
     const result = sealResult(deps.seal, item, key, text)
     const first = counters.attempts === 1 && over === null
-    const settlement = await ends.finish(call, 'DONE', {
+    const decision: Decision = {
       to: 'done',
       counters,
       note: noteOf(call, { effectRef, ...measured(outcome) }),
@@ -220,8 +229,10 @@ export function makeSend(
       writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
-    })
-    if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
+    }
+    return ends.finish(call, 'DONE', decision, (settlement) =>
+      settlement.ok ? undefined : deps.witness.bear(call, key, effectRef, result),
+    )
   }
 
   const settleFailure = async (

@@ -72,18 +72,19 @@ export function makeAdmission(
   const { clock, vault, log, registry } = deps
   const shares = makeShares({ clock, draws: deps.draws })
 
-  const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
+  const secretsOf = (source: Source, tenant: string): readonly string[] | Promise<readonly string[]> => {
     const { verify } = source.document
-    if (!('secret' in verify)) return []
-    let secrets: readonly string[]
-    try {
-      secrets = await vault.resolve(tenant as TenantId, verify.secret)
-    } catch (error) {
-      throw withoutName(error)
+    if (!('secret' in verify)) return NO_SECRETS
+    const found = vault.resolve(tenant as TenantId, verify.secret)
+    const some = (secrets: readonly string[]): readonly string[] => {
+      if (secrets.length > 0) return secrets
+      log.error('source.secret-missing', { source: source.document.name, tenant })
+      throw new AppError('secret_missing')
     }
-    if (secrets.length > 0) return secrets
-    log.error('source.secret-missing', { source: source.document.name, tenant })
-    throw new AppError('secret_missing')
+    if (!(found instanceof Promise)) return some(found)
+    return found.then(some, (error) => {
+      throw withoutName(error)
+    })
   }
 
   const refuseBeyond = (waitMs: number): void => {
@@ -189,8 +190,7 @@ export function makeAdmission(
     find,
     admit(request) {
       const source = find(request)
-      const { document } = source
-      const { limits } = document
+      const { limits } = source.document
       const header = flatten(request.headers)
       if ((request.method ?? 'POST') !== 'POST') {
         return { handshake: answerOther(source, request, header), source }
@@ -198,7 +198,7 @@ export function makeAdmission(
       if (request.body.byteLength > limits.bodyBytes) {
         throw new AppError('body_too_large', `the limit is ${limits.bodyBytes} bytes`)
       }
-      const secrets = 'secret' in document.verify ? secretsOf(source, request.tenant) : NO_SECRETS
+      const secrets = secretsOf(source, request.tenant)
       return secrets instanceof Promise
         ? secrets.then((known) => admitWith(source, request, header, known))
         : admitWith(source, request, header, secrets)
