@@ -151,7 +151,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       return publicUrl(input, isTrusted, options.publicBase)
     }
   }
-  const tell = (response: ServerResponse, received: Received) => {
+  const sendReceived = (response: ServerResponse, received: Received) => {
     const own = 'handshake' in received ? received.handshake : received.answer
     if (own !== undefined) return answer(response, own.status, own.contentType, OWN_ANSWER, own.body)
     const { eventId, duplicate } = received as Exclude<Received, { handshake: unknown }>
@@ -168,7 +168,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       // Not before: what waits for its commit is in memory, whether or not its sender still waits.
       incoming.holding.release()
       try {
-        tell(response, received)
+        sendReceived(response, received)
       } catch (error) {
         refuse(response, error)
       }

@@ -80,7 +80,7 @@ export function makeCommits(deps: {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
   }
   /** The commit is durable: a failing watcher must not make it look failed. */
-  const tellApplied: typeof deps.onApplied = (commit, result, about) => {
+  const notifyApplied: typeof deps.onApplied = (commit, result, about) => {
     try {
       deps.onApplied(commit, result, about)
     } catch (error) {
@@ -103,7 +103,7 @@ export function makeCommits(deps: {
   ): Promise<Value> =>
     send(commit).then(
       (result) => {
-        if (result.ok) tellApplied(commit, result, about)
+        if (result.ok) notifyApplied(commit, result, about)
         return then(result)
       },
       (error) => {

@@ -14,7 +14,7 @@ import { lineOf } from '../observe/index.ts'
 import {
   type Acceptance,
   type Begun,
-  type Door,
+  type InlineStart,
   type PlanDeps,
   planAcceptance,
   planUnread,
@@ -34,7 +34,7 @@ export interface KeepRequest {
   readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
 }
 
-export interface Kept {
+export interface Accepted {
   readonly eventId: EventId
   readonly duplicate: boolean
 }
@@ -45,11 +45,11 @@ export interface Acceptor {
    * `beside` guards did not hold. Then nothing was stored, unless a first attempt whose response was lost
    * stored it: check what the guard is about.
    */
-  keep(request: KeepRequest): Promise<Kept | 'refused'>
+  keep(request: KeepRequest): Promise<Accepted | 'refused'>
   /** The same for the path of every event: goes on with `then` or `failed` at once, without another promise. May throw at once. */
   keep<Value>(
     request: KeepRequest,
-    then: (kept: Kept | 'refused') => Value,
+    then: (stored: Accepted | 'refused') => Value,
     failed: (error: unknown) => Value,
   ): Promise<Value>
 }
@@ -59,13 +59,13 @@ export function makeAcceptor(
     readonly commits: Commits
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
-    readonly door: Door
+    readonly inlineStart: InlineStart
     /** Whether another node may accept what this one cannot. */
     readonly isShared: boolean
     readonly unitOfWork: Pick<UnitOfWork, 'end' | 'release'>
   },
 ): Acceptor {
-  const { clock, log, commits, planning, door, unitOfWork } = deps
+  const { clock, log, commits, planning, inlineStart, unitOfWork } = deps
 
   /** Tries again only while it is unknown whether the commit was applied: the sender must not get a false response. */
   const commit = <Value>(
@@ -103,9 +103,9 @@ export function makeAcceptor(
     try {
       return await commits.firmly(event.tenant, guards, writes)
     } catch (error) {
-      const kept = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
-      if (kept === null) throw error
-      return { ok: false, at: kept.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
+      const stored = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      if (stored === null) throw error
+      return { ok: false, at: stored.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
     }
   }
 
@@ -117,14 +117,14 @@ export function makeAcceptor(
   ): Promise<CommitResult> => {
     const hold = (...now: readonly Planned[]) => held.splice(0, held.length, ...now)
     try {
-      const begun = await door.begin(first)
+      const begun = await inlineStart.begin(first)
       hold(begun.plan, ...begun.cases)
       const result = await commit(begun.plan, beside, begun, asIs, rethrow)
       if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return result
       // Another instance has its key: its trigger decides, as a job of its own.
       hold(begun.plan)
       unitOfWork.release(begun.cases)
-      const items = door.asItems(begun)
+      const items = inlineStart.asItems(begun)
       hold(items)
       return await commit(items, beside, null, asIs, rethrow)
     } catch (error) {
@@ -138,42 +138,42 @@ export function makeAcceptor(
     held: readonly Planned[],
     result: CommitResult,
     startedAt: number,
-  ): Kept | 'refused' => {
+  ): Accepted | 'refused' => {
     const first = storedBy(event, result)
-    const isKept = first === event.id
-    unitOfWork.end(held, isKept, result)
+    const isStored = first === event.id
+    unitOfWork.end(held, isStored, result)
     if (first === null) return 'refused'
-    if (!isKept) deps.duplicates.note(event.tenant, first)
+    if (!isStored) deps.duplicates.note(event.tenant, first)
     const durationMs = Math.round(clock.monotonic() - startedAt)
     log.control(
-      isKept
+      isStored
         ? lineOf('ingest', action, event, { durationMs })
         : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
     )
-    if (isKept && letter !== null) {
+    if (isStored && letter !== null) {
       const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
       log.control(
         lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
       )
     }
-    return { eventId: first, duplicate: !isKept }
+    return { eventId: first, duplicate: !isStored }
   }
 
   return {
     keep<Value>(
       { source, draft: named, payload, header, unread, startedAt, beside }: KeepRequest,
-      then: (kept: Kept | 'refused') => Value = asValue,
+      then: (stored: Accepted | 'refused') => Value = asValue,
       failed: (error: unknown) => Value = rethrow,
     ): Promise<Value> {
       // Another node knows the routes of the event. If there is none, the event is stored and waits for a node of that
       // version.
-      if (deps.isShared && planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
+      if (deps.isShared && planning.registry.needsNewerVersion(named.tenant)) throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }
       const acceptance =
         unread === undefined
-          ? planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+          ? planAcceptance(planning, source, draft, payload, header, windowMs, inlineStart.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
       const { plans } = acceptance
       const [first] = plans
@@ -203,8 +203,8 @@ function asIs<Value>(value: Value): Value {
 }
 
 /** For calls without a continuation, whose value is what was kept. */
-function asValue<Value>(kept: Kept | 'refused'): Value {
-  return kept as Value
+function asValue<Value>(stored: Accepted | 'refused'): Value {
+  return stored as Value
 }
 
 function rethrow(error: unknown): never {

@@ -12,7 +12,7 @@ import type { Connections } from '../connections/index.ts'
 import {
   type Agents,
   type Batches,
-  type BuryRoute,
+  type DeadLetterRouteJob,
   type Call,
   type Effects,
   type InternalActions,
@@ -43,9 +43,9 @@ export function makeActions(deps: {
   readonly connections: Pick<Connections, 'calls' | 'operations'>
   readonly start: RunStart
   readonly timetables: Pick<Timetables, 'schedule' | 'unschedule'>
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
 }): Actions {
-  const { time, effects, internal, batches, upserts, bury } = deps
+  const { time, effects, internal, batches, upserts, deadLetterJob } = deps
   const { calls, operations } = deps.connections
 
   const callOut = (plain: Call): Promise<void> => {
@@ -69,7 +69,7 @@ export function makeActions(deps: {
   const runInside = (call: InternalCall, run: () => Promise<void>): Promise<void> => {
     const { item, route, key } = call
     const end = findEnd(item)
-    return end === null ? run() : bury(item, route, key, end.class, end.reason, end.error)
+    return end === null ? run() : deadLetterJob(item, route, key, end.class, end.reason, end.error)
   }
 
   const runFunction = (call: InternalCall, action: FunctionAction): Promise<void> =>
@@ -83,8 +83,8 @@ export function makeActions(deps: {
     if (!isFresh(item) && (await internal.endKnown(call))) return
     const end = findEnd(item)
     if (end === null) return internal.runFunction(call, action)
-    if (await internal.parkDoubt(call, end.error)) return
-    await bury(item, route, key, end.class, end.reason, end.error)
+    if (await internal.parkUnknown(call, end.error)) return
+    await deadLetterJob(item, route, key, end.class, end.reason, end.error)
   }
 
   return {

@@ -78,7 +78,7 @@ function makeWorld(
         return then(await commit(tenant, guards, writes))
       },
     } as Pick<Commits, 'once' | 'firmly'>,
-    births: {
+    leasedOnInsert: {
       settle: (plan: Planned, isStored) =>
         void ended.push(`${(plan as unknown as NamedPlan).name} ${isStored ? 'started' : 'released'}`),
     },

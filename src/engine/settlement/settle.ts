@@ -25,7 +25,7 @@ export interface Settler {
 /** Each is another change of the same rows, such as a step of the same instance. Giving up would lose a known outcome. */
 const REBUILDS_MAX = 1_000
 const PART_UNENDING = orFail('assertion failed: what a job is settled with changes without end')
-const LETTER_UNENDING = orFail('assertion failed: the dead letter of a replay changes without end')
+const DEAD_LETTER_UNENDING = orFail('assertion failed: the dead letter of a replay changes without end')
 const NONE: readonly never[] = []
 
 export function makeSettler(deps: {
@@ -69,7 +69,7 @@ export function makeSettler(deps: {
       if (others.length > 0) return planOthers(end, others, race === 0).then(send)
       return end instanceof Promise ? end.then(send) : send(end)
     }
-    return retrying(RACES_MAX, commitOnce, LETTER_UNENDING)
+    return retrying(RACES_MAX, commitOnce, DEAD_LETTER_UNENDING)
   }
 
   /** The end of a job with those of the jobs that end in the same commit. */

@@ -3,7 +3,7 @@
 // (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
-import { failedFunction, findJsonFault, tellFailure } from '../../../core/effects/function/index.ts'
+import { failedFunction, findJsonFault, failureText } from '../../../core/effects/function/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -17,7 +17,7 @@ import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../events/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { scrubOf, sealResult } from '../../secrets/index.ts'
+import { scrubOf, encryptResult } from '../../secrets/index.ts'
 import {
   type Decision,
   done,
@@ -37,7 +37,7 @@ export interface InternalActions {
   /** Ends the job if the ledger has its effect already; not needed for a job that is fresh. */
   endKnown(call: InternalCall): Promise<boolean>
   /** Parks a job that may not run again, if the outcome of one of its function's effects is unknown. */
-  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+  parkUnknown(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
   /** Done, with its ledger entry, unless the ledger knows the key. */
@@ -69,7 +69,7 @@ const EMITTED_MAX = 100
 const EMITTED_LENGTH_MAX = 1_048_576
 
 export function makeInternalActions(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'encryption'> & {
     readonly ids: Ids
     readonly settler: Settler
     readonly lease: Lease
@@ -128,7 +128,7 @@ export function makeInternalActions(
       note,
       guards: [free, ...extra.guards],
       writes: [
-        { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
+        { w: 'ledger.done', entry, effectRef: null, result: encryptResult(deps.encryption, item, key, result) },
         ...extra.writes,
       ],
       ...(extra.said === undefined ? {} : { said: extra.said }),
@@ -247,7 +247,7 @@ export function makeInternalActions(
     }
     if (isOpen) return false
     const error = `there is no function \`${name}\` for this tenant any more`
-    if (await ends.parkDoubt(call, error)) return true
+    if (await ends.parkUnknown(call, error)) return true
     await deps.fail(call, { class: 'config', error, retryAfterMs: null })
     return true
   }
@@ -293,7 +293,7 @@ export function makeInternalActions(
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',
-        error: tellFailure(outcome),
+        error: failureText(outcome),
         retryAfterMs: outcome.afterMs,
       })
     }
@@ -374,7 +374,7 @@ export function makeInternalActions(
     }).then((settlement) => (settlement.ok ? undefined : settleKnown(call, settlement)))
   }
 
-  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
+  return { endKnown, parkUnknown: ends.parkUnknown, runFunction, runEmit, complete, settleKnown }
 }
 
 /** The job repeats an effect that the ledger has, on purpose. */
