@@ -12,8 +12,8 @@ import type { Connections } from '../connections/index.ts'
 import {
   type Agents,
   type Batches,
-  type DeadLetterRouteJob,
   type Call,
+  type DeadLetterRouteJob,
   type Effects,
   type InternalActions,
   type InternalCall,
