@@ -9,6 +9,7 @@ import { LOSSES_MAX } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Connections } from '../connections/index.ts'
+import { connectionOf } from '../definitions/index.ts'
 import {
   type Agents,
   type Batches,
@@ -49,7 +50,7 @@ export function makeActions(deps: {
   const { calls, operations } = deps.connections
 
   const callOut = (plain: Call): Promise<void> => {
-    const call = calls.around(plain)
+    const call = plain.through === undefined ? plain : calls.around(plain)
     return call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
   }
 
@@ -97,7 +98,7 @@ export function makeActions(deps: {
         case 'http': {
           const sent = keyOfGeneration(key, item.work.generation)
           const request = action.render(scope, sent)
-          const out = calls.through(call)
+          const out = connectionOf(route.document.do) === null ? call : calls.through(call)
           const shown = { ...out, action, request: out.through?.locate(request) ?? request }
           return callOut(deps.openHttp(shown, action, sent))
         }
