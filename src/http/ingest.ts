@@ -160,12 +160,19 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   }
 
   const pass = (response: ServerResponse, incoming: Described) => {
-    options
-      .receive(incoming)
-      .then((received) => sendReceived(response, received))
-      .catch((error) => refuse(response, error))
+    const fail = (error: unknown) => {
+      incoming.holding.release()
+      refuse(response, error)
+    }
+    options.receive(incoming).then((received) => {
       // Not before: what waits for its commit is in memory, whether or not its sender still waits.
-      .finally(() => incoming.holding.release())
+      incoming.holding.release()
+      try {
+        sendReceived(response, received)
+      } catch (error) {
+        refuse(response, error)
+      }
+    }, fail)
   }
 
   const receive = (

@@ -129,10 +129,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     trustedProxies: options.trustedProxies ?? [],
   })
   const ingest = makeIngest({
-    sourceBodyMax: (request) => api.sourceBodyMax(request),
+    sourceBodyMax: api.sourceBodyMax,
     budget,
-    receive: (request) => api.receive(request),
-    refused: (request, error) => api.refused(request, error),
+    receive: api.receive,
+    refused: api.refused,
     trustedProxies: options.trustedProxies ?? [],
     publicBase: options.publicUrl ?? null,
     bodyBytesMax: options.bodyBytesMax,

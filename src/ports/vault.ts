@@ -6,8 +6,11 @@ import type { Instant } from '../core/foundation/time/index.ts'
 import type { Page, PageRequest } from './store.ts'
 
 export interface Vault {
-  /** The values of a reference, the preferred one first; more than one while a secret is being rotated. Empty: not set. */
-  resolve(tenant: TenantId, refs: readonly SecretRef[]): Promise<readonly string[]>
+  /**
+   * The values of a reference, the preferred one first; more than one while a secret is being rotated. Empty: not set. At once
+   * where nothing has to be asked: every signed webhook needs them.
+   */
+  resolve(tenant: TenantId, refs: readonly SecretRef[]): readonly string[] | Promise<readonly string[]>
 }
 
 export interface SecretRow {
@@ -33,6 +36,7 @@ export interface SecretValue {
 
 /** A vault whose secrets can be set here. Values are returned by `resolve`, `current` and `pending` alone. */
 export interface SecretVault extends Vault {
+  resolve(tenant: TenantId, refs: readonly SecretRef[]): Promise<readonly string[]>
   /** By name. */
   list(tenant: TenantId, page: PageRequest): Promise<Page<SecretRow>>
   find(tenant: TenantId, name: string): Promise<SecretRow | null>

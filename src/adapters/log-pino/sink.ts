@@ -11,6 +11,8 @@ import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, write, w
 import { dirname } from 'node:path'
 
 const WRITE_AT_LENGTH = 65_536
+/** A page holds what is written at once, and lines that arrive in the same turn. */
+const PAGE_BYTES = 2 * WRITE_AT_LENGTH
 const FLUSH_MS = 200
 const RETRY_MS = 1_000
 const CLOSE_MS_MAX = 2_000
@@ -45,8 +47,11 @@ export function makeSink(options: SinkOptions): Sink {
   const { owned } = opened
   let { fd, length } = opened
   // Bytes, not strings: a line is concatenated from dozens of pieces, which a string would keep alive until it is
-  // written.
+  // written. Lines are encoded one after the other into one page, which is used again once it is written.
   let waiting: Buffer[] = []
+  let page: Buffer = Buffer.allocUnsafeSlow(PAGE_BYTES)
+  let pageUsed = 0
+  let spare: Buffer | null = null
   let waitingLength = 0
   let writing = false
   /** The last write failed: lines wait for the next attempt, which happens by itself. */
@@ -71,11 +76,46 @@ export function makeSink(options: SinkOptions): Sink {
     timer = null
   }
 
+  /** What is in the page becomes a chunk, and another page takes its place. */
+  const turnPage = () => {
+    if (pageUsed === 0) return
+    waiting.push(page.subarray(0, pageUsed))
+    page = spare ?? Buffer.allocUnsafeSlow(PAGE_BYTES)
+    spare = null
+    pageUsed = 0
+  }
+
   const takeWaiting = (): Buffer => {
-    const chunk = Buffer.concat(waiting, waitingLength)
+    turnPage()
+    const [first] = waiting
+    const chunk = waiting.length === 1 && first !== undefined ? first : Buffer.concat(waiting, waitingLength)
     waiting = []
     waitingLength = 0
     return chunk
+  }
+
+  /** Nothing refers to the bytes of a written chunk any more: its page is kept for the next lines. */
+  const reuse = (chunk: Buffer) => {
+    if (chunk.buffer.byteLength === PAGE_BYTES && chunk.buffer !== page.buffer)
+      spare ??= Buffer.from(chunk.buffer)
+  }
+
+  /** The bytes that the line takes; -1: there is no room for it. */
+  const encode = (text: string): number => {
+    // A character takes three bytes at most.
+    const most = text.length * 3
+    if (most > PAGE_BYTES) {
+      const bytes = Buffer.from(text)
+      if (waitingLength + bytes.length > options.lengthMax) return -1
+      turnPage()
+      waiting.push(bytes)
+      return bytes.length
+    }
+    if (pageUsed + most > PAGE_BYTES) turnPage()
+    const length = page.write(text, pageUsed)
+    if (waitingLength + length > options.lengthMax) return -1
+    pageUsed += length
+    return length
   }
 
   const putFirst = (chunk: Buffer) => {
@@ -97,8 +137,10 @@ export function makeSink(options: SinkOptions): Sink {
       if (error === null && bytes < chunk.length) return step(chunk.subarray(bytes))
       writing = false
       if (closed) return
-      if (error === null) succeed()
-      else fail(chunk)
+      if (error === null) {
+        reuse(chunk)
+        succeed()
+      } else fail(chunk)
     })
   }
 
@@ -160,13 +202,12 @@ export function makeSink(options: SinkOptions): Sink {
   return {
     write: (text) => {
       if (closed) return
-      const bytes = Buffer.from(text)
-      if (waitingLength + bytes.length > options.lengthMax) {
-        lost += countLines(bytes)
+      const bytes = encode(text)
+      if (bytes === -1) {
+        lost += countLines(Buffer.from(text))
         return
       }
-      waiting.push(bytes)
-      waitingLength += bytes.length
+      waitingLength += bytes
       if (writing || failing) return
       if (waitingLength >= WRITE_AT_LENGTH) start()
       else schedule(FLUSH_MS)

@@ -32,7 +32,7 @@ export function makeEnvVault(options: {
     return undefined
   }
   return {
-    resolve: async (tenant, refs) => {
+    resolve: (tenant, refs) => {
       if (tenant !== DEFAULT_TENANT) return []
       const values: string[] = []
       for (const ref of refs) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
-import type { Store } from '../../ports/store.ts'
+import type { CommitResult, Store } from '../../ports/store.ts'
 import { makeWorld } from '../engine.fixture.ts'
 import { makeCommits } from './commits.ts'
 
@@ -33,6 +33,24 @@ test('[FD13] a watcher that throws does not fail a durable commit', async () => 
     await world.pass()
     expect(await made).toMatchObject({ ok: true })
   }
-  expect(commits).toBe(2)
-  expect(log.messages.map(({ name }) => name)).toEqual(['commit.watcher-failed', 'commit.watcher-failed'])
+  for (const how of ['once', 'firmly'] as const) {
+    const order: string[] = []
+    const then = (result: CommitResult) => {
+      order.push('then')
+      return result.ok
+    }
+    const rethrow = (error: unknown) => {
+      throw error
+    }
+    const made =
+      how === 'once'
+        ? once(DEFAULT_TENANT, [], [put], then, rethrow)
+        : firmly(DEFAULT_TENANT, [], [put], undefined, then)
+    void made.then(() => order.push('caller'))
+    await world.pass()
+    expect(await made).toBe(true)
+    expect(order).toEqual(['then', 'caller'])
+  }
+  expect(commits).toBe(4)
+  expect(log.messages.map(({ name }) => name)).toEqual(Array(4).fill('commit.watcher-failed'))
 })

@@ -31,6 +31,14 @@ export interface About {
 export interface Commits {
   /** One attempt; a StoreError reaches the caller. */
   once(tenant: TenantId, guards: readonly Guard[], writes: readonly Write[]): Promise<CommitResult>
+  /** The same for the path of every event: goes on with `then` or `failed` at once, without another promise. */
+  once<Value>(
+    tenant: TenantId,
+    guards: readonly Guard[],
+    writes: readonly Write[],
+    then: (result: CommitResult) => Value | Promise<Value>,
+    failed: (error: unknown) => Value | Promise<Value>,
+  ): Promise<Value>
   /**
    * Retries until the store answers: for decisions about jobs leased to this node, which no other node can
    * make. A repeated commit that was applied the first time is refused by its own guards; callers see that in
@@ -42,6 +50,14 @@ export interface Commits {
     writes: readonly Write[],
     about?: About,
   ): Promise<FirmResult>
+  /** The same for the path of every event: goes on with `then` at once, without another promise. */
+  firmly<Value>(
+    tenant: TenantId,
+    guards: readonly Guard[],
+    writes: readonly Write[],
+    about: About | undefined,
+    then: (result: FirmResult) => Value | Promise<Value>,
+  ): Promise<Value>
   /** Reads until the store answers: for reads in the middle of a decision, where giving up would lose what is known. */
   stubbornly<T>(ask: () => Promise<T>): Promise<T>
 }
@@ -71,15 +87,28 @@ export function makeCommits(deps: {
       log.error('commit.watcher-failed', { error: messageOf(error) })
     }
   }
-  const attempt = (commit: Commit, about: About | null): Promise<CommitResult> =>
-    store.commit(commit).then(
+  /** Never throws at once: a caller has one place for errors. */
+  const send = (commit: Commit): Promise<CommitResult> => {
+    try {
+      return store.commit(commit)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+  const attempt = <Value>(
+    commit: Commit,
+    about: About | null,
+    then: (result: CommitResult) => Value | Promise<Value>,
+    failed: (error: unknown) => Value | Promise<Value>,
+  ): Promise<Value> =>
+    send(commit).then(
       (result) => {
         if (result.ok) notifyApplied(commit, result, about)
-        return result
+        return then(result)
       },
       (error) => {
         noteLost(error)
-        throw error
+        return failed(error)
       },
     )
   const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
@@ -102,33 +131,49 @@ export function makeCommits(deps: {
         first = null
         throw thrown
       }
-      const result = await attempt(commit, about)
+      const result = await attempt(commit, about, itself, rethrow)
       // Refused, perhaps by what the first attempt wrote: the jobs it leased on insert are no longer expected here.
       if (!result.ok) deps.onLost()
       return { ...result, isRepeat: true }
     })
   }
   return {
-    once: (tenant, guards, writes) => attempt({ tenant, guards, writes }, null),
-    firmly(tenant, guards, writes, about) {
+    once: <Value>(
+      tenant: TenantId,
+      guards: readonly Guard[],
+      writes: readonly Write[],
+      then: (result: CommitResult) => Value | Promise<Value> = asValue,
+      failed: (error: unknown) => Value | Promise<Value> = rethrow,
+    ) => attempt({ tenant, guards, writes }, null, then, failed),
+    firmly<Value>(
+      tenant: TenantId,
+      guards: readonly Guard[],
+      writes: readonly Write[],
+      about?: About,
+      then: (result: FirmResult) => Value | Promise<Value> = asValue,
+    ) {
       const commit = { tenant, guards, writes }
-      const heard = (result: CommitResult): CommitResult => {
+      const heard = (result: FirmResult): Value | Promise<Value> => {
         time.heard(result.at)
-        return result
+        return then(result)
       }
       // The first attempt takes the short path: all but a few commits need only one.
       const of = about ?? null
-      return store.commit(commit).then(
-        (result) => {
-          if (result.ok) notifyApplied(commit, result, of)
-          return heard(result)
-        },
-        (error) => {
-          noteLost(error)
-          return repeat(commit, of, error).then(heard)
-        },
-      )
+      return attempt(commit, of, heard, (error) => repeat(commit, of, error).then(heard))
     },
     stubbornly,
   }
+}
+
+function itself<Value>(value: Value): Value {
+  return value
+}
+
+/** For calls without a continuation, whose value is the result. */
+function asValue<Value>(result: CommitResult): Value {
+  return result as Value
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }

@@ -28,6 +28,13 @@ export interface UnitOfWork {
   once(tenant: TenantId, unit: Unit): Promise<CommitResult>
   /** Until the store answers, as `Commits.firmly`. */
   firmly(tenant: TenantId, unit: Unit, about?: About): Promise<FirmResult>
+  /** The same for the path of every event: goes on with `then` at once. */
+  firmly<Value>(
+    tenant: TenantId,
+    unit: Unit,
+    about: About | undefined,
+    then: (result: FirmResult) => Value | Promise<Value>,
+  ): Promise<Value>
   /** For a commit that the settler makes: ends the plans by its result. */
   settling<Value extends Settled>(plans: readonly Planned[], settle: () => Promise<Value>): Promise<Value>
   /** For a caller that knows better than the response whether its commit was applied. */
@@ -93,9 +100,15 @@ export function makeUnitOfWork(deps: {
       const commit = () => commits.once(tenant, guards, writes)
       return plans.length === 0 ? commit() : ending(plans, commit, itself)
     },
-    firmly(tenant, { guards, writes, plans }, about) {
-      const commit = () => commits.firmly(tenant, guards, writes, about)
-      return plans.length === 0 ? commit() : ending(plans, commit, itself)
+    firmly<Value>(
+      tenant: TenantId,
+      { guards, writes, plans }: Unit,
+      about?: About,
+      then: (result: FirmResult) => Value | Promise<Value> = asValue,
+    ) {
+      if (plans.length === 0) return commits.firmly(tenant, guards, writes, about, then)
+      const ended = ending(plans, () => commits.firmly(tenant, guards, writes, about), itself)
+      return then === asValue ? (ended as Promise<Value>) : ended.then(then)
     },
     settling: (plans, settle) => ending(plans, settle, (settled) => (settled.ok ? settled.result : null)),
     end,
@@ -105,6 +118,11 @@ export function makeUnitOfWork(deps: {
 
 function itself(result: CommitResult): CommitResult {
   return result
+}
+
+/** For calls without a continuation, whose value is the result. */
+function asValue<Value>(result: FirmResult): Value {
+  return result as Value
 }
 
 /**

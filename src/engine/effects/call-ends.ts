@@ -29,6 +29,13 @@ import {
 
 export interface Ends {
   finish(call: Call, action: string, decision: Decision): Promise<Settlement>
+  /** The same: goes on with `then` at once. */
+  finish<Value>(
+    call: Call,
+    action: string,
+    decision: Decision,
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value>
   carryOut(call: Call, step: FailureStep, decision: Saying): Promise<Settlement>
   /** The effect exists: by this job (done) or by an earlier one (skipped, with a pointer). */
   finishKnown(call: Call, entry: LedgerEntry, own: boolean): Promise<Round>
@@ -56,6 +63,11 @@ const EXHAUSTED = {
   crash_loop: 'the node stopped each time while this item ran alone',
 } as const
 
+/** For calls without a continuation, whose value is the settlement. */
+function asValue<Value>(settlement: Settlement): Value {
+  return settlement as Value
+}
+
 /** A decision that a guard refused is made again, with what was found. */
 export function roundAfter(settlement: Settlement): Round {
   if (settlement.ok || settlement.why === 'stale') return 'finished'
@@ -69,8 +81,18 @@ export function makeEnds(
 ): Ends {
   const { settler, time, log } = deps
 
-  const finish: Ends['finish'] = async (call, action, decision) => {
-    const settlement = await settler.settle(call.item, call.route, decision)
+  const finish: Ends['finish'] = <Value>(
+    call: Call,
+    action: string,
+    decision: Decision,
+    then: (settlement: Settlement) => Value | Promise<Value> = asValue,
+  ) =>
+    settler.settle(call.item, call.route, decision, (settlement) => {
+      report(call, action, decision, settlement)
+      return then(settlement)
+    })
+
+  const report = (call: Call, action: string, decision: Decision, settlement: Settlement) => {
     const { note } = decision
     const point = action === 'DEDUPE_HIT' ? 'dedupe' : action === 'DEAD_LETTERED' ? 'dead-letter' : 'effect'
     log.control(
@@ -87,7 +109,6 @@ export function makeEnds(
         message: withoutWords(note.lastError ?? ''),
       }),
     )
-    return settlement
   }
 
   const carryOut: Ends['carryOut'] = async (call, step, decision) => {

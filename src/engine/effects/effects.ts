@@ -71,8 +71,10 @@ export function makeEffects(
     await ends.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
   }
 
-  const stepOnce = async (call: Call, entry: LedgerEntry | null): Promise<Round> => {
-    if (entry === null) return reserveAndSend(call, null)
+  const stepOnce = (call: Call, entry: LedgerEntry | null): Promise<Round> =>
+    entry === null ? reserveAndSend(call, null) : stepKnown(call, entry)
+
+  const stepKnown = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const { item, action } = call
     const step = decisions.decideEffect({
       entry,
@@ -165,16 +167,19 @@ export function makeEffects(
 
   return {
     /** Handles what the ledger says until the job is settled or put back. */
-    async run(call) {
+    run(call) {
       const { item, key } = call
       const { tenant } = item.work
-      const entry = isFresh(item) ? known.find(tenant, key) : await store.forTenant(tenant).ledger(key)
-      await inRounds(call, entry, (found) =>
+      const step = (found: LedgerEntry | null) =>
         // A known effect is recorded, however late.
         time.now() >= item.work.expiresAt && !isProved(found, item.work.generation)
           ? ends.exhausted(call, found, 'expired')
-          : stepOnce(call, found),
-      )
+          : stepOnce(call, found)
+      if (isFresh(item)) return inRounds(call, known.find(tenant, key), step)
+      return store
+        .forTenant(tenant)
+        .ledger(key)
+        .then((entry) => inRounds(call, entry, step))
     },
     async poison(call) {
       const { work } = call.item

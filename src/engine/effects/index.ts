@@ -19,6 +19,7 @@ export {
   factsOf,
   hostOf,
   isFirstRun,
+  isFresh,
   leaseGuard,
   ledgerGuard,
   measured,

@@ -12,7 +12,14 @@ import type { EngineBase } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
 import { encryptResult, scrubOrNull } from '../secrets/index.ts'
-import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
+import {
+  again,
+  type Decision,
+  type Decisions,
+  decideNext,
+  SETTLE_MARGIN_MS,
+  SHORT_WAIT_MS,
+} from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
 import type { Ends } from './call-ends.ts'
 import {
@@ -94,7 +101,8 @@ export function makeSend(
   ): Promise<Round | { readonly sendBy: number }> => {
     const { item, action, key } = call
     const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
-    if (!(await lease.covers(item.owner, neededMs))) {
+    const covers = lease.covers(item.owner, neededMs)
+    if (!(covers instanceof Promise ? await covers : covers)) {
       await ends.stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
       return 'finished'
     }
@@ -139,11 +147,12 @@ export function makeSend(
     return at + config.sendWithinMs + timeoutMs >= over.createdAt + keyTtlMs
   }
 
-  const sendOne = async (call: Call, timeoutMs: number): Promise<Performed> => {
+  const sendOne = (call: Call, timeoutMs: number): Promise<Performed> => {
     const options = { timeoutMs, maxResponseBytes: config.responseBytesMax }
-    const sent = await sendFor(call, http, call.request, options)
-    const verdict = verdictOf(sent, call.action.policy, { decisions, now: clock.now() })
-    return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
+    return sendFor(call, http, call.request, options).then((sent) => {
+      const verdict = verdictOf(sent, call.action.policy, { decisions, now: clock.now() })
+      return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
+    })
   }
 
   const reportToFlowControl = (
@@ -192,12 +201,12 @@ export function makeSend(
   const repeatsUnknown = ({ action }: Call, over: LedgerEntry | null): boolean =>
     over?.state === 'unknown' && !action.policy.idempotent
 
-  const settleCall = async (
+  const settleCall = (
     call: Call,
     performed: Performed,
     startedAt: Instant,
     over: LedgerEntry | null,
-  ) => {
+  ): Promise<unknown> => {
     const { item, key } = call
     const { outcome, verdict } = performed
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
@@ -214,7 +223,7 @@ export function makeSend(
           : resultText(response, config.resultBytesMax)
     const result = encryptResult(deps.encryption, item, key, text)
     const first = counters.attempts === 1 && over === null
-    const settlement = await ends.finish(call, 'DONE', {
+    const decision: Decision = {
       to: 'done',
       counters,
       note: noteOf(call, { effectRef, ...measured(outcome) }),
@@ -222,8 +231,10 @@ export function makeSend(
       writes: [settleLedger(key, 'done', 'acknowledged', effectRef, result)],
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
-    })
-    if (!settlement.ok) await deps.lateAcks.recordLateAck(call, key, effectRef, result)
+    }
+    return ends.finish(call, 'DONE', decision, (settlement) =>
+      settlement.ok ? undefined : deps.lateAcks.recordLateAck(call, key, effectRef, result),
+    )
   }
 
   const settleFailure = async (

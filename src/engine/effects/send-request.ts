@@ -6,30 +6,34 @@ import { isForShow, type RenderedRequest } from '../../core/effects/action/index
 import type { CallPolicy, CallVerdict } from '../../core/failures/failure/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { makeRedact } from '../../core/secrets/index.ts'
-import type { HttpClient } from '../../ports/http-client.ts'
+import type { HttpClient, HttpOutcome } from '../../ports/http-client.ts'
 import type { Decisions } from '../settlement/index.ts'
 import type { InternalCall, SendOptions, Sent } from './call.ts'
 import { factsOf, traced } from './call-outcome.ts'
 import { redactOutcome } from './redacted-exchange.ts'
 import { notSentOutcome } from './request-secrets.ts'
 
-export async function sendFor(
+export function sendFor(
   call: Pick<InternalCall, 'item' | 'through'>,
   http: HttpClient,
   request: RenderedRequest,
   options: SendOptions,
 ): Promise<Sent> {
   const { item, through } = call
-  if (isForShow(request)) return { outcome: NOT_OPENED, error: null, judge: null }
+  if (isForShow(request)) return Promise.resolve(asSent(NOT_OPENED))
   if (through !== undefined) return through.send(request, options)
   const { hidden = [], onChunk, ...rest } = options
   const traces = { ...traced({ item, request }), tenant: item.work.tenant }
-  if (hidden.length === 0)
-    return { outcome: await http.send({ ...traces, ...options }), error: null, judge: null }
+  if (hidden.length === 0) return http.send({ ...traces, ...options }).then(asSent)
   const redact = makeRedact(hidden)
   const chunks = onChunk === undefined ? {} : { onChunk: (text: string) => onChunk(redact(text)) }
-  const outcome = await http.send({ ...traces, ...rest, ...chunks })
-  return { outcome: redactOutcome(outcome, redact), error: null, judge: null }
+  return http
+    .send({ ...traces, ...rest, ...chunks })
+    .then((outcome) => asSent(redactOutcome(outcome, redact)))
+}
+
+function asSent(outcome: HttpOutcome): Sent {
+  return { outcome, error: null, judge: null }
 }
 
 const NOT_OPENED = notSentOutcome('the secrets of the request were not read')

@@ -8,7 +8,7 @@ import type { EventId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Source } from '../../core/ingest/source/index.ts'
 import { type CommitResult, type Guard, StoreError, type Write } from '../../ports/store.ts'
-import type { Commits, Draft, Planned, UnitOfWork } from '../commit/index.ts'
+import type { Commits, Draft, EventPlan, Planned, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { lineOf } from '../observe/index.ts'
 import {
@@ -46,6 +46,12 @@ export interface Acceptor {
    * stored it: check what the guard is about.
    */
   keep(request: KeepRequest): Promise<Accepted | 'refused'>
+  /** The same for the path of every event: goes on with `then` or `failed` at once, without another promise. May throw at once. */
+  keep<Value>(
+    request: KeepRequest,
+    then: (stored: Accepted | 'refused') => Value,
+    failed: (error: unknown) => Value,
+  ): Promise<Value>
 }
 
 export function makeAcceptor(
@@ -62,24 +68,25 @@ export function makeAcceptor(
   const { clock, log, commits, planning, inlineStart, unitOfWork } = deps
 
   /** Tries again only while it is unknown whether the commit was applied: the sender must not get a false response. */
-  const commit = async (
+  const commit = <Value>(
     { event, writes }: Pick<Acceptance, 'event' | 'writes'>,
     beside: KeepRequest['beside'],
     begun: Begun | null,
-  ): Promise<CommitResult> => {
+    then: (result: CommitResult) => Value,
+    failed: (error: unknown) => Value,
+  ): Promise<Value> => {
     const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
     // The `beside` guards come first: a caller that is too late there has not repeated the event. The guards of inline
     // starts come last: a duplicate is reported as one, whoever holds its keys.
     const own = begun === null ? [dedup] : [dedup, ...begun.guards]
     const guards = beside === undefined ? own : [...beside.guards, ...own]
     const all = beside === undefined ? writes : [...writes, ...beside.writes]
-    try {
-      return await commits.once(event.tenant, guards, all)
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error
-      if (error.applied === 'indeterminate') return repeat(event, guards, all, guards.indexOf(dedup))
-      throw new AppError('store_unavailable', undefined, { cause: error })
-    }
+    return commits.once<Value>(event.tenant, guards, all, then, (error) => {
+      if (!(error instanceof StoreError)) return failed(error)
+      if (error.applied === 'indeterminate')
+        return repeat(event, guards, all, guards.indexOf(dedup)).then(then, failed)
+      return failed(new AppError('store_unavailable', undefined, { cause: error }))
+    })
   }
 
   /**
@@ -102,34 +109,62 @@ export function makeAcceptor(
     }
   }
 
-  /** `held`: the plans to end by the result. If it throws, they have been ended. */
-  const attempt = async (
-    acceptance: Acceptance,
+  /** With instances that start in the same commit. `held`: the plans to end by the result. If it throws, they have been ended. */
+  const commitStarts = async (
+    first: EventPlan,
     beside: KeepRequest['beside'],
     held: Planned[],
   ): Promise<CommitResult> => {
     const hold = (...now: readonly Planned[]) => held.splice(0, held.length, ...now)
     try {
-      const [first] = acceptance.plans
-      if (first?.begins === undefined) return await commit(acceptance, beside, null)
       const begun = await inlineStart.begin(first)
       hold(begun.plan, ...begun.cases)
-      const result = await commit(begun.plan, beside, begun)
+      const result = await commit(begun.plan, beside, begun, asIs, rethrow)
       if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return result
       // Another instance has its key: its trigger decides, as a job of its own.
       hold(begun.plan)
       unitOfWork.release(begun.cases)
       const items = inlineStart.asItems(begun)
       hold(items)
-      return await commit(items, beside, null)
+      return await commit(items, beside, null, asIs, rethrow)
     } catch (error) {
       unitOfWork.release(held)
       throw error
     }
   }
 
+  const finish = (
+    { event, action, letter }: Acceptance,
+    held: readonly Planned[],
+    result: CommitResult,
+    startedAt: number,
+  ): Accepted | 'refused' => {
+    const first = storedBy(event, result)
+    const isStored = first === event.id
+    unitOfWork.end(held, isStored, result)
+    if (first === null) return 'refused'
+    if (!isStored) deps.duplicates.note(event.tenant, first)
+    const durationMs = Math.round(clock.monotonic() - startedAt)
+    log.control(
+      isStored
+        ? lineOf('ingest', action, event, { durationMs })
+        : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
+    )
+    if (isStored && letter !== null) {
+      const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+      log.control(
+        lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
+      )
+    }
+    return { eventId: first, duplicate: !isStored }
+  }
+
   return {
-    async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
+    keep<Value>(
+      { source, draft: named, payload, header, unread, startedAt, beside }: KeepRequest,
+      then: (stored: Accepted | 'refused') => Value = asValue,
+      failed: (error: unknown) => Value = rethrow,
+    ): Promise<Value> {
       // Another node knows the routes of the event. If there is none, the event is stored and waits for a node of that
       // version.
       if (deps.isShared && planning.registry.needsNewerVersion(named.tenant))
@@ -141,29 +176,40 @@ export function makeAcceptor(
         unread === undefined
           ? planAcceptance(planning, source, draft, payload, header, windowMs, inlineStart.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
-      const { event, letter } = acceptance
-      const held: Planned[] = [...acceptance.plans]
-      const result = await attempt(acceptance, beside, held)
-      const first = storedBy(event, result)
-      const isStored = first === event.id
-      unitOfWork.end(held, isStored, result)
-      if (first === null) return 'refused'
-      if (!isStored) deps.duplicates.note(event.tenant, first)
-      const durationMs = Math.round(clock.monotonic() - startedAt)
-      log.control(
-        isStored
-          ? lineOf('ingest', acceptance.action, event, { durationMs })
-          : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
-      )
-      if (isStored && letter !== null) {
-        const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
-        log.control(
-          lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
+      const { plans } = acceptance
+      const [first] = plans
+      if (first?.begins !== undefined) {
+        const held: Planned[] = [...plans]
+        return commitStarts(first, beside, held).then(
+          (result) => then(finish(acceptance, held, result, startedAt)),
+          failed,
         )
       }
-      return { eventId: first, duplicate: !isStored }
+      return commit(
+        acceptance,
+        beside,
+        null,
+        (result) => then(finish(acceptance, plans, result, startedAt)),
+        (error) => {
+          unitOfWork.release(plans)
+          return failed(error)
+        },
+      )
     },
   }
+}
+
+function asIs<Value>(value: Value): Value {
+  return value
+}
+
+/** For calls without a continuation, whose value is what was kept. */
+function asValue<Value>(stored: Accepted | 'refused'): Value {
+  return stored as Value
+}
+
+function rethrow(error: unknown): never {
+  throw error
 }
 
 /** The event that is stored under its key; null: none. A commit whose first attempt was applied is refused by its own event. */

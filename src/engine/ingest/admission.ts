@@ -47,14 +47,16 @@ export interface Admitted {
   readonly bytes: Uint8Array
 }
 
+export type Answered = Admitted | { readonly handshake: Answer; readonly source: Source }
+
 /** What is known of a request before its body is read. */
 export type Announced = Pick<IntakeRequest, 'tenant' | 'source' | 'address'>
 
 export interface Admission {
   /** The source that a request may be for, by what is known before the body is read. Throws AppError on refusal. */
   find(request: Announced): Source
-  /** Throws AppError on refusal. */
-  admit(request: IntakeRequest): Promise<Admitted | { readonly handshake: Answer; readonly source: Source }>
+  /** Throws AppError on refusal. In one turn, unless a secret, an encoded body or a shared rate limit is waited for. */
+  admit(request: IntakeRequest): Answered | Promise<Answered>
 }
 
 export function makeAdmission(
@@ -70,18 +72,19 @@ export function makeAdmission(
   const { clock, vault, log, registry } = deps
   const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
 
-  const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
+  const secretsOf = (source: Source, tenant: string): readonly string[] | Promise<readonly string[]> => {
     const { verify } = source.document
-    if (!('secret' in verify)) return []
-    let secrets: readonly string[]
-    try {
-      secrets = await vault.resolve(tenant as TenantId, verify.secret)
-    } catch (error) {
-      throw withoutName(error)
+    if (!('secret' in verify)) return NO_SECRETS
+    const found = vault.resolve(tenant as TenantId, verify.secret)
+    const some = (secrets: readonly string[]): readonly string[] => {
+      if (secrets.length > 0) return secrets
+      log.error('source.secret-missing', { source: source.document.name, tenant })
+      throw new AppError('secret_missing')
     }
-    if (secrets.length > 0) return secrets
-    log.error('source.secret-missing', { source: source.document.name, tenant })
-    throw new AppError('secret_missing')
+    if (!(found instanceof Promise)) return some(found)
+    return found.then(some, (error) => {
+      throw withoutName(error)
+    })
   }
 
   const refuseBeyond = (waitMs: number): void => {
@@ -116,12 +119,79 @@ export function makeAdmission(
     return source
   }
 
+  const checkLimits = (source: Source, tenant: string): Promise<void> | null => {
+    deps.backlog.check(tenant as TenantId)
+    return takeShare(source, tenant)
+  }
+
+  /** After the signature: handshake, limits, body. `bytes`: the body without its content encoding. */
+  const admitVerified = (
+    source: Source,
+    request: IntakeRequest,
+    input: Verified,
+    bytes: Uint8Array,
+  ): Answered | Promise<Answered> => {
+    const { headers: header } = input
+    const { depth } = source.document.limits
+    const { handshake } = source.guards
+    const own = source.vendorHandshake?.(input.body === bytes ? input : input.withBody(bytes)) ?? null
+    if (own !== null) return { handshake: own, source }
+    let body: Body | null = null
+    if (handshake?.method === 'POST') {
+      body = readWith(header, bytes, depth)
+      const answer = answerOf(handshake, scopeOf(source, request, header, body.payload))
+      if (answer !== null) return { handshake: answer, source }
+    }
+    const waits = checkLimits(source, request.tenant)
+    const admit = (): Admitted => ({ source, header, body: body ?? readWith(header, bytes, depth), bytes })
+    return waits === null ? admit() : waits.then(admit)
+  }
+
+  /** A body with a content encoding is inflated as late as possible: after the limits, if no handshake needs it. */
+  const admitEncoded = async (
+    source: Source,
+    request: IntakeRequest,
+    input: Verified,
+    inflate: NonNullable<IntakeRequest['inflate']>,
+  ): Promise<Answered> => {
+    const { bodyBytes, depth } = source.document.limits
+    const { headers: header } = input
+    let verdict = source.verifier(input)
+    let bytes: Uint8Array | null = null
+    if (!verdict.ok && verdict.code === 'signature_wrong' && source.signsBody) {
+      // Some vendors sign the compressed body, others the inflated one.
+      bytes = await inflate(bodyBytes, false)
+      verdict = source.verifier(input.withBody(bytes))
+    }
+    if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
+    if (source.vendorHandshake !== null || source.guards.handshake?.method === 'POST') {
+      bytes ??= await inflate(bodyBytes, true)
+      return admitVerified(source, request, input, bytes)
+    }
+    await checkLimits(source, request.tenant)
+    bytes ??= await inflate(bodyBytes, true)
+    return { source, header, body: readWith(header, bytes, depth), bytes }
+  }
+
+  const admitWith = (
+    source: Source,
+    request: IntakeRequest,
+    header: Headers,
+    secrets: readonly string[],
+  ): Answered | Promise<Answered> => {
+    const { body, inflate } = request
+    const input = new Verified(request, header, body, secrets, clock.now())
+    if (inflate !== undefined) return admitEncoded(source, request, input, inflate)
+    const verdict = source.verifier(input)
+    if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
+    return admitVerified(source, request, input, body)
+  }
+
   return {
     find,
-    async admit(request) {
+    admit(request) {
       const source = find(request)
-      const { guards, document } = source
-      const { limits } = document
+      const { limits } = source.document
       const header = flatten(request.headers)
       if ((request.method ?? 'POST') !== 'POST') {
         return { handshake: answerOther(source, request, header), source }
@@ -129,41 +199,10 @@ export function makeAdmission(
       if (request.body.byteLength > limits.bodyBytes) {
         throw new AppError('body_too_large', `the limit is ${limits.bodyBytes} bytes`)
       }
-      let bytes = request.body
-      let isInflated = request.inflate === undefined
-      const inflate = async (isVerified: boolean) => {
-        if (!isInflated) bytes = (await request.inflate?.(limits.bodyBytes, isVerified)) ?? bytes
-        isInflated = true
-      }
-      const secrets = 'secret' in document.verify ? await secretsOf(source, request.tenant) : NO_SECRETS
-      const input = new Verified(request, header, bytes, secrets, clock.now())
-      let verdict = source.verifier(input)
-      if (!verdict.ok && verdict.code === 'signature_wrong' && !isInflated && source.signsBody) {
-        // Some vendors sign the compressed body, others the inflated one.
-        await inflate(false)
-        verdict = source.verifier(input.withBody(bytes))
-      }
-      if (!verdict.ok) throw new AppError(verdict.code, verdict.detail)
-      const read = async (): Promise<Body> => {
-        await inflate(true)
-        return readWith(header, bytes, limits.depth)
-      }
-      if (source.vendorHandshake !== null) {
-        await inflate(true)
-        const answer = source.vendorHandshake(input.withBody(bytes))
-        if (answer !== null) return { handshake: answer, source }
-      }
-      let body: Body | null = null
-      if (guards.handshake?.method === 'POST') {
-        body = await read()
-        const answer = answerOf(guards.handshake, scopeOf(source, request, header, body.payload))
-        if (answer !== null) return { handshake: answer, source }
-      }
-      deps.backlog.check(request.tenant as TenantId)
-      const taking = takeShare(source, request.tenant)
-      if (taking !== null) await taking
-      body ??= await read()
-      return { source, header, body, bytes }
+      const secrets = secretsOf(source, request.tenant)
+      return secrets instanceof Promise
+        ? secrets.then((known) => admitWith(source, request, header, known))
+        : admitWith(source, request, header, secrets)
     },
   }
 }

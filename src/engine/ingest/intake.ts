@@ -14,7 +14,7 @@ import type { Draft } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { handshakeLine } from '../observe/index.ts'
 import type { Acceptor } from './accept-event.ts'
-import type { Admission, Announced, IntakeRequest } from './admission.ts'
+import type { Admission, Announced, Answered, IntakeRequest } from './admission.ts'
 import { type StoredHeaders, traceIdOf } from './headers-and-trace.ts'
 import type { RefusalLines } from './rejection-log.ts'
 import type { Rejections } from './rejections.ts'
@@ -73,13 +73,17 @@ export function makeIntake(
     }
   }
 
-  const take = async (request: IntakeRequest, startedAt: number): Promise<Received> => {
-    if (!deps.isOpen()) throw new AppError('shutting_down')
-    const admitted = await admission.admit(request)
+  /** A handshake is answered; anything else becomes an event. */
+  const take = (
+    request: IntakeRequest,
+    admitted: Answered,
+    startedAt: number,
+  ): Received | Promise<Received> => {
     if ('handshake' in admitted) {
       const { handshake } = admitted
       const durationMs = Math.round(clock.monotonic() - startedAt)
       log.control(handshakeLine(request.tenant, request.source, handshake.status, durationMs))
+      waiting -= 1
       return { handshake }
     }
     const { source, header, body, bytes } = admitted
@@ -106,12 +110,20 @@ export function makeIntake(
       raw: body.raw,
       sensitive: [],
     }
-    const accepted = await acceptor.keep({ source, draft, payload, header: stored, startedAt })
-    assert(accepted !== 'refused', 'nothing but its key keeps an event out')
-    const { respond } = source.guards
-    if (respond === null) return accepted
-    const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, {})
-    return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
+    return acceptor.keep<Received>(
+      { source, draft, payload, header: stored, startedAt },
+      (accepted) => {
+        waiting -= 1
+        assert(accepted !== 'refused', 'nothing but its key keeps an event out')
+        const { respond } = source.guards
+        if (respond === null) return accepted
+        const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, {})
+        return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
+      },
+      (error) => {
+        throw ended(request, startedAt, error)
+      },
+    )
   }
 
   /** The event is stored, whatever happens to the response. */
@@ -133,17 +145,41 @@ export function makeIntake(
   }
 
   let waiting = 0
-  const receive = async (request: IntakeRequest): Promise<Received> => {
+  /** The request ends with this error. */
+  const ended = (request: IntakeRequest, startedAt: number, error: unknown): unknown => {
+    waiting -= 1
+    if (error instanceof AppError) refuse(request, error, Math.round(clock.monotonic() - startedAt))
+    return error
+  }
+
+  /** A secret, an encoded body or a rate limit shared with other nodes is waited for. */
+  const takeLater = async (
+    request: IntakeRequest,
+    admitting: Promise<Answered>,
+    startedAt: number,
+  ): Promise<Received> => {
+    let taken: Received | Promise<Received>
+    try {
+      taken = take(request, await admitting, startedAt)
+    } catch (error) {
+      throw ended(request, startedAt, error)
+    }
+    return taken
+  }
+
+  /** Nearly always one turn until the commit, and one after it. */
+  const receive = (request: IntakeRequest): Promise<Received> => {
     const startedAt = clock.monotonic()
     waiting += 1
     try {
       if (waiting > config.acceptsMax) throw new AppError('overloaded')
-      return await take(request, startedAt)
+      if (!deps.isOpen()) throw new AppError('shutting_down')
+      const admitted = admission.admit(request)
+      if (admitted instanceof Promise) return takeLater(request, admitted, startedAt)
+      const taken = take(request, admitted, startedAt)
+      return taken instanceof Promise ? taken : Promise.resolve(taken)
     } catch (error) {
-      if (error instanceof AppError) refuse(request, error, Math.round(clock.monotonic() - startedAt))
-      throw error
-    } finally {
-      waiting -= 1
+      return Promise.reject(ended(request, startedAt, error))
     }
   }
 

@@ -8,8 +8,8 @@ import type { Item } from './leased-job.ts'
 
 export interface BeginJob {
   begin(item: Item, route: Route): Promise<Item>
-  /** The same, synchronous unless the job replays a dead letter. */
-  beginNow(item: Item, route: Route): Item | Promise<Item>
+  /** All that a job needs which replays nothing: its time limit starts. */
+  startLimit(item: Item, route: Route): Item
 }
 
 /** A job that starts this soon after its insert did not wait. */
@@ -19,7 +19,7 @@ export function makeBeginJob(deps: Pick<EngineDeps, 'store'> & { readonly time: 
   const { store, time } = deps
 
   /** The time limit starts with the first attempt. A job that runs on insert has all of it anyway. */
-  const startLimit = (item: Item, route: Route): Item => {
+  const startLimit: BeginJob['startLimit'] = (item, route) => {
     const { work } = item
     const now = time.now()
     // An operator's decision resets the counters but not the key: the time limit started long ago.
@@ -34,9 +34,9 @@ export function makeBeginJob(deps: Pick<EngineDeps, 'store'> & { readonly time: 
     return letter === null ? item : { ...item, letter }
   }
 
-  const beginNow: BeginJob['beginNow'] = (claimed, route) => {
+  const begin: BeginJob['begin'] = async (claimed, route) => {
     const item = startLimit(claimed, route)
     return item.work.replayOf === null ? item : withDeadLetter(item)
   }
-  return { begin: async (item, route) => beginNow(item, route), beginNow }
+  return { begin, startLimit }
 }

@@ -45,7 +45,8 @@ const FIRST_EPOCH = 1
 
 /** Who runs the jobs. It is made after the slots, which everything that starts jobs needs. */
 export interface SlotWorker {
-  run(item: Item): Promise<void>
+  /** Calls `over` once, whatever happens, and never throws. */
+  run(item: Item, over: () => void): void
   /** How many slots of this node a tenant's jobs leased on insert may take. */
   share(tenant: TenantId): number
   /** A slot is free again. null: it was lent, or not used. */
@@ -53,7 +54,7 @@ export interface SlotWorker {
 }
 
 const NOBODY: SlotWorker = {
-  run: async () => {
+  run: () => {
     throw new Error('assertion failed: a job started before the slots had a worker')
   },
   share: () => 0,
@@ -163,10 +164,7 @@ export function makePool(config: {
       if (counted === null) count(item.work.tenant, 1)
       note(item.work.id, item.work.epoch)
       if (isIsolated(item.work)) isolatedRunning += 1
-      worker.run(item).then(
-        () => finish(item),
-        () => finish(item),
-      )
+      worker.run(item, () => finish(item))
     },
     idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     running: () => running.size,

@@ -40,7 +40,8 @@ export function composeQueue(
     readonly lease: Lease
     readonly pool: Pool
     readonly flowControl: FlowControl
-    readonly beginNow: BeginJob['beginNow']
+    readonly begin: BeginJob['begin']
+    readonly startLimit: BeginJob['startLimit']
     readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems

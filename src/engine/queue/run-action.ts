@@ -1,5 +1,6 @@
 // Carries out a job's action: an outbound call, a function, or an emitted event.
 
+import type { FunctionAction } from '../../core/effects/action/index.ts'
 import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
@@ -8,23 +9,25 @@ import { LOSSES_MAX } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Connections } from '../connections/index.ts'
-import type {
-  Agents,
-  Batches,
-  Call,
-  DeadLetterRouteJob,
-  Effects,
-  InternalActions,
-  InternalCall,
-  OpenHttp,
-  Upserts,
+import { connectionOf } from '../definitions/index.ts'
+import {
+  type Agents,
+  type Batches,
+  type Call,
+  type DeadLetterRouteJob,
+  type Effects,
+  type InternalActions,
+  type InternalCall,
+  isFresh,
+  type OpenHttp,
+  type Upserts,
 } from '../effects/index.ts'
 import type { Timetables } from '../ingest/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { RunStart } from '../workflows/index.ts'
 
 export interface Actions {
-  /** Throws ExpressionError if the job's event lacks what the action needs. */
+  /** Throws ExpressionError, at once or later, if the job's event lacks what the action needs. */
   perform(call: InternalCall): Promise<void>
   /** The call for a whole batch; null: the job is settled. */
   callOfBatch(item: Item, route: Route): Promise<InternalCall | null>
@@ -47,7 +50,7 @@ export function makeActions(deps: {
   const { calls, operations } = deps.connections
 
   const callOut = (plain: Call): Promise<void> => {
-    const call = calls.around(plain)
+    const call = plain.through === undefined ? plain : calls.around(plain)
     return call.item.work.losses >= LOSSES_MAX ? effects.poison(call) : effects.run(call)
   }
 
@@ -63,19 +66,31 @@ export function makeActions(deps: {
     return { class: work.class ?? 'transient', reason: 'expired', error: 'it waited longer than it may' }
   }
 
-  /** True: the job may not run again, and is settled. */
-  const isOver = async (call: InternalCall, isFunction: boolean): Promise<boolean> => {
+  /** Runs inside the process, unless the job may not run again. */
+  const runInside = (call: InternalCall, run: () => Promise<void>): Promise<void> => {
     const { item, route, key } = call
     const end = findEnd(item)
-    if (end === null) return false
-    if (isFunction && (await internal.parkUnknown(call, end.error))) return true
+    return end === null ? run() : deadLetterJob(item, route, key, end.class, end.reason, end.error)
+  }
+
+  const runFunction = (call: InternalCall, action: FunctionAction): Promise<void> =>
+    isFresh(call.item) && findEnd(call.item) === null
+      ? internal.runFunction(call, action)
+      : runFunctionAgain(call, action)
+
+  /** The ledger may have its effect, or that of one of its steps. */
+  const runFunctionAgain = async (call: InternalCall, action: FunctionAction): Promise<void> => {
+    const { item, route, key } = call
+    if (!isFresh(item) && (await internal.endKnown(call))) return
+    const end = findEnd(item)
+    if (end === null) return internal.runFunction(call, action)
+    if (await internal.parkUnknown(call, end.error)) return
     await deadLetterJob(item, route, key, end.class, end.reason, end.error)
-    return true
   }
 
   return {
     callOfBatch: batches.callOf,
-    async perform(call) {
+    perform(call) {
       const { item, route, key, scope } = call
       const { action } = route
       if (route.batch !== null && item.work.kind !== 'batch') return batches.join(call)
@@ -83,28 +98,22 @@ export function makeActions(deps: {
         case 'http': {
           const sent = keyOfGeneration(key, item.work.generation)
           const request = action.render(scope, sent)
-          const out = calls.through(call)
+          const out = connectionOf(route.document.do) === null ? call : calls.through(call)
           const shown = { ...out, action, request: out.through?.locate(request) ?? request }
           return callOut(deps.openHttp(shown, action, sent))
         }
         case 'upsert':
           return callOut(upserts.callOf(calls.through(call), action))
         case 'function':
-          if (await internal.endKnown(call)) return
-          if (await isOver(call, true)) return
-          return internal.runFunction(call, action)
+          return runFunction(call, action)
         case 'emit':
-          if (await isOver(call, false)) return
-          return internal.runEmit(call, action)
+          return runInside(call, () => internal.runEmit(call, action))
         case 'start':
-          if (await isOver(call, false)) return
-          return deps.start(call, action)
+          return runInside(call, () => deps.start(call, action))
         case 'schedule':
-          if (await isOver(call, false)) return
-          return deps.timetables.schedule(call, action)
+          return runInside(call, () => deps.timetables.schedule(call, action))
         case 'unschedule':
-          if (await isOver(call, false)) return
-          return deps.timetables.unschedule(call, action)
+          return runInside(call, () => deps.timetables.unschedule(call, action))
         case 'operation':
           return callOut(operations.callOf(calls.through(call), action))
         case 'agent':

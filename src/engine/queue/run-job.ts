@@ -24,7 +24,8 @@ import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
 export interface Runner {
-  run(item: Item): Promise<void>
+  /** Calls `over` once the job is settled, or is left to another node. Never throws. */
+  run(item: Item, over: () => void): void
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
@@ -35,7 +36,8 @@ export function makeRunner(
     readonly registry: Registry
     readonly settler: Settler
     readonly vars: Vars
-    readonly beginNow: BeginJob['beginNow']
+    readonly startLimit: BeginJob['startLimit']
+    readonly begin: BeginJob['begin']
     readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems
@@ -46,9 +48,61 @@ export function makeRunner(
     readonly expandEach: ExpandEach
   },
 ): Runner {
-  const { log, registry, settler, beginNow, deadLetterJob } = deps
+  const { log, registry, settler, startLimit, begin, deadLetterJob } = deps
 
-  const run = async (item: Item): Promise<void> => {
+  const run: Runner['run'] = (item, over) => {
+    const { route, work } = item
+    if (route === null || work.kind !== 'route' || !isPlain(item, route)) {
+      void runOther(item).then(over, over)
+      return
+    }
+    const failed = (begun: Item, key: string | null, error: unknown) =>
+      void settleError(item, begun, route, key, error).then(over, over)
+    let begun = item
+    let key: string | null = null
+    let performed: Promise<void>
+    try {
+      begun = startLimit(item, route)
+      const scope = routeScope(begun.event, begun.payload(), begun.header(), deps.vars)
+      if (!route.wants(scope)) throw unwanted()
+      key = route.keyOf(scope, null)
+      performed = perform(begun, route, key, scope)
+    } catch (error) {
+      failed(begun, key, error)
+      return
+    }
+    performed.then(over, (error) => failed(begun, key, error))
+  }
+
+  /** Replays nothing, stands for no list, and is in no lane: nothing has to be read before its action. */
+  const isPlain = ({ work }: Item, { each, lane }: Route): boolean =>
+    work.replayOf === null && each === null && lane === null
+
+  const perform = (item: Item, route: Route, key: string, scope: Scope): Promise<void> => {
+    const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
+    return deps.actions.perform({ item, route, key, scope: inner })
+  }
+
+  /** A job whose event lacks what its definition needs is dead; any other error puts it back. */
+  const settleError = async (
+    item: Item,
+    begun: Item,
+    route: Route,
+    key: string | null,
+    error: unknown,
+  ): Promise<void> => {
+    try {
+      if (error instanceof ExpressionError)
+        return await deadLetterJob(begun, route, key, 'validation', 'rejected', describe(error))
+      if (error instanceof JsonError)
+        return await deadLetterJob(begun, route, key, 'poison', 'unparseable', error.message)
+    } catch (again) {
+      return putBack(item, again)
+    }
+    return putBack(item, error)
+  }
+
+  const runOther = async (item: Item): Promise<void> => {
     try {
       const { kind } = item.work
       if (!isWorkKind(kind))
@@ -67,6 +121,8 @@ export function makeRunner(
       await putBack(item, error)
     }
   }
+
+  const unwanted = () => new ExpressionError('type', 'the condition no longer holds', 'where')
 
   const toldCode = new Set<string>()
 
@@ -133,8 +189,7 @@ export function makeRunner(
   }
 
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
-    const begun = beginNow(claimed, route)
-    const item = begun instanceof Promise ? await begun : begun
+    const item = claimed.work.replayOf === null ? startLimit(claimed, route) : await begin(claimed, route)
     let key: string | null = null
     try {
       if (item.work.kind === 'batch') {
@@ -143,22 +198,15 @@ export function makeRunner(
         return call === null ? undefined : await deps.actions.perform(call)
       }
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
-      if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
+      if (!route.wants(whole)) throw unwanted()
       const { element } = item.work
       if (route.each !== null && element === null) return await deps.expandEach.run(item, route, whole)
       const scope = itemScope(route, whole, element)
       if (route.lane !== null && !(await deps.debouncer.take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
-      const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
-      await deps.actions.perform({ item, route, key, scope: inner })
+      await perform(item, route, key, scope)
     } catch (error) {
-      if (error instanceof ExpressionError) {
-        return await deadLetterJob(item, route, key, 'validation', 'rejected', describe(error))
-      }
-      if (error instanceof JsonError) {
-        return await deadLetterJob(item, route, key, 'poison', 'unparseable', error.message)
-      }
-      throw error
+      await settleError(claimed, item, route, key, error)
     }
   }
 

@@ -16,7 +16,7 @@ export function combineVaults(vaults: {
   return {
     resolve(tenant, refs) {
       const [first] = refs
-      if (first === undefined) return Promise.resolve([])
+      if (first === undefined) return []
       // Every webhook takes this path, and nearly every source has its secrets in one place.
       const vault = vaultOf(first)
       if (refs.every((ref) => vaultOf(ref) === vault)) return vault.resolve(tenant, refs)
@@ -75,7 +75,7 @@ function refsOf(document: DefinitionDocument): readonly SecretRef[] {
 /** Secrets of any place that documents name and that have no value, each with the definitions that need it. */
 export async function missingSecrets(
   documents: readonly DefinitionDocument[],
-  resolve: (ref: SecretRef) => Promise<readonly string[]>,
+  resolve: (ref: SecretRef) => readonly string[] | Promise<readonly string[]>,
 ): Promise<readonly { readonly ref: SecretRef; readonly definitions: readonly string[] }[]> {
   const named = new Map<string, { ref: SecretRef; definitions: Set<string> }>()
   for (const document of documents) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import type { EventId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { CommitResult, Found, Guard, Write } from '../../ports/store.ts'
-import { makeUnitOfWork, type Planned } from '../commit/index.ts'
+import { type Commits, makeUnitOfWork, type Planned } from '../commit/index.ts'
 import { again, type Decision, done, type Settlement, skipped } from './job-decision.ts'
 import type { JobEnd } from './job-end.ts'
 import type { Part, Participant, Settling } from './participants.ts'
@@ -66,7 +66,18 @@ function makeWorld(
   }
   const unitOfWork = makeUnitOfWork({
     log: makeMemoryLog(),
-    commits: { once: commit, firmly: commit },
+    commits: {
+      once: commit,
+      firmly: async (
+        tenant: unknown,
+        guards: readonly Guard[],
+        writes: readonly Write[],
+        ...rest: unknown[]
+      ) => {
+        const then = (rest[1] ?? ((result: CommitResult) => result)) as (result: CommitResult) => never
+        return then(await commit(tenant, guards, writes))
+      },
+    } as Pick<Commits, 'once' | 'firmly'>,
     leasedOnInsert: {
       settle: (plan: Planned, isStored) =>
         void ended.push(`${(plan as unknown as NamedPlan).name} ${isStored ? 'started' : 'released'}`),

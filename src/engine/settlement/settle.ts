@@ -6,11 +6,18 @@ import type { Guard } from '../../ports/store.ts'
 import { orFail, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { Decision, Held, Settlement } from './job-decision.ts'
-import type { PlanEnd } from './job-end.ts'
+import type { JobEnd, PlanEnd } from './job-end.ts'
 import type { OtherEnd, Part, Participant, ParticipantsOf, Settling } from './participants.ts'
 
 export interface Settler {
   settle(item: Item, route: Route | null, decision: Decision): Promise<Settlement>
+  /** The same for the path of every event: goes on with `then` at once, without another promise if the job has no participants. */
+  settle<Value>(
+    item: Item,
+    route: Route | null,
+    decision: Decision,
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value>
   /** For a job that is not leased by this node: `hold` says what must still be true of it. */
   settleUnheld(held: Held, route: Route | null, decision: Decision, hold: Guard): Promise<Settlement>
 }
@@ -31,37 +38,53 @@ export function makeSettler(deps: {
 }): Settler {
   const { planEnd, unitOfWork } = deps
 
-  const commit = (job: Settling, decision: Decision, others: readonly OtherEnd[]): Promise<Settlement> => {
+  const commit = <Value>(
+    job: Settling,
+    decision: Decision,
+    others: readonly OtherEnd[],
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value> => {
     const { held, route, hold, wakeInMs } = job
     const own =
       others.length === 0
         ? decision.guards
         : [...decision.guards, ...others.flatMap((one) => [one.hold, ...one.decision.guards])]
-    const commitOnce = async (retry: () => Promise<Settlement>, race: number): Promise<Settlement> => {
-      const isFirst = race === 0
-      const known = planEnd(held, route, decision, isFirst)
-      const end = known instanceof Promise ? await known : known
-      const ends = [end]
-      for (const one of others) ends.push(await planEnd(one.held, one.route, one.decision, isFirst))
-      const isOne = others.length === 0
-      const result = await unitOfWork.firmly(
-        held.event.tenant,
-        {
-          guards: [hold, ...own, ...(isOne ? end.guards : ends.flatMap(({ guards }) => guards))],
-          writes: isOne ? end.writes : ends.flatMap(({ writes }) => writes),
-          plans: isOne ? end.plans : ends.flatMap(({ plans }) => plans),
-        },
-        held,
-      )
-      if (result.ok) {
-        if (wakeInMs !== null) deps.wake(wakeInMs)
-        return { ok: true, result }
-      }
-      if (result.guard === 0) return { ok: false, why: 'stale', found: result.found }
-      if (result.guard > own.length) return retry()
-      return { ok: false, why: 'guard', index: result.guard - 1, found: result.found }
+    const commitOnce = (retry: () => Promise<Value>, race: number): Promise<Value> => {
+      const send = ({ guards, writes, plans }: JobEnd): Promise<Value> =>
+        unitOfWork.firmly(
+          held.event.tenant,
+          { guards: [hold, ...own, ...guards], writes, plans },
+          held,
+          (result) => {
+            if (result.ok) {
+              if (wakeInMs !== null) deps.wake(wakeInMs)
+              return then({ ok: true, result })
+            }
+            if (result.guard === 0) return then({ ok: false, why: 'stale', found: result.found })
+            if (result.guard > own.length) return retry()
+            return then({ ok: false, why: 'guard', index: result.guard - 1, found: result.found })
+          },
+        )
+      const end = planEnd(held, route, decision, race === 0)
+      if (others.length > 0) return planOthers(end, others, race === 0).then(send)
+      return end instanceof Promise ? end.then(send) : send(end)
     }
     return retrying(RACES_MAX, commitOnce, DEAD_LETTER_UNENDING)
+  }
+
+  /** The end of a job with those of the jobs that end in the same commit. */
+  const planOthers = async (
+    own: JobEnd | Promise<JobEnd>,
+    others: readonly OtherEnd[],
+    isFirst: boolean,
+  ): Promise<JobEnd> => {
+    const ends = [await own]
+    for (const one of others) ends.push(await planEnd(one.held, one.route, one.decision, isFirst))
+    return {
+      guards: ends.flatMap(({ guards }) => guards),
+      writes: ends.flatMap(({ writes }) => writes),
+      plans: ends.flatMap(({ plans }) => plans),
+    }
   }
 
   /** Asks the participants from `at` on, then commits. */
@@ -73,7 +96,7 @@ export function makeSettler(deps: {
     others: readonly OtherEnd[],
   ): Promise<Settlement> => {
     const participant = list[at]
-    if (participant === undefined) return commit(job, decision, others)
+    if (participant === undefined) return commit<Settlement>(job, decision, others, asIs)
     const askOnce = async (rebuild: () => Promise<Settlement>): Promise<Settlement> => {
       const part = await participant(decision, job)
       if (part === null) return askFrom(at + 1, list, job, decision, others)
@@ -91,25 +114,54 @@ export function makeSettler(deps: {
     return retrying(REBUILDS_MAX, askOnce, PART_UNENDING)
   }
 
-  const start = (job: Settling, decision: Decision): Promise<Settlement> => {
+  const start = <Value>(
+    job: Settling,
+    decision: Decision,
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value> => {
     const list = deps.participantsOf(job.held, job.route)
+    if (list.length === 0 && decision.plans === undefined) return startPlain(job, decision, then)
     const ask = () => askFrom(0, list, job, decision, NONE)
-    return decision.plans === undefined ? ask() : unitOfWork.settling(decision.plans, ask)
+    const asked = decision.plans === undefined ? ask() : unitOfWork.settling(decision.plans, ask)
+    return then === asIs ? (asked as Promise<Value>) : asked.then(then)
+  }
+
+  /** A job that nothing else takes part in: nearly every one. */
+  const startPlain = <Value>(
+    job: Settling,
+    decision: Decision,
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value> => {
+    try {
+      return commit(job, decision, NONE, then)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   return {
-    settle(item, route, decision) {
+    settle<Value>(
+      item: Item,
+      route: Route | null,
+      decision: Decision,
+      then: (settlement: Settlement) => Value | Promise<Value> = asIs,
+    ) {
       const { id, epoch, lane } = item.work
       const hold: Guard = { g: 'lease', work: id, owner: item.owner, epoch }
       // A job that is put back is due later, and the end of one with a lane may make the next one due.
       const wakeInMs = decision.to === 'again' ? decision.delayMs : lane === null ? null : 0
-      const settled = start({ held: item, item, route, hold, wakeInMs }, decision)
+      const settled = start({ held: item, item, route, hold, wakeInMs }, decision, then)
       deps.onSettling(item, route, decision)
       return settled
     },
     settleUnheld: (held, route, decision, hold) =>
-      start({ held, item: null, route, hold, wakeInMs: null }, decision),
+      start({ held, item: null, route, hold, wakeInMs: null }, decision, asIs<Settlement>),
   }
+}
+
+/** For calls without a continuation, whose value is the settlement. */
+function asIs<Value>(settlement: Settlement): Value {
+  return settlement as Value
 }
 
 function withPart(decision: Decision, part: Part): Decision {

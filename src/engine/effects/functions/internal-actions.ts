@@ -18,16 +18,23 @@ import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../eve
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { encryptResult, scrubOf } from '../../secrets/index.ts'
-import { done, SETTLE_MARGIN_MS, type Settlement, type Settler, skipped } from '../../settlement/index.ts'
+import {
+  type Decision,
+  done,
+  SETTLE_MARGIN_MS,
+  type Settlement,
+  type Settler,
+  skipped,
+} from '../../settlement/index.ts'
 import type { InternalCall } from '../call.ts'
-import { countersOf, isFirstRun, isFresh, ledgerGuard, newEntry } from '../call-outcome.ts'
+import { countersOf, isFirstRun, ledgerGuard, newEntry, unreservedGuard } from '../call-outcome.ts'
 import type { FunctionConnections } from './connection-caller.ts'
 import type { FunctionEffects } from './function-effects.ts'
 import type { FunctionEnds } from './function-end.ts'
 import { FunctionRun, type FunctionTools } from './function-run.ts'
 
 export interface InternalActions {
-  /** Ends the job if the ledger has its effect already. */
+  /** Ends the job if the ledger has its effect already; not needed for a job that is fresh. */
   endKnown(call: InternalCall): Promise<boolean>
   /** Parks a job that may not run again, if the outcome of one of its function's effects is unknown. */
   parkUnknown(call: InternalCall, error: string): Promise<boolean>
@@ -81,38 +88,41 @@ export function makeInternalActions(
 
   /** Done, unless the ledger knows the key: then the first effect stands and this job points to it. */
   const complete: InternalActions['complete'] = (call, result, startedAt, extra) => {
-    const settle = () => completeFree(call, result, startedAt, extra)
+    const settle = () => completeFree(call, result, startedAt, extra, asIs)
     return extra.plans === undefined ? settle() : deps.unitOfWork.settling(extra.plans, settle)
   }
 
-  const completeFree = async (
+  const completeFree = <Value>(
     call: InternalCall,
     result: string | null,
     startedAt: number,
     extra: Extra,
-  ): Promise<Settlement> => {
-    const settlement = await completeOver(call, result, startedAt, extra, { g: 'unreserved', key: call.key })
-    if (settlement.ok || settlement.why === 'stale' || settlement.found?.f !== 'ledger') return settlement
-    const { entry } = settlement.found
-    const isFree = entry.state === 'released' || (entry.state === 'done' && isRepetition(call, entry))
-    if (!isFree) return settlement
-    return completeOver(call, result, startedAt, extra, ledgerGuard(entry))
-  }
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value> =>
+    completeOver(call, result, startedAt, extra, unreservedGuard(call.key), (settlement) => {
+      if (settlement.ok || settlement.why === 'stale' || settlement.found?.f !== 'ledger')
+        return then(settlement)
+      const { entry } = settlement.found
+      const isFree = entry.state === 'released' || (entry.state === 'done' && isRepetition(call, entry))
+      if (!isFree) return then(settlement)
+      return completeOver(call, result, startedAt, extra, ledgerGuard(entry), then)
+    })
 
-  const completeOver = async (
+  const completeOver = <Value>(
     call: InternalCall,
     result: string | null,
     startedAt: number,
     extra: Extra,
     free: Guard,
-  ): Promise<Settlement> => {
+    then: (settlement: Settlement) => Value | Promise<Value>,
+  ): Promise<Value> => {
     const { item, route, key } = call
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
     const durationMs = Math.round(clock.monotonic() - startedAt)
     const note = { ...EMPTY_NOTE, key, durationMs }
     const entry = newEntry(item, key)
     const first = counters.attempts === 1
-    const settlement = await settler.settle(item, route, {
+    const decision: Decision = {
       to: 'done',
       counters,
       note,
@@ -139,9 +149,11 @@ export function makeInternalActions(
             httpStatus: null,
             error: null,
           },
+    }
+    return settler.settle(item, route, decision, (settlement) => {
+      if (settlement.ok) report(call, 'DONE', counters.attempts, durationMs)
+      return then(settlement)
     })
-    if (settlement.ok) report(call, 'DONE', counters.attempts, durationMs)
-    return settlement
   }
 
   const report = (call: InternalCall, action: string, attempt: number, durationMs: number | null) => {
@@ -158,7 +170,7 @@ export function makeInternalActions(
   }
 
   /** Handles the obstacle to an internal action. */
-  const settleKnown = async (call: InternalCall, settlement: Settlement): Promise<void> => {
+  const settleKnown: InternalActions['settleKnown'] = async (call, settlement) => {
     if (settlement.ok || settlement.why === 'stale') return
     const entry = settlement.found?.f === 'ledger' ? settlement.found.entry : null
     if (entry !== null && entry.state !== 'done') return deps.hold(call, entry)
@@ -174,7 +186,6 @@ export function makeInternalActions(
   }
 
   const endKnown: InternalActions['endKnown'] = async (call) => {
-    if (isFresh(call.item)) return false
     const entry = await store.forTenant(call.item.work.tenant).ledger(call.key)
     if (entry?.state !== 'done' || isRepetition(call, entry)) return false
     await settleKnown(call, { ok: false, why: 'guard', index: 0, found: { f: 'ledger', entry } })
@@ -246,16 +257,34 @@ export function makeInternalActions(
     return true
   }
 
-  const runFunction: InternalActions['runFunction'] = async (call, action) => {
-    if (call.item.work.tenant !== DEFAULT_TENANT && (await refuseClosed(call, action))) return
+  /** In one turn up to the commit that ends the job, if the function returns at once and has started nothing. */
+  const runFunction: InternalActions['runFunction'] = (call, action) =>
+    call.item.work.tenant === DEFAULT_TENANT ? runOpen(call, action) : runIfOpen(call, action)
+
+  const runIfOpen: InternalActions['runFunction'] = async (call, action) => {
+    if (!(await refuseClosed(call, action))) await runOpen(call, action)
+  }
+
+  const runOpen: InternalActions['runFunction'] = (call, action) => {
     const startedAt = clock.monotonic()
     const run = new FunctionRun(call, action, tools)
-    let outcome: FunctionOutcome
+    const ran = code.run(action.codeHash, action.name, action.input(call.scope), run)
+    const isOver = !(ran instanceof Promise) && run.open === 0 && run.effects === null
+    if (!isOver || run.obstacles !== null || !isFirstRun(call.item)) return endLater(run, ran, startedAt)
+    run.isOver = true
+    run.end()
+    return endAsSaid(run, ran, startedAt)
+  }
+
+  const endLater = async (
+    run: FunctionRun,
+    ran: FunctionOutcome | Promise<FunctionOutcome>,
+    startedAt: number,
+  ): Promise<void> => {
     try {
-      const ran = code.run(action.codeHash, action.name, action.input(call.scope), run)
-      outcome = ran instanceof Promise || run.open > 0 ? await untilOver(run, ran) : ran
+      const outcome = ran instanceof Promise || run.open > 0 ? await untilOver(run, ran) : ran
       run.isOver = true
-      if (run.obstacles !== null || !isFirstRun(call.item)) {
+      if (run.obstacles !== null || !isFirstRun(run.call.item)) {
         if (await ends.endStopped(run, outcome)) return
       }
       await endAsSaid(run, outcome, startedAt)
@@ -264,7 +293,7 @@ export function makeInternalActions(
     }
   }
 
-  const endAsSaid = async (run: FunctionRun, outcome: FunctionOutcome, startedAt: number): Promise<void> => {
+  const endAsSaid = (run: FunctionRun, outcome: FunctionOutcome, startedAt: number): Promise<void> => {
     const { call } = run
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
@@ -275,17 +304,17 @@ export function makeInternalActions(
     }
     const text = stringifyJson(outcome.value)
     const result = text.length > config.resultBytesMax ? null : text
+    const settle = (settlement: Settlement) => (settlement.ok ? undefined : settleKnown(call, settlement))
     if (run.emitted === null) {
-      return settleKnown(call, await complete(call, result, startedAt, { ...NOTHING, said: outcome.value }))
+      return completeFree(call, result, startedAt, { ...NOTHING, said: outcome.value }, settle)
     }
     const plans = planAllEmitted(call, run.emitted)
-    const settlement = await complete(call, result, startedAt, {
+    return complete(call, result, startedAt, {
       guards: plans.map(({ event }) => ({ g: 'dedup', source: event.source, key: event.dedupKey })),
       writes: plans.flatMap(({ writes }) => writes),
       plans,
       said: outcome.value,
-    })
-    if (!settlement.ok) await settleKnown(call, settlement)
+    }).then(settle)
   }
 
   const planAllEmitted = (call: InternalCall, emitted: readonly Emitted[]): readonly EventPlan[] => {
@@ -335,7 +364,7 @@ export function makeInternalActions(
     return outcome
   }
 
-  const runEmit: InternalActions['runEmit'] = async (call, action) => {
+  const runEmit: InternalActions['runEmit'] = (call, action) => {
     const { item, scope } = call
     const key = keySent(call)
     const startedAt = clock.monotonic()
@@ -343,12 +372,11 @@ export function makeInternalActions(
     const fault = findEmitFault(item, subject)
     if (fault !== null) return deps.fail(call, { ...fault, retryAfterMs: null })
     const plan = planEmitted(deps, item, makeEmitted(subject, data), key)
-    const settlement = await complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
+    return complete(call, stringifyJson({ eventId: plan.event.id }), startedAt, {
       guards: [{ g: 'dedup', source: plan.event.source, key }],
       writes: plan.writes,
       plans: [plan],
-    })
-    if (!settlement.ok) await settleKnown(call, settlement)
+    }).then((settlement) => (settlement.ok ? undefined : settleKnown(call, settlement)))
   }
 
   return { endKnown, parkUnknown: ends.parkUnknown, runFunction, runEmit, complete, settleKnown }
@@ -364,6 +392,10 @@ function keySent({ item, key }: InternalCall): string {
 }
 
 const NOTHING: Extra = { guards: [], writes: [] }
+
+function asIs(settlement: Settlement): Settlement {
+  return settlement
+}
 
 /** How far a heartbeat may move the deadline: to the job's own, and no call may outlive the key that it relies on. */
 function latestEnd(run: FunctionRun): number {
