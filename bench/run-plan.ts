@@ -3,7 +3,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AT_ONCE, type Endpoints, measureDraining, subscriptionFlows } from './deliveries.ts'
-import { BARE, type Plan } from './plans.ts'
+import { BARE, END_TO_END, type Plan } from './plans.ts'
 import { copyPast, dataFile, PAST } from './preload.ts'
 import { measureReplay } from './replay.ts'
 import { ADMIN_KEY, realSample, SECRET, SMALL, wrkScript } from './sample.ts'
@@ -15,6 +15,8 @@ import {
   type ScenarioOptions,
   startServer,
 } from './scenario.ts'
+import { measureSteady, type SteadyMeasurement } from './steady.ts'
+import { makeTenants } from './tenants.ts'
 
 export interface RunnerOptions {
   /** A folder on a real disk, for stores and scripts. */
@@ -29,6 +31,8 @@ const BARE_SECONDS = { warmUpSeconds: 2, seconds: 4 }
 export interface Runner {
   /** With `checkout` another checkout's build runs. */
   run(plan: Plan, round: number, checkout?: string): Promise<Measurement>
+  /** At a steady rate, far below what the node can do. */
+  steady(): Promise<SteadyMeasurement>
   /** The counts for plans that are driven by requests; null for the others. */
   count(plan: Plan, checkout?: string): Promise<Calls | null>
 }
@@ -37,9 +41,9 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
   let started = 0
   const samples = { small: SMALL, real: realSample() }
 
-  const scriptOf = async ({ body, cases = 0 }: Plan): Promise<string> => {
-    const file = join(scratch, `${body}-${cases}.lua`)
-    await writeFile(file, wrkScript(samples[body], cases))
+  const scriptOf = async ({ body, cases = 0, tenants = 1 }: Plan): Promise<string> => {
+    const file = join(scratch, `${body}-${cases}-${tenants}.lua`)
+    await writeFile(file, wrkScript(samples[body], cases, tenants))
     return file
   }
 
@@ -66,6 +70,7 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
         ...(checkout !== undefined && { checkout }),
         ...(flows !== null && { dataFile: dataFile(folder) }),
         script: await scriptOf(plan),
+        ...(plan.tenants !== undefined && { prepare: (url) => makeTenants(url, plan.tenants ?? 1) }),
         ...(plan === BARE ? BARE_SECONDS : { warmUpSeconds, seconds }),
         ...(plan.connections !== undefined && { connections: plan.connections }),
         seed: 1_000 + round * 10,
@@ -113,6 +118,15 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
         plan.count === 'replayed' ? measureReplay(options, PAST.dead) : measure(options),
       )
     },
+    steady: () =>
+      within(END_TO_END, 0, undefined, async ({ entry, args }) => {
+        const server = await startServer(entry, args)
+        try {
+          return await measureSteady(server, { warmUpSeconds, seconds })
+        } finally {
+          await server.stop()
+        }
+      }),
     count: async (plan, checkout) =>
       isDriven(plan) && plan.flows !== null
         ? await within(plan, 0, checkout, (options) =>

@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url)
 
 export const SECRET = 'bench-secret'
 export const ADMIN_KEY = 'bench-admin-key'
-const PATH = '/in/default/github'
+const PATH = '/in/%s/github'
 const BODY_BYTES = 1_024
 const REAL_BYTES = 20 * 1_024
 
@@ -44,8 +44,16 @@ export function realSample(): Sample {
   return samples.reduce((nearest, one) => (off(one) < off(nearest) ? one : nearest))
 }
 
-/** A script for wrk: POSTs with a new random delivery id each; with `cases` each also names one of this many. */
-export function wrkScript({ event, body }: Sample, cases = 0): string {
+/** The names of so many tenants. */
+export function tenantNames(count: number): readonly string[] {
+  return ['default', ...Array.from({ length: count - 1 }, (_, index) => `tenant-${index + 1}`)]
+}
+
+/**
+ * A script for wrk: POSTs with a new random delivery id each, to the tenants in turn by chance; with `cases` each also names one of this
+ * many.
+ */
+export function wrkScript({ event, body }: Sample, cases = 0, tenants = 1): string {
   const signed = signRequest(
     { scheme: 'github', secret: [] },
     { body: new TextEncoder().encode(body), secret: SECRET },
@@ -55,6 +63,9 @@ export function wrkScript({ event, body }: Sample, cases = 0): string {
   return `
 local body = [==[${body}]==]
 local headers = {}
+local tenants = {${tenantNames(tenants)
+    .map((name) => `'${PATH.replace('%s', name)}'`)
+    .join(', ')}}
 function init(args)
   math.randomseed(tonumber(args[1]))
 ${lines.join('\n')}
@@ -62,7 +73,7 @@ end
 function request()
   local r = math.random
   headers['x-github-delivery'] = string.format('%08x-%08x-%08x', r(0, 2147483647), r(0, 2147483647), r(0, 2147483647))${cases === 0 ? '' : `\n  headers['x-bench-case'] = tostring(r(1, ${cases}))`}
-  return wrk.format('POST', '${PATH}', headers, body)
+  return wrk.format('POST', tenants[r(1, #tenants)], headers, body)
 end
 `
 }

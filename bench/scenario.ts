@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { countGroups } from './groups.ts'
 import { readCounters, type Used, usedBetween } from './process-counters.ts'
+import { percentile } from './statistics.ts'
 import { runWrk } from './wrk.ts'
 
 type Question = 'done' | 'rssBytes' | 'completionMs' | 'cpuMs' | 'counts'
@@ -49,6 +50,8 @@ export interface ScenarioOptions {
   readonly dataFile?: string
   /** Other processes of the system under test, such as its database. */
   readonly helpers?: () => readonly number[]
+  /** Before the first request. */
+  prepare?(url: string): Promise<void>
   readonly script: string
   readonly connections?: number
   readonly warmUpSeconds: number
@@ -64,6 +67,7 @@ export async function measure(options: ScenarioOptions): Promise<Measurement> {
   const countDone = async () => (await server.ask<number>('done')) / (itemsPerEvent ?? 1)
   const flushes = () => (dataFile === undefined ? null : countGroups(dataFile))
   try {
+    await options.prepare?.(server.url)
     await runWrk(script, server.url, options.warmUpSeconds, options.seed, connections)
     const doneBefore = itemsPerEvent === null ? 0 : await countDone()
     const flushesBefore = flushes()
@@ -169,10 +173,6 @@ export function perEvent(
     mainCpuUsPerEvent: mainUs === null ? null : mainUs / of,
     bytesPerEvent: bytes === null ? null : bytes / of,
   }
-}
-
-function percentile(sorted: readonly number[], share: number): number | null {
-  return sorted.length === 0 ? null : (sorted[Math.floor((sorted.length - 1) * share)] ?? null)
 }
 
 export interface Server {

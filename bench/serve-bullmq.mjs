@@ -1,10 +1,12 @@
-// A peer: Fastify responds once BullMQ has the job in Redis, a worker in the same process takes and completes it.
+// A peer: Fastify responds once BullMQ has the job in Redis, a worker in the same process takes and completes it. With a vendor's
+// address the job is a POST there.
 
 import { createRequire } from 'node:module'
 import { fastify } from 'fastify'
+import { Pool } from 'undici'
 import { serve } from './serve.mjs'
 
-const [peers, socket] = process.argv.slice(2)
+const [peers, socket, vendor] = process.argv.slice(2)
 const { Queue, Worker } = createRequire(peers)('bullmq')
 const connection = { path: socket, maxRetriesPerRequest: null }
 const QUEUE = 'count'
@@ -22,11 +24,20 @@ const url = await app.listen({ host: '127.0.0.1', port: 0 })
 
 let count = 0
 let done = 0
+const calls = vendor === undefined ? null : new Pool(vendor, { connections: CONCURRENCY })
 const worker = new Worker(
   QUEUE,
-  async () => {
+  async ({ data, id }) => {
     count += 1
-    return count
+    if (calls === null) return count
+    const { statusCode, body } = await calls.request({
+      method: 'POST',
+      path: '/book',
+      headers: { 'content-type': 'application/json', 'idempotency-key': id },
+      body: JSON.stringify({ issue: data.issue.number }),
+    })
+    if (statusCode !== 201) throw new Error(`HTTP ${statusCode}`)
+    return await body.json()
   },
   { connection, concurrency: CONCURRENCY },
 )
@@ -44,5 +55,6 @@ serve({
     await app.close()
     await worker.close(true)
     await queue.close()
+    await calls?.close()
   },
 })

@@ -2,14 +2,20 @@
 // and log lines on.
 // Plain JavaScript, so that nothing but the package itself is measured. The last argument names another checkout whose build runs.
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { serve } from './serve.mjs'
 
 const OWN = fileURLToPath(new URL('..', import.meta.url))
 const [folder, flows, secret, adminKey, settings = '{}', checkout = OWN] = process.argv.slice(2)
-const built = (file) => import(new URL(`dist/${file}`, pathToFileURL(`${checkout}/`)).href)
-const { startApp } = await built('app.js')
-const { resolveConfig } = await built('config/index.js')
+/** What users run; checkouts from before there was a bundle have the modules alone. */
+const built = (bundled, module) => {
+  const file = join(checkout, 'dist', bundled)
+  return import(pathToFileURL(existsSync(file) ? file : join(checkout, 'dist', module)).href)
+}
+const { startApp } = await built('bundle/app.js', 'app.js')
+const { resolveConfig } = await built('bundle/config.js', 'config/index.js')
 const resolved = resolveConfig({
   MILLRACE_ENV: 'DEV',
   MILLRACE_PORT: '0',

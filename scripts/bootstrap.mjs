@@ -23,6 +23,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { removeOldBundles, writeBundle } from './lib/bundle.mjs'
 import { npmCommand, run, stopSignal } from './lib/run.mjs'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
@@ -137,7 +138,8 @@ const isTestOnly = (path) => /\.(test|conformance|fixture)\.ts$/.test(path)
 
 function sourceState() {
   const files = existsSync(at('src')) ? listFiles('src').filter((path) => !isTestOnly(path)) : []
-  return { hash: hashOf([...files, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']), files }
+  const how = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json', 'scripts/lib/bundle.mjs']
+  return { hash: hashOf([...files, ...how]), files }
 }
 
 const readBuildStamp = () => JSON.parse(readOr(buildStamp, '{"hash":"","files":[]}'))
@@ -173,12 +175,16 @@ async function buildDist(isCheck) {
     mkdirSync(dirname(outputPath(path)), { recursive: true })
     copyFileSync(at(path), outputPath(path))
   }
-  if (hasErrors) {
+  const bundled = await writeBundle(root).catch(() => null)
+  if (bundled === null && !isCheck) fail('the bundle cannot be built, see above.')
+  // A running server may still load a part of the build before this one.
+  removeOldBundles(root, [...(bundled ?? []), ...(before.bundled ?? [])])
+  if (hasErrors || bundled === null) {
     say('dist is built in spite of type errors; `npm run check:types` shows them')
     return
   }
   mkdirSync(at('dist'), { recursive: true })
-  writeFileSync(buildStamp, JSON.stringify(state))
+  writeFileSync(buildStamp, JSON.stringify({ ...state, bundled }))
   say(`dist built in ${seconds(startedAt)}`)
 }
 
@@ -290,7 +296,7 @@ function stopWhenNpmIsGone() {
 
 async function runCli(args) {
   stopWhenNpmIsGone()
-  const main = at('dist', 'cli', 'main.js')
+  const main = at('dist', 'bundle', 'main.js')
   process.argv = [process.argv[0], main, ...args]
   await import(pathToFileURL(main).href)
 }
@@ -301,7 +307,10 @@ async function runNode(...args) {
 }
 
 const targets = {
-  build: () => {},
+  build: () => {
+    // A package to be published holds one build alone.
+    if (process.env.npm_lifecycle_event === 'prepack') removeOldBundles(root, readBuildStamp().bundled)
+  },
   start: (args) => runCli(['start', ...args]),
   cli: (args) => runCli(args),
   sim: (args) => runNode('--import', 'tsx', 'sim/main.ts', ...args),

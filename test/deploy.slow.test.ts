@@ -77,7 +77,7 @@ test('[DE1] [DE2] [DE3] the contents of the image run without root in a read-onl
   }
   closeForWriting(app)
   try {
-    const child = spawn(process.execPath, ['dist/cli/main.js', 'start'], {
+    const child = spawn(process.execPath, ['dist/bundle/main.js', 'start'], {
       cwd: app,
       ...(isRoot && { uid: UID, gid: UID }),
       env: {

@@ -10,7 +10,8 @@ import { StoreError } from '../ports/store.ts'
 import { renderBanner, renderPause } from './banner.ts'
 import type { StartArgs } from './start-args.ts'
 
-export async function start({ roles, settings }: StartArgs): Promise<number> {
+/** `onUp` is called once the node takes requests. */
+export async function start({ roles, settings }: StartArgs, onUp: () => void = () => {}): Promise<number> {
   const env = environment()
   const isTold = roles.length > 0
   const told = readSecretFiles(withFolders(env, existsSync), (path) => readFileSync(path, 'utf8'))
@@ -29,6 +30,7 @@ export async function start({ roles, settings }: StartArgs): Promise<number> {
       onFatal,
       onNotice: (text) => process.stdout.write(text),
     })
+    onUp()
     // A function that forgets to await a promise must not end the whole process.
     process.on('unhandledRejection', (error) => app.logUnhandledRejection(error))
     // Elsewhere stdout is a log that others read: a sign-in link there would be a key for all of them.

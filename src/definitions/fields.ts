@@ -2,7 +2,7 @@
 // expression, a send is text with `{{ expression }}`, a name is a literal, a path is a path. A check reports through
 // `params`, which issues.ts turns into remarks.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { readTarget } from '../core/access/network/index.ts'
 import { parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import {

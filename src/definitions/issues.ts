@@ -1,6 +1,6 @@
 // Turns the schema's issues into remarks in the language's terms, with suggestions.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'

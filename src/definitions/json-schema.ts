@@ -1,7 +1,7 @@
 // The JSON Schema of the language, for editors: scripts/write-definitions-schema.ts writes it to
 // docs/definitions.schema.json, and a test says when that file is out of date.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Tree } from './fields.ts'
 import { findMeaning } from './meanings.ts'
 import { languageSchema } from './schema.ts'

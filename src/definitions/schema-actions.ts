@@ -1,6 +1,6 @@
 // What a route or a workflow's step may do, as written. Built for the names in scope there (expression-names.ts).
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { actionRoots, type RouteScope } from './expression-names.ts'

@@ -1,6 +1,6 @@
 // An agent as written: a model behind an endpoint that speaks the OpenAI protocol, and its instructions.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import {
   authPlace,

@@ -1,7 +1,7 @@
 // A route's fields for flow control, order and batching. Spread into the schema of a Route; profiles share the
 // policies.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { DAY, HOUR, SECOND } from '../core/foundation/time/index.ts'
 import { EVENT_ROOTS, itemRoots, type RouteScope } from './expression-names.ts'
 import { duration, elementName, formula, literal, oneOf, pick, reference } from './fields.ts'

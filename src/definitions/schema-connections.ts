@@ -1,7 +1,7 @@
 // Connections and credentials as written: a tenant's account at a provider, and its secret. One name may have a
 // document for each environment; a node uses the one of its own.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { duration, literal, oneOf, partName, reference, secretPlace, sends, url, username } from './fields.ts'
 import { circuitPolicy, ratePolicy } from './schema-buffers.ts'

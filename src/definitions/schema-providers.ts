@@ -1,7 +1,7 @@
 // A provider as written: a kind of system that is called, its address, how callers authenticate there, and its
 // operations. The manifests of src/connectors are the normal form of the same.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   ADDRESSED_SCHEMES,
   AUTH_MODELS,

@@ -1,7 +1,7 @@
 // A source's fields beyond its verification and its names: who may send, how much, what is stored and for how long, and
 // what happens to it. Spread into the schema of a Source.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { DAY, HOUR } from '../core/foundation/time/index.ts'
 import { EVENT_ROOTS, REQUEST_ROOTS } from './expression-names.ts'
 import {

@@ -1,6 +1,6 @@
 // A subscription as written: which endpoint gets which of our events, and how.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { SIGNINGS } from '../core/definitions/documents/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { isReservedHeader } from '../core/webhooks/subscription/index.ts'

@@ -1,7 +1,7 @@
 // A workflow as written: places, transitions and triggers, each by its name. resolve-workflows.ts makes its normal
 // form.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { FIRE_MODES, PLACE_TYPES } from '../core/definitions/documents/index.ts'
 import { DAY, SECOND } from '../core/foundation/time/index.ts'
 import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from './expression-names.ts'

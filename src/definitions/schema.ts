@@ -1,7 +1,7 @@
 // The language, as far as this version supports it. json-schema.ts publishes it for editors; resolve.ts fills in
 // defaults. Kinds that are not supported yet are listed at the end: they are refused by name.
 
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   ADDRESSED_SCHEMES,
   PLAIN_SCHEMES,

@@ -43,7 +43,7 @@ const environment = (env: Readonly<Record<string, string>> = {}) => ({
 
 /** A separate process. */
 function launch(args: string, env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [join(project, 'dist', 'cli', 'main.js'), ...args.split(' ')], {
+  const child = spawn(process.execPath, [join(project, 'dist', 'bundle', 'main.js'), ...args.split(' ')], {
     cwd: workspace.folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment(env) },
     stdio: ['pipe', 'pipe', 'pipe'],

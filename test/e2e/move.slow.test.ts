@@ -25,7 +25,7 @@ test('[MV14] [MV8] [MV10] a node continues with what was moved: nothing lost, no
   await using workspace = makeWorkspace()
   await using vendor = await startVendor()
   const flows = await workspace.writeFlows(makeFlows(vendor.url))
-  const main = join(project, 'dist', 'cli', 'main.js')
+  const main = join(project, 'dist', 'bundle', 'main.js')
   const move = (...more: readonly string[]) =>
     runToExit({
       workspace,

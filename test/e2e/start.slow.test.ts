@@ -47,7 +47,7 @@ test('npm start: the banner says where everything is, its link signs in, and its
   expect(signIn.status).toBe(201)
   expect(banner).toContain('millrace send github ')
 
-  const command = [join(project, 'dist', 'cli', 'main.js'), 'send', 'github', '--json']
+  const command = [join(project, 'dist', 'bundle', 'main.js'), 'send', 'github', '--json']
   const env = { MILLRACE_URL: node.url, MILLRACE_DATA: workspace.data, GITHUB_WEBHOOK_SECRET: SECRET }
   const { stdout: answer } = await run(process.execPath, command, { env })
   const { eventId } = JSON.parse(answer) as { eventId: string }

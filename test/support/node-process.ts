@@ -73,7 +73,7 @@ interface Launched {
 
 function launch(options: NodeOptions): Launched {
   const { workspace } = options
-  const args = options.args ?? [join(project, 'dist', 'cli', 'main.js'), 'start']
+  const args = options.args ?? [join(project, 'dist', 'bundle', 'main.js'), 'start']
   const child = spawn(process.execPath, args, {
     cwd: workspace.folder,
     // Nothing of the developer's own settings.
