@@ -5,7 +5,7 @@
 
 import type { QueryResult } from 'pg'
 import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
-import { type GroupDeps, settleGroup } from './commit/commit.ts'
+import { type GroupDeps, settleGroup } from './commit/group.ts'
 import { prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import type { LiveFunction } from './install-functions.ts'
@@ -207,7 +207,7 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
     } catch (error) {
       const isLost = classifyError(error) === 'lost'
       client.release(isLost)
-      if (!isLost || !(await settleGroup(deps, groupId, error))) throw error
+      if (!isLost || (await settleGroup(deps, groupId, error)) === null) throw error
       const rows = await queryAgain(pool, prepare(claimedSql, [groupId, owner]))
       if (rows.length === 0) throw toStoreError(error, 'no')
       const now = rows[0].now

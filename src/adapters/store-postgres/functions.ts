@@ -2,6 +2,7 @@
 
 import { CLAIM } from './claim.ts'
 import { NOW_MS } from './clock.ts'
+import { COMMIT_OPTIMISTIC } from './commit/optimistic-sql.ts'
 import { FENCE_INCARNATION, SHARE_INCARNATIONS } from './fence.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { JOIN_NODE } from './join.ts'
@@ -17,6 +18,7 @@ export const FUNCTIONS: readonly LiveFunction[] = [
   RENEW_INCARNATION,
   RECLAIM,
   CLAIM,
+  COMMIT_OPTIMISTIC,
   WEEK_OF,
   ID_AT,
   MAKE_PARTITIONS,
