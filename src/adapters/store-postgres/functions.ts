@@ -1,6 +1,7 @@
 // Every function of the schema, with the file where its text is. A function that only the version before calls stays in this list.
 
-import { CLAIM } from './claim.ts'
+import { CLAIM_FROM } from './claim.ts'
+import { CLAIM } from './claim-before.ts'
 import { NOW_MS } from './clock.ts'
 import { COMMIT_OPTIMISTIC } from './commit/optimistic-sql.ts'
 import { FENCE_INCARNATION, SHARE_INCARNATIONS } from './fence.ts'
@@ -17,6 +18,7 @@ export const FUNCTIONS: readonly LiveFunction[] = [
   JOIN_NODE,
   RENEW_INCARNATION,
   RECLAIM,
+  CLAIM_FROM,
   CLAIM,
   COMMIT_OPTIMISTIC,
   WEEK_OF,

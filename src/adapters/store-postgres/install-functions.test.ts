@@ -47,6 +47,13 @@ const RELEASED_FUNCTIONS: Readonly<
     answers: 'TABLE(item millrace.work, event millrace.event, next_due_at bigint, now bigint)',
     texts: ['929e0b4c4af11edaf8be03471c695bce56997e8620b5982ffc9f2ca390cc4b5b'],
   },
+  claim_from: {
+    takes:
+      'p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[], p_max bigint, p_max_alone bigint, p_codes text[], p_from bigint[]',
+    answers:
+      'TABLE(item millrace.work, event millrace.event, next_due_at bigint, now bigint, next_from bigint[], read bigint)',
+    texts: ['a93e9eb913772637a170fb0f8290bb60c508bf317c8fa21fe63ed395155b5cd3'],
+  },
   commit_optimistic: {
     takes: [
       'p_group uuid, p_owners bigint[], e_tenant text[], e_id text[], e_source text[], e_subject text[]',
