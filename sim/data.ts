@@ -12,7 +12,7 @@ import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/
 import {
   makeSystemReads as makeSqliteSystemReads,
   makeTenantReads as makeSqliteTenantReads,
-} from '../src/adapters/store-sqlite/ask.ts'
+} from '../src/adapters/store-sqlite/read-objects.ts'
 import { type Executor, makeExecutor } from '../src/adapters/store-sqlite/executor.ts'
 import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
 import { makeReads, type ReadName, type Reads } from '../src/adapters/store-sqlite/reads.ts'

@@ -21,7 +21,7 @@ import {
   followFolder,
   goneLines,
   putBackLines,
-} from './folder.ts'
+} from './definitions-folder.ts'
 import { type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
 import { noteFigures } from './metric-gauges.ts'
 import { type Outbound, vetSubscription } from './outbound.ts'

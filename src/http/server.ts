@@ -50,7 +50,7 @@ import { addMetricsRoute } from './routes-metrics.ts'
 import { addNodeRoutes } from './routes-node.ts'
 import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
-import { addPaceRoutes } from './routes-pace.ts'
+import { addFlowControlRoutes } from './routes-flow-control.ts'
 import { addPublishRoutes } from './routes-publish.ts'
 import { addRefusedCodeRoutes } from './routes-refused-code.ts'
 import { addRejectionRoutes } from './routes-rejections.ts'
@@ -256,7 +256,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addPublishRoutes(scope, api, limits)
       addEventRoutes(scope, api, log)
       addRejectionRoutes(scope, api)
-      addPaceRoutes(scope, api)
+      addFlowControlRoutes(scope, api)
       addCatalogRoutes(scope, api)
       addWorkRoutes(scope, api)
       addLaneRoutes(scope, api)

@@ -2,7 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads'
 import { openForReading } from './connection.ts'
-import { answerAll } from './look-ups.ts'
+import { answerAll } from './batched-lookups.ts'
 import { makeReads, type ReadName } from './reads.ts'
 import { serve, type ThreadData } from './thread.ts'
 

@@ -15,9 +15,9 @@ export {
   scrubFields,
   scrubOf,
   scrubOrNull,
-  sealResult,
+  encryptResult,
   sensitiveOfCaused,
-  tellSensitiveRead,
+  logSensitiveRead,
 } from './sensitive-values.ts'
 export { hidingScope, isHiding } from './subscription-scope.ts'
 export { type NoValue, unreadable } from './unreadable-secret.ts'

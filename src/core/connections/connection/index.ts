@@ -12,7 +12,7 @@ export {
 export {
   type ConnectionEvent,
   type ConnectionStep,
-  type ConnectionTell,
+  type ConnectionNotice,
   type ConnectionTerms,
   connectionStatus,
   NEW_CONNECTION,

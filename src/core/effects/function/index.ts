@@ -13,5 +13,5 @@ export {
   findJsonFault,
   outcomeOfError,
   outcomeOfValue,
-  tellFailure,
+  failureText,
 } from './function-outcome.ts'

@@ -5,21 +5,21 @@ export {
   enterBucket,
   leaveBucket,
   OPEN_BUCKET,
-  tellBucket,
+  applyResponse,
 } from './adaptive-bucket.ts'
 export type { HostBucket, HostEvent } from './host-bucket.ts'
 export { hostAllows, stepHost } from './host-bucket.ts'
 export { type Limits, readLimits } from './rate-limit-headers.ts'
-export type { Drawn, DrawRequest, SharedBucket } from './shared-bucket.ts'
+export type { PermitResult, PermitRequest, SharedBucket } from './shared-bucket.ts'
 export {
   chargeTokens,
-  drawMax,
-  drawTokens,
+  permitsMax,
+  acquirePermits,
   isLimiting,
   NEW_SHARED,
   sharedLeft,
   shyness,
-  tellShared,
+  applySharedResponse,
 } from './shared-bucket.ts'
 export type { Tokens } from './token-bucket.ts'
 export { giveBack, nextTokensAt, refill, take, whole } from './token-bucket.ts'

@@ -16,7 +16,7 @@ export {
   isIsolated,
   isUntried,
   isWorkKind,
-  letterOf,
+  deadLetterOf,
   putBackCounters,
   SUBSCRIPTION_PREFIX,
   WORK_STATES,

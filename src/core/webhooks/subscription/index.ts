@@ -17,11 +17,11 @@ export {
   WORK_STATES_OF,
 } from './delivery-state.ts'
 export {
-  newWindow,
-  stepWindow,
-  type Window,
-  type WindowInput,
-  windowAllows,
+  newConcurrencyLimit,
+  stepConcurrencyLimit,
+  type ConcurrencyLimit,
+  type ConcurrencyLimitInput,
+  concurrencyAllows,
 } from './endpoint-concurrency-limit.ts'
 export { isReservedHeader, RESERVED_HEADERS } from './reserved-headers.ts'
 export { responseHead } from './response-head.ts'
@@ -31,6 +31,6 @@ export {
   type SubscriptionInput,
   type SubscriptionPolicy,
   type SubscriptionStep,
-  type SubscriptionTell,
+  type SubscriptionNotice,
   stepSubscription,
 } from './subscription-status.ts'

@@ -18,5 +18,5 @@ export type {
   Stay,
 } from './instance.ts'
 export { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from './instance.ts'
-export { type InstanceGroup, sumGroups } from './instance-groups.ts'
+export { type InstanceGroup, sumGroups } from './count-instances.ts'
 export { hasToken, markingText, normalMarking, parseMarking } from './marking.ts'

@@ -12,7 +12,7 @@ import type {
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
 import { type Sketch, sketchWorkflow } from '../src/core/workflows/machine/nets.fixture.ts'
-import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
+import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 import type { Rng } from './random.ts'
 
 export interface Cases {
