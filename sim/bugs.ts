@@ -13,15 +13,15 @@ import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Bug } from './bug.ts'
 import { BUS_BUGS } from './bus-bugs.ts'
-import { CASE_BUGS } from './workflow-bugs.ts'
 import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { FLEET_BUGS } from './fleet-bugs.ts'
 import { GUARD_BUGS } from './guard-bugs.ts'
-import { HOOK_BUGS } from './subscription-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
+import { HOOK_BUGS } from './subscription-bugs.ts'
 import { forgetUnsynced } from './unsynced.ts'
+import { CASE_BUGS } from './workflow-bugs.ts'
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
 

@@ -104,7 +104,8 @@ export function makeBusChecks(
       (!hasLost || !hasOutbox || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
-        if (!isTaken(message)) observations.violate('N1', `a message ${message.subject} never became an event`)
+        if (!isTaken(message))
+          observations.violate('N1', `a message ${message.subject} never became an event`)
       if (hasOutbox) for (const problem of tokenProblems()) observations.violate('N13', problem)
     },
   }

@@ -159,7 +159,10 @@ export function makeConnectionChecks(deps: {
     if (!isOpen) return
     const run = runs.get(runIdOf(reserve.work))
     if (OPERATION_CONSUMERS.has(send.operation.consumer) && run?.state !== 'running')
-      observations.violate('DR11', `send ${send.id} of ${send.key} is made, its run is ${run?.state ?? 'absent'}`)
+      observations.violate(
+        'DR11',
+        `send ${send.id} of ${send.key} is made, its run is ${run?.state ?? 'absent'}`,
+      )
   }
 
   const checkRevoke = (send: Send) => {
@@ -207,7 +210,8 @@ export function makeConnectionChecks(deps: {
     if (state.lastRotatedAt === before?.lastRotatedAt) {
       observations.counts.rotationsFailed += 1
       const isOther = state.current?.fingerprint !== before?.current?.fingerprint
-      if (isOther) observations.violate('CD1', `a rotation of ${place} that failed leaves another secret in use`)
+      if (isOther)
+        observations.violate('CD1', `a rotation of ${place} that failed leaves another secret in use`)
       return
     }
     observations.counts.rotated += 1
@@ -290,7 +294,9 @@ export function makeConnectionChecks(deps: {
 
   /** The call was made for this very hold of the item, and it was all that went wrong. */
   const isLastWord = (send: Send, { id, epoch, consumer, eventId }: WorkRow): boolean => {
-    const reserve = observations.reserves.get(send.key)?.findLast((one) => one.work === id && one.epoch === epoch)
+    const reserve = observations.reserves
+      .get(send.key)
+      ?.findLast((one) => one.work === id && one.epoch === epoch)
     if (reserve === undefined || send.at < reserve.at) return false
     // A function that is out of time has failed by itself.
     const began = ranAt.get(send.life)?.get(`${consumer} ${eventId}`)
@@ -310,7 +316,10 @@ export function makeConnectionChecks(deps: {
     if (last.outcome.status !== 401 || !isLastWord(last, row)) return
     observations.counts.refusedCalls += 1
     if (write.counters.attempts !== before)
-      observations.violate('DR6', `work ${short(row.id)} uses up an attempt for a credential that was refused`)
+      observations.violate(
+        'DR6',
+        `work ${short(row.id)} uses up an attempt for a credential that was refused`,
+      )
   }
 
   const begins = (commit: Commit, write: Write) => {
@@ -318,7 +327,8 @@ export function makeConnectionChecks(deps: {
     // A copy that a person edited tells of it once more, and begins nothing.
     if (!commit.writes.some((one) => one.w === 'work.add' && one.work.kind === 'rotation')) return
     const { token } = JSON.parse(write.event.data) as { token: string }
-    if (tokens.has(`${commit.tenant} ${token}`)) observations.violate('CD2', `the rotation ${token} begins twice`)
+    if (tokens.has(`${commit.tenant} ${token}`))
+      observations.violate('CD2', `the rotation ${token} begins twice`)
     tokens.add(`${commit.tenant} ${token}`)
   }
 
@@ -400,7 +410,8 @@ export function makeConnectionChecks(deps: {
     end() {
       checkShown(JSON.stringify(data.dump()), 'in the store')
       for (const [place, history] of credentials) {
-        if (history.at(-1)?.state.rotation !== null) observations.violate('N12', `a rotation of ${place} never ends`)
+        if (history.at(-1)?.state.rotation !== null)
+          observations.violate('N12', `a rotation of ${place} never ends`)
       }
       for (const run of data.dump().runs) {
         const work = run.workId === null ? null : data.work(run.tenant, run.workId)
@@ -411,7 +422,8 @@ export function makeConnectionChecks(deps: {
             : work.state === 'dead'
               ? run.state === 'dead-lettered'
               : work.state === 'cancelled' || !FINAL_RUNS.has(run.state) || work.state === 'skipped'
-        if (!isRight) observations.violate('DR11', `work ${short(work.id)} is ${work.state}, its run ${run.state}`)
+        if (!isRight)
+          observations.violate('DR11', `work ${short(work.id)} is ${work.state}, its run ${run.state}`)
       }
     },
   }

@@ -29,7 +29,13 @@ export function rootOf(events: ReadonlyMap<EventId, StoredEvent>, id: EventId): 
   return event?.id ?? id
 }
 
-export function makeDeadLetterChecks({ observations, data }: { readonly observations: Observations; readonly data: Data }): DeadLetterChecks {
+export function makeDeadLetterChecks({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): DeadLetterChecks {
   const letters = new Map<DeadLetterId, NewDeadLetter>()
   /** By replay. */
   const replayed = new Map<string, Set<DeadLetterId | EventId>>()
@@ -40,12 +46,14 @@ export function makeDeadLetterChecks({ observations, data }: { readonly observat
     const before = letters.get(row.id)
     letters.set(row.id, row)
     if (before === undefined) return
-    if (row.version !== before.version + 1) observations.violate('DL5', `letter ${short(row.id)} skips a version`)
+    if (row.version !== before.version + 1)
+      observations.violate('DL5', `letter ${short(row.id)} skips a version`)
     if (row.key !== before.key) observations.violate('DL5', `letter ${short(row.id)} changes its key`)
     if (row.eventId === before.eventId) return
     observations.counts.edits += 1
     const copy = commit.writes.find((write) => write.w === 'event.append' && write.event.id === row.eventId)
-    if (copy === undefined) observations.violate('DL5', `letter ${short(row.id)} points at an event of others`)
+    if (copy === undefined)
+      observations.violate('DL5', `letter ${short(row.id)} points at an event of others`)
   }
 
   const appended = ({ event }: Extract<Write, { w: 'event.append' }>) => {
@@ -96,7 +104,8 @@ export function makeDeadLetterChecks({ observations, data }: { readonly observat
     const { replayed: count, state } = JSON.parse(write.body) as { replayed: number; state: string }
     if (over.has(write.key)) observations.violate('RP7', `${write.key} goes on after its end`)
     if (state !== 'running') over.add(write.key)
-    if (count !== seen.size) observations.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
+    if (count !== seen.size)
+      observations.violate('RP4', `${write.key} counts ${count} letters of ${seen.size}`)
   }
 
   return {

@@ -23,9 +23,9 @@ import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import type { HookCall } from './endpoints.ts'
-import { HOOK_ATTEMPTS, hooksBeside, hookWants, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import { type Life, short } from './node.ts'
 import type { Observations, Rule } from './run-observations.ts'
+import { HOOK_ATTEMPTS, hooksBeside, hookWants, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import type { Secrets } from './vault.ts'
 
 export interface DeliveryChecks {

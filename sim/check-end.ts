@@ -10,12 +10,12 @@ import { deadLetterOf, type WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { checkCasesEnd, waitsForAdmission } from './check-workflows-end.ts'
 import { isCopy, rootOf } from './check-dead-letters.ts'
 import { checkFailures } from './check-failures.ts'
 import { checkElements, checkSuperseded, waitsBehindHolder } from './check-lanes.ts'
 import { withGone } from './check-retention.ts'
 import type { CaseModel } from './check-workflows.ts'
+import { checkCasesEnd, waitsForAdmission } from './check-workflows-end.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
 import type { Acknowledgement, Observations } from './run-observations.ts'
@@ -43,10 +43,17 @@ function isHeldBy(observations: Observations, row: WorkRow, key: string): boolea
 }
 
 /** What becomes of the entry is for a person to say, who looks at its holder or at the batch that this is in. */
-function isWithOperator(observations: Observations, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
+function isWithOperator(
+  observations: Observations,
+  holder: WorkRow | undefined,
+  entry: LedgerEntry,
+): boolean {
   if (holder?.state === 'merged' && holder.into !== null)
     return observations.works.get(holder.into)?.state === 'parked'
-  return holder?.state === 'parked' || (holder?.state === 'cancelled' && isOutcomeUnknown(observations, holder, entry))
+  return (
+    holder?.state === 'parked' ||
+    (holder?.state === 'cancelled' && isOutcomeUnknown(observations, holder, entry))
+  )
 }
 
 function isOutcomeUnknown(observations: Observations, { key }: WorkRow, entry: LedgerEntry): boolean {
@@ -79,7 +86,8 @@ export function waitingForOperator(observations: Observations): readonly WorkRow
     // A rotation waits for its next secret, which is no decision.
     if (row.kind === 'rotation') return false
     if (row.state === 'parked') return true
-    const entry = row.state === 'cancelled' && row.key !== null ? observations.entries.get(row.key) : undefined
+    const entry =
+      row.state === 'cancelled' && row.key !== null ? observations.entries.get(row.key) : undefined
     return entry?.state === 'unknown' && entry.work === row.id
   })
 }
@@ -115,12 +123,19 @@ export function healingMs(
   return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs + ordered * 90 * SECOND
 }
 
-export function checkAcknowledged(observations: Observations, data: Data, acknowledged: Acknowledgement): void {
+export function checkAcknowledged(
+  observations: Observations,
+  data: Data,
+  acknowledged: Acknowledgement,
+): void {
   const { eventId } = acknowledged
   const event = data.event(acknowledged.tenant, eventId) ?? observations.gone.events.get(eventId) ?? null
   observations.acknowledgements.push(acknowledged)
   if (event === null) {
-    observations.violate('N1', `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`)
+    observations.violate(
+      'N1',
+      `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`,
+    )
   } else if (event.source !== acknowledged.source || event.dedupKey !== acknowledged.dedupKey) {
     observations.violate('N1', `the answer to ${acknowledged.dedupKey} names another event`)
   }
@@ -178,7 +193,8 @@ function checkMatched(observations: Observations, dump: StoreDump, event: Stored
       .filter(({ kind, replayOf }) => kind === 'delivery' && replayOf === null)
       .map(({ consumer }) => consumer),
   )
-  const made = delivered.size + consumers.size + triggers.size + (observations.dispatched.get(event.id)?.length ?? 0)
+  const made =
+    delivered.size + consumers.size + triggers.size + (observations.dispatched.get(event.id)?.length ?? 0)
   const intake = all.filter(({ kind }) => kind === 'intake')
   // By an intake item of its own, or by that of the event that dispatched it.
   if (
@@ -219,12 +235,16 @@ function checkWork(observations: Observations, dump: StoreDump): void {
       const emitted = dump.events.filter(
         ({ source, dedupKey }) => source === row.consumer && dedupKey === emits,
       )
-      if (emitted.length !== 1) observations.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
+      if (emitted.length !== 1)
+        observations.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
     }
     if (isHeld(observations, row)) observations.counts.held += 1
     const batch = row.state === 'merged' && row.into !== null ? rows.get(row.into) : undefined
     if (row.state === 'merged' && (batch === undefined || FINAL_WORK.includes(batch.state)))
-      observations.violate('N2', `work ${short(row.id)} is merged into a batch that is ${batch?.state ?? 'absent'}`)
+      observations.violate(
+        'N2',
+        `work ${short(row.id)} is merged into a batch that is ${batch?.state ?? 'absent'}`,
+      )
   }
 }
 
@@ -249,7 +269,8 @@ function checkDeadLetters(observations: Observations, dump: StoreDump): void {
         : letter.state === 'resolved'
           ? state === 'done' || state === 'skipped'
           : letter.state === 'replaying' && isUnderWay(state)
-    if (!isRight) observations.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
+    if (!isRight)
+      observations.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
   }
   // An item has one letter; a replay of its event makes another item.
   const left = new Map(kept)
@@ -257,7 +278,8 @@ function checkDeadLetters(observations: Observations, dump: StoreDump): void {
     if (deadLetterOf(row) === null && row.kind !== 'batch')
       left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
   }
-  for (const [name, count] of left) if (count > 0) observations.violate('N2', `${name} has a dead letter too many`)
+  for (const [name, count] of left)
+    if (count > 0) observations.violate('N2', `${name} has a dead letter too many`)
   for (const row of dump.work) {
     if (row.state !== 'dead') continue
     const isKept = deadLetterOf(row) === null ? kept.has(nameOf(row)) : letters.has(deadLetterOf(row)!)
@@ -291,7 +313,10 @@ function checkLedger(observations: Observations, dump: StoreDump): void {
     if (isEffectKey(entry.key)) {
       // A function may go on after a call that had no effect; it may neither be done nor die over one in doubt.
       if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {
-        observations.violate('N4', `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`)
+        observations.violate(
+          'N4',
+          `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`,
+        )
       }
       // Whoever looks at a cancelled item is asked about one doubt after the other.
       const named = works.get(entry.work)?.key
@@ -299,7 +324,10 @@ function checkLedger(observations: Observations, dump: StoreDump): void {
         ({ key, state, work }) => key === named && state === 'unknown' && work === entry.work,
       )
       if (entry.state === 'unknown' && state === 'cancelled' && !isAsked) {
-        observations.violate('N4', `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`)
+        observations.violate(
+          'N4',
+          `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`,
+        )
       }
       continue
     }

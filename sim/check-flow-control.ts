@@ -162,7 +162,8 @@ export function makeFlowControlChecks(deps: {
         const leased = [...observations.works.values()].filter(
           (row) => row.consumer === consumer && row.state === 'leased',
         ).length
-        if (leased > concurrency.limit) observations.violate('PA14', `${leased} of ${consumer} are in hand at once`)
+        if (leased > concurrency.limit)
+          observations.violate('PA14', `${leased} of ${consumer} are in hand at once`)
       }
     },
   }

@@ -22,7 +22,13 @@ export interface IntakeChecks {
   keyed(entry: NewLedgerEntry): void
 }
 
-export function makeIntakeChecks({ observations, data }: { readonly observations: Observations; readonly data: Data }): IntakeChecks {
+export function makeIntakeChecks({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): IntakeChecks {
   /** Who gets work of the event by this commit, and whether that is what one of the bundles in force says. */
   const isMatched = (commit: Commit, event: Pick<Appended, 'id' | 'subject' | 'data'>): number | null => {
     const given = consumersOf(commit, event.id)
@@ -67,7 +73,8 @@ export function makeIntakeChecks({ observations, data }: { readonly observations
     const isDead = commit.writes.some((write) => write.w === 'work.settle' && write.work === item)
     if (!isDead) {
       observations.counts.kept += 1
-      if (!observations.everPaused.has(event.source)) complain(event, 'is kept, and nobody has paused its source')
+      if (!observations.everPaused.has(event.source))
+        complain(event, 'is kept, and nobody has paused its source')
       return
     }
     observations.counts.quarantined += 1
@@ -101,7 +108,8 @@ export function makeIntakeChecks({ observations, data }: { readonly observations
     const isIntakes = [...observations.works.values()].some(
       ({ kind, eventId, replayOf }) => kind === 'intake' && eventId === id && replayOf?.startsWith('dlq_'),
     )
-    if (!isIntakes) observations.violate('IN21', `${short(id)} is a copy for one route, and is matched by all`)
+    if (!isIntakes)
+      observations.violate('IN21', `${short(id)} is a copy for one route, and is matched by all`)
   }
 
   return {

@@ -19,7 +19,13 @@ export interface LaneChecks {
   started(work: WorkId, isFirst: boolean): void
 }
 
-export function makeLaneChecks({ observations, data }: { readonly observations: Observations; readonly data: Data }): LaneChecks {
+export function makeLaneChecks({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): LaneChecks {
   /** Items by lane, in no order. */
   const lanes = new Map<string, Set<WorkId>>()
   /** Items that a person let go, so that they may run beside their lane. */
@@ -27,7 +33,8 @@ export function makeLaneChecks({ observations, data }: { readonly observations: 
   /** The version of what was done last, by lane. */
   const versions = new Map<string, number>()
 
-  const rowOf = (id: WorkId): WorkRow | null => data.work(observations.works.get(id)?.tenant ?? DEFAULT_TENANT, id)
+  const rowOf = (id: WorkId): WorkRow | null =>
+    data.work(observations.works.get(id)?.tenant ?? DEFAULT_TENANT, id)
 
   const nameOf = ({ tenant, consumer, lane }: Pick<WorkRow, 'tenant' | 'consumer' | 'lane'>): string =>
     `${consumer} ${lane} ${tenant}`
@@ -38,7 +45,8 @@ export function makeLaneChecks({ observations, data }: { readonly observations: 
       const row = rowOf(id)
       if (row === null) continue
       if (row.hasPlace) places += 1
-      if (observations.works.get(id)?.state === 'waiting' && row.state === 'ready') observations.counts.promoted += 1
+      if (observations.works.get(id)?.state === 'waiting' && row.state === 'ready')
+        observations.counts.promoted += 1
       if (observations.works.has(id)) observations.works.set(id, row)
     }
     const width = widthOf(observations, name)
@@ -97,9 +105,15 @@ export function makeLaneChecks({ observations, data }: { readonly observations: 
         const isBefore = before.createdAt < row.createdAt && row.replayOf === null && !row.isFrozen
         const isHeldUp = order !== undefined && order.onBlocked === undefined && isBefore && row.hasPlace
         if (isHeldUp && isStuck(before) && !left.has(other))
-          observations.violate('N7', `work ${short(id)} starts although ${short(other)} is ${before.state} before it`)
+          observations.violate(
+            'N7',
+            `work ${short(id)} starts although ${short(other)} is ${before.state} before it`,
+          )
         else if (concurrency === undefined && before.hasPlace && row.hasPlace)
-          observations.violate('N7', `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`)
+          observations.violate(
+            'N7',
+            `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`,
+          )
         else if (isBefore && isFirst && before.state === 'waiting' && row.hasPlace)
           observations.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
       }
@@ -155,7 +169,8 @@ export function checkElements(observations: Observations, { work }: Pick<StoreDu
     byEvent.set(row.eventId, [...(byEvent.get(row.eventId) ?? []), row.element ?? -1])
   }
   for (const [event, elements] of byEvent)
-    if (elements.sort().join() !== '0,1') observations.violate('N2', `${event} has items of ${elements.join()}`)
+    if (elements.sort().join() !== '0,1')
+      observations.violate('N2', `${event} has items of ${elements.join()}`)
 }
 
 /** Waits behind one that holds its lane up, which a person has to mend. */

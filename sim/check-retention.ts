@@ -49,7 +49,13 @@ function isSame(before: Prunable, after: Prunable): boolean {
   )
 }
 
-function checkGone(observations: Observations, before: Prunable, after: Prunable, request: PruneRequest, now: number): void {
+function checkGone(
+  observations: Observations,
+  before: Prunable,
+  after: Prunable,
+  request: PruneRequest,
+  now: number,
+): void {
   const left = new Set<string>([...after.events, ...after.work, ...after.deadLetters].map(({ id }) => id))
   const events = before.events.filter(({ id }) => !left.has(id))
   const work = before.work.filter(({ id }) => !left.has(id))
@@ -63,7 +69,8 @@ function checkGone(observations: Observations, before: Prunable, after: Prunable
     if (untold.has(id)) observations.violate('N13', `event ${short(id)} goes before it was told`)
     if (source.startsWith('source:') && causationId !== null && left.has(causationId))
       observations.violate('N2', `event ${short(id)} goes before the one that it was made of`)
-    if (receivedAt + request.otherwiseMs > now) observations.violate('N2', `event ${short(id)} goes before its time`)
+    if (receivedAt + request.otherwiseMs > now)
+      observations.violate('N2', `event ${short(id)} goes before its time`)
     const isLast = !before.events.some(
       (other) => other.source === source && other.dedupKey === dedupKey && other.receivedAt > receivedAt,
     )
@@ -92,7 +99,8 @@ function checkGone(observations: Observations, before: Prunable, after: Prunable
   for (const { id, eventId } of [...work, ...letters]) {
     if (!gone.has(eventId)) observations.violate('N2', `retention takes ${short(id)} and leaves its event`)
   }
-  if (after.ledger.length !== before.ledger.length) observations.violate('N2', 'retention takes from the ledger')
+  if (after.ledger.length !== before.ledger.length)
+    observations.violate('N2', 'retention takes from the ledger')
   if (after.records.length !== before.records.length) observations.violate('N2', 'retention takes records')
 
   for (const event of events) observations.gone.events.set(event.id, event)

@@ -26,7 +26,8 @@ export function makeRoleChecks({ observations }: { readonly observations: Observ
       )
   }
   const timed = (life: Life, what: string) => {
-    if (!life.roles.has('schedule')) observations.violate('ND7', `${life.name} ${what} without the role schedule`)
+    if (!life.roles.has('schedule'))
+      observations.violate('ND7', `${life.name} ${what} without the role schedule`)
   }
 
   return {

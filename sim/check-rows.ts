@@ -67,7 +67,8 @@ export function makeRowChecks(deps: {
   }
 
   const stepWork = (id: WorkId, from: WorkState | 'absent', to: WorkState) => {
-    if (!WORK_STEPS[from].includes(to)) observations.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
+    if (!WORK_STEPS[from].includes(to))
+      observations.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
   }
 
   const added = (
@@ -220,7 +221,9 @@ export function makeRowChecks(deps: {
     if (proof === 'acknowledged' && wasFound(sent)) return true
     return (
       (proof === 'acknowledged'
-        ? observations.sends.get(sent)?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
+        ? observations.sends
+            .get(sent)
+            ?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
         : proof === 'probe'
           ? deps
               .vendor()
@@ -267,7 +270,10 @@ export function makeRowChecks(deps: {
           break
         case 'deadLetter.put':
           if (write.row.state === 'open' && !isOver(rows.work.get(write.row.workId))) {
-            observations.violate('N2', `a dead letter is opened, but its work ${short(write.row.workId)} is not over`)
+            observations.violate(
+              'N2',
+              `a dead letter is opened, but its work ${short(write.row.workId)} is not over`,
+            )
           }
           break
         default:
@@ -300,7 +306,10 @@ export function makeRowChecks(deps: {
       if (row?.state !== 'cancelled') continue
       const doubts = [...entries.values()].filter(({ work, state }) => work === row.id && state === 'unknown')
       if (doubts.length > 0 && !doubts.some(({ key }) => key === row.key)) {
-        observations.violate('N4', `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`)
+        observations.violate(
+          'N4',
+          `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`,
+        )
       }
     }
   }
@@ -329,7 +338,10 @@ export function makeRowChecks(deps: {
     const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
     const expected = isTurn && said !== null && TURNS.has(said) ? row.state : said
     if ((row?.state ?? null) !== expected) {
-      observations.violate('N5', `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
+      observations.violate(
+        'N5',
+        `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`,
+      )
     }
     if (row === null) return
     if (before !== undefined && row.epoch !== before.epoch) {

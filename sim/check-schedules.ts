@@ -54,7 +54,8 @@ export function makeScheduleChecks(deps: {
         return
       }
       for (const slot of COMPILED.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {
-        if (!fired.has(slot)) observations.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
+        if (!fired.has(slot))
+          observations.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
       }
     },
   }

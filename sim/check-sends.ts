@@ -82,7 +82,10 @@ export function makeSendChecks(deps: {
       const member = entry === null ? null : data.work(DEFAULT_TENANT, entry.work)
       const isIn = entry?.state === 'reserved' && member?.state === 'merged' && member.into === batch
       if (!isIn && !deps.wasDoubled(send.life))
-        observations.violate('N3', `${name} is made for ${sent}, which is ${entry?.state} and ${member?.state}`)
+        observations.violate(
+          'N3',
+          `${name} is made for ${sent}, which is ${entry?.state} and ${member?.state}`,
+        )
     }
   }
 
@@ -139,7 +142,10 @@ export function makeSendChecks(deps: {
       if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
       // A person released the key while a call that was given up could still be made.
       if (deps.wasDoubled(send.life) && observations.words.has(send.key)) continue
-      observations.violate('N3', `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`)
+      observations.violate(
+        'N3',
+        `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`,
+      )
     }
   }
 

@@ -6,7 +6,7 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { Instance } from '../src/core/workflows/instance/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { type CaseModel, asText } from './check-workflows.ts'
+import { asText, type CaseModel } from './check-workflows.ts'
 import { short } from './node.ts'
 import type { Observations } from './run-observations.ts'
 
@@ -16,14 +16,22 @@ const SKIPPED: ReadonlySet<string> = new Set(['EXISTS', 'LOCK_HELD'])
 const ORPHANED: ReadonlySet<string> = new Set(['BUFFERED', 'ORPHAN', 'DISCARDED', 'CORRELATED'])
 
 /** As if nothing had gone; `kept`: what is there. */
-export function checkCasesEnd(observations: Observations, model: CaseModel, dump: StoreDump, kept: StoreDump): void {
+export function checkCasesEnd(
+  observations: Observations,
+  model: CaseModel,
+  dump: StoreDump,
+  kept: StoreDump,
+): void {
   if (observations.cases === null) return
   checkStored(observations, model, kept)
   for (const row of dump.work) if (row.kind === 'trigger') checkTrigger(observations, model, row)
   for (const { instance, document } of model.instances.values()) {
     const why = instance.state === 'active' ? idleReason(observations, model, instance, document) : 'ended'
     if (why === null)
-      observations.violate('N12', `instance ${short(instance.id)} at ${asText(instance.marking)} waits for nobody`)
+      observations.violate(
+        'N12',
+        `instance ${short(instance.id)} at ${asText(instance.marking)} waits for nobody`,
+      )
   }
 }
 
@@ -43,7 +51,8 @@ function checkStored(observations: Observations, model: CaseModel, kept: StoreDu
       observations.violate('N8', `instance ${short(instance.id)} is not what its commits said`)
   }
   for (const { key, body } of kept.correlations)
-    if (model.correlations.get(key) !== body) observations.violate('N8', `the key ${key} is not what commits said`)
+    if (model.correlations.get(key) !== body)
+      observations.violate('N8', `the key ${key} is not what commits said`)
   if (kept.correlations.length !== model.correlations.size) observations.violate('N8', 'keys are missing')
 }
 

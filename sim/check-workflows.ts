@@ -238,7 +238,10 @@ export function makeWorkflowChecks({
       const live = [...(expected.get(key) ?? [])].sort()
       const named = [...readCorrelation(correlations.get(key) ?? null).live].sort()
       if (live.join() !== named.join())
-        observations.violate('N8', `the key ${key} names ${named.length} instances, ${live.length} live with it`)
+        observations.violate(
+          'N8',
+          `the key ${key} names ${named.length} instances, ${live.length} live with it`,
+        )
       const [first] = live
       const document = first === undefined ? undefined : instances.get(first)?.document
       const isOne = document?.triggers.some(({ unique }) => unique === 'live') === true

@@ -6,7 +6,7 @@ import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Data, Outcome } from './data.ts'
-import type { Observations, Counted } from './run-observations.ts'
+import type { Counted, Observations } from './run-observations.ts'
 import { parsePayload, routeOf } from './scenario.ts'
 
 /** By kind of record. */
@@ -22,7 +22,13 @@ export interface Counting {
   claimed(work: readonly WorkRow[]): void
 }
 
-export function makeCounting({ observations, data }: { readonly observations: Observations; readonly data: Data }): Counting {
+export function makeCounting({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): Counting {
   const count = (name: Counted | null) => {
     if (name !== null) observations.counts[name] += 1
   }

@@ -5,12 +5,12 @@
 // which a node could die, and lets it die at one of them.
 
 import { type BusPlan, drawBus, drawWakes } from './bus.ts'
-import { CASE_KINDS } from './workflows.ts'
 import { CONNECTION_KINDS } from './connections.ts'
 import { drawFleet, type FleetPlan, NODES_MAX } from './fleet.ts'
-import { HOOK_KINDS } from './subscriptions.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
+import { HOOK_KINDS } from './subscriptions.ts'
+import { CASE_KINDS } from './workflows.ts'
 
 export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'prune' | 'read'
 

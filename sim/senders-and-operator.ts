@@ -83,7 +83,8 @@ export function startSender(
             time.after(rng.between(1, 20), () => {
               trace('sender', () => `${message.id} is acknowledged as ${short(eventId)}`)
               if (duplicate) observations.counts.duplicates += 1
-              if (message.isForged) observations.violate('N1', `the forged message ${message.id} was accepted`)
+              if (message.isForged)
+                observations.violate('N1', `the forged message ${message.id} was accepted`)
               checkAcknowledged(observations, outside.data, {
                 tenant,
                 source: message.source,

@@ -7,10 +7,10 @@ import type { SubscriptionRecord } from '../src/core/webhooks/subscription/index
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Endpoints } from './endpoints.ts'
-import { API_NAMES, drawHook, hooksBeside, OTHER_TENANT, TENANTS } from './subscriptions.ts'
 import { short } from './node.ts'
 import { ask, type Outside, pickLife } from './node-access.ts'
 import type { Rng } from './random.ts'
+import { API_NAMES, drawHook, hooksBeside, OTHER_TENANT, TENANTS } from './subscriptions.ts'
 
 const ACTS = {
   create: 22,

@@ -10,12 +10,12 @@ import { makeDeliveryChecks } from './check-deliveries.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { Outcome } from './data.ts'
 import { makeEndpoints } from './endpoints.ts'
-import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import type { Life, SimVault } from './node.ts'
 import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Message } from './senders-and-operator.ts'
 import { makeSubscriptionOperator } from './subscription-operator.ts'
+import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import { makeSecrets, PLAIN_VAULT, type Secrets } from './vault.ts'
 
 export interface HookWorld {

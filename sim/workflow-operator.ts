@@ -56,7 +56,10 @@ function actOn(outside: Outside, engine: Engine, { id, workflow, definition, mar
       const from = Object.keys(marking)
       if (workflow === UNMOVED || from.length === 0) return
       const to = rng.pick(document.places.filter(({ type }) => type !== 'error')).name
-      ask(outside, instanceActions.move(OPERATOR, id, { from: { [rng.pick(from)]: 1 }, to: { [to]: 1 }, ...WHY }))
+      ask(
+        outside,
+        instanceActions.move(OPERATOR, id, { from: { [rng.pick(from)]: 1 }, to: { [to]: 1 }, ...WHY }),
+      )
       return
     }
     case 'edit': {

@@ -8,10 +8,9 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
-import { drawCases, isCaseKind } from './workflows.ts'
 import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForOperator } from './check-end.ts'
-import { makeLaneChecks } from './check-lanes.ts'
 import { makeFlowControlChecks } from './check-flow-control.ts'
+import { makeLaneChecks } from './check-lanes.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
@@ -38,7 +37,6 @@ import {
   withNodes,
 } from './faults.ts'
 import { drawRoles, drawSome, type FleetPlan } from './fleet.ts'
-import { makeHookWorld } from './subscription-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
 import { type Outside, pickLife } from './node-access.ts'
 import { NO_PARTS, type Parts } from './parts.ts'
@@ -48,9 +46,11 @@ import { type Counts, makeObservations, type Violation } from './run-observation
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
 import { actAsOperator, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
+import { makeHookWorld } from './subscription-world.ts'
 import { makeTwinWorld } from './twin.ts'
 import { TWIN } from './twin-tenant.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
+import { drawCases, isCaseKind } from './workflows.ts'
 
 /** Parts that are named are there, or are not, whatever the seed or the bug says. */
 export interface RunOptions extends Partial<Parts> {

@@ -5,9 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { makeCountingEncryption } from '../src/adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../src/adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../src/adapters/random-system/index.ts'
-import { makeCountingEncryption } from '../src/adapters/encryption-local/encryption.fixture.ts'
 import { layMark } from '../src/adapters/store-postgres/archive/move-mark.ts'
 import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
 import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
@@ -154,7 +154,10 @@ describe('a store that was moved', () => {
     const file = await makeSqliteFile()
     const encryption = { encryption: makeCountingEncryption(), log: makeMemoryLog() }
     const tenant = 'default' as TenantId
-    const keys = makeHmacKeys({ store: makeEncryptedStore(file.harness.store, encryption), random: makeSystemRandom() })
+    const keys = makeHmacKeys({
+      store: makeEncryptedStore(file.harness.store, encryption),
+      random: makeSystemRandom(),
+    })
     const before = await keys.ensure(tenant)
     await file.harness.close()
     const database = await postgres.makeDatabase()

@@ -44,7 +44,10 @@ export function makeApi(
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),
-    flowControl: { list: engine.flowControl.list, ...behind(gate, pick(engine.flowControl, ['one', 'closeCircuit'])) },
+    flowControl: {
+      list: engine.flowControl.list,
+      ...behind(gate, pick(engine.flowControl, ['one', 'closeCircuit'])),
+    },
     workflows: operatorApiBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
     subscriptions: behind(gate, engine.subscriptions),

@@ -141,8 +141,13 @@ function formulaOf({ name, key, each }: Pick<RouteDocument, 'name' | 'key' | 'ea
   return key ?? `'${name}:' + event.id${each === undefined ? '' : " + ':' + index"}`
 }
 
-export function reportMigrations(routes: readonly BundleRoute[], deployedDocuments: readonly DefinitionDocument[]): void {
-  const before = new Map(deployedDocuments.flatMap((one) => (one.kind === 'Route' ? [[one.name, one] as const] : [])))
+export function reportMigrations(
+  routes: readonly BundleRoute[],
+  deployedDocuments: readonly DefinitionDocument[],
+): void {
+  const before = new Map(
+    deployedDocuments.flatMap((one) => (one.kind === 'Route' ? [[one.name, one] as const] : [])),
+  )
   for (const { document, report } of routes) {
     const old = before.get(document.name)
     if (old === undefined) continue

@@ -366,7 +366,8 @@ export function pattern() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     const parsed = parsePattern(text)
-    if (!parsed.ok) report(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
+    if (!parsed.ok)
+      report(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
   }
   return stringOf('name', check)
 }
@@ -735,7 +736,13 @@ export function condition(roots: readonly string[]) {
             rule: 'condition',
           })
         } else
-          reportProblem(context, problem.length === 0 ? 'condition' : 'expression', text, problem, problem.path)
+          reportProblem(
+            context,
+            problem.length === 0 ? 'condition' : 'expression',
+            text,
+            problem,
+            problem.path,
+          )
       }
     })
     .meta({ 'x-tree': 'condition' satisfies Tree })

@@ -255,9 +255,9 @@ describe('a formula that changed', () => {
     const wrong = check(route({ key, more: migration("'B:' + payload.id") }), deployedDocuments)
     expect(wrong).toMatchObject([{ rule: 'KY7', line: 5 }])
     expect(wrong[0]?.message).toContain("`'B:' + payload.id`, which is not in force")
-    expect(check(route({ key, more: 'keyMigration: { from: x, note: " " }' }), deployedDocuments)).toMatchObject([
-      { rule: 'F14' },
-    ])
+    expect(
+      check(route({ key, more: 'keyMigration: { from: x, note: " " }' }), deployedDocuments),
+    ).toMatchObject([{ rule: 'F14' }])
   })
 
   test('[KY7] counts from and to no key, and with elements', () => {

@@ -97,7 +97,10 @@ export interface BundleConsumer {
 }
 
 /** `documents`: all that will be deployed, those of the files first. */
-export function reportDurables(consumers: readonly BundleConsumer[], documents: readonly DefinitionDocument[]): void {
+export function reportDurables(
+  consumers: readonly BundleConsumer[],
+  documents: readonly DefinitionDocument[],
+): void {
   const own = new Set(consumers.map(({ document }) => document.name))
   const all = documents.flatMap((one) => (one.kind === 'Source' && one.nats !== undefined ? [one] : []))
   for (const { document, report } of consumers) {

@@ -177,7 +177,13 @@ export function checkSensitiveWorkflow(
     const keys = typeof correlate === 'string' ? [[[], correlate] as const] : textsOf(correlate)
     return [
       ...keys.flatMap(([key, text]) =>
-        report(text, 'expression', sensitive, ['triggers', index, 'correlate', ...key], 'a key of an instance'),
+        report(
+          text,
+          'expression',
+          sensitive,
+          ['triggers', index, 'correlate', ...key],
+          'a key of an instance',
+        ),
       ),
       ...reportKeys(trigger.map, sensitive, ['triggers', index, 'map']),
     ]

@@ -184,7 +184,9 @@ export function freshEndpoints(
   subscriptions: readonly { readonly document: SubscriptionDocument; readonly read: ReadDocument }[],
   deployedDocuments: readonly DefinitionDocument[],
 ): readonly Endpoint[] {
-  const known = new Map(deployedDocuments.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])))
+  const known = new Map(
+    deployedDocuments.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])),
+  )
   return subscriptions.flatMap(({ document, read }) => {
     if (known.get(document.name) === document.url) return []
     const place = read.locate({ rule: 'endpoint', message: '', path: ['url'] })

@@ -2,8 +2,8 @@
 // the test answers itself. Nothing here waits for anything real.
 
 import { makeStaticCode, type StaticFunction } from '../adapters/code-static/index.ts'
-import { type MemoryLog, makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
+import { type MemoryLog, makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type {
   DefinitionDocument,
@@ -15,9 +15,9 @@ import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../cor
 import type { WorkRow } from '../core/queue/work/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
-import type { Encryption } from '../ports/encryption.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
 import { NO_WAKES, type Wakes } from '../ports/wakes.ts'
@@ -200,7 +200,10 @@ export function makeWorld(
     const code = makeStaticCode(options.functions ?? {})
     const engine = makeEngine(
       {
-        store: makeEncryptedStore(throughFaults(kept, faults, alive), { encryption: options.encryption ?? encryption, log }),
+        store: makeEncryptedStore(throughFaults(kept, faults, alive), {
+          encryption: options.encryption ?? encryption,
+          log,
+        }),
         encryption: options.encryption ?? encryption,
         clock: time.clockFor(alive),
         random: makeRandom(lives),

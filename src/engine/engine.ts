@@ -45,12 +45,18 @@ import {
   makeFunctionEnds,
   makeGathering,
   makeInternalActions,
+  makeLateAcks,
   makeOpenHttp,
   makeUpserts,
-  makeLateAcks,
   releaseLocks,
 } from './effects/index.ts'
-import { followCircuits, makeSharedPermits, makeFlowControl, makeFlowControlActions, type FlowControlActions } from './flow-control/index.ts'
+import {
+  type FlowControlActions,
+  followCircuits,
+  makeFlowControl,
+  makeFlowControlActions,
+  makeSharedPermits,
+} from './flow-control/index.ts'
 import {
   type Accepted,
   type BusConsumers,
@@ -58,16 +64,16 @@ import {
   type IntakeRequest,
   makeAcceptor,
   makeAdmission,
-  makeDuplicates,
   makeBusConsumers,
+  makeDuplicates,
   makeIntake,
   makeIntakeItems,
-  makeStoredHeaders,
   makeMessages,
   makePublisher,
   makeRefusalLines,
   makeRejections,
   makeSchedules,
+  makeStoredHeaders,
   makeTenantBacklog,
   makeTimetables,
   type Publisher,
@@ -85,7 +91,7 @@ import {
   makeMeter,
   makeNodesFeed,
 } from './observe/index.ts'
-import { ALWAYS_HELD, makeOutboxStore, makeRelay, makeLeaderLease, type Relay } from './outbox/index.ts'
+import { ALWAYS_HELD, makeLeaderLease, makeOutboxStore, makeRelay, type Relay } from './outbox/index.ts'
 import { makeLeasedOnInsert, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
 import {
   type BacklogAges,
@@ -94,12 +100,12 @@ import {
   makeActions,
   makeBacklog,
   makeClaims,
+  makeDebouncer,
+  makeExpandEach,
   makeLaneActions,
+  makeLostClaims,
   makeNodeWakes,
   makeRunner,
-  makeExpandEach,
-  makeLostClaims,
-  makeDebouncer,
 } from './queue/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
 import {
@@ -918,7 +924,13 @@ export function makeEngine(
     if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
-      flowControl.reportResult({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
+      flowControl.reportResult({
+        item,
+        route,
+        host: null,
+        class: decision.note.class ?? 'done',
+        retryAfterMs: null,
+      })
   }
 
   /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */

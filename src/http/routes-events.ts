@@ -2,9 +2,9 @@
 
 import type { FastifyInstance } from 'fastify'
 import {
+  deadLetterOfEdit,
   type EventSummary,
   editedFrom,
-  deadLetterOfEdit,
   type StoredEvent,
   showEnvelope,
 } from '../core/events/event/index.ts'

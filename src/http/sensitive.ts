@@ -3,11 +3,11 @@
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { StoredEvent } from '../core/events/event/index.ts'
-import { isEncrypted, redact, redactHeader, encryptedProblem } from '../core/events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact, redactHeader } from '../core/events/sensitive/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import { type Reader, logSensitiveRead } from '../engine/secrets/index.ts'
+import { logSensitiveRead, type Reader } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 
 export interface ShownBodies {
@@ -27,7 +27,8 @@ export function readerOf(caller: Caller): Reader {
 export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): ShownBodies {
   const { sensitive, data, headers } = event
   const about = { sensitive }
-  if (isEncrypted(data)) return { headers, data: 'null', about: { sensitive, unreadable: encryptedProblem(data) } }
+  if (isEncrypted(data))
+    return { headers, data: 'null', about: { sensitive, unreadable: encryptedProblem(data) } }
   if (sensitive.length === 0) return { headers, data, about }
   const reader = readerOf(caller)
   if (reader.seesSensitive) {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { isEncrypted, joinEncrypted, splitEncrypted } from '../core/events/sensitive/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
-import { type Encryption, EncryptionError, type EncryptionContext } from './encryption.ts'
+import { type Encryption, type EncryptionContext, EncryptionError } from './encryption.ts'
 
 export interface EncryptionHarness {
   readonly encryption: Encryption
@@ -41,7 +41,10 @@ export function encryptionConformance(name: string, makeHarness: () => Encryptio
         expect(encryption.open(PLACE, encrypted)).toEqual({ text, paths: PATHS })
       }
       expect(
-        Buffer.from(splitEncrypted(encryption.encrypt(PLACE, TEXT, []))?.sealed ?? '', 'base64url').toString(),
+        Buffer.from(
+          splitEncrypted(encryption.encrypt(PLACE, TEXT, []))?.sealed ?? '',
+          'base64url',
+        ).toString(),
       ).not.toContain('ada')
     })
 
@@ -60,7 +63,9 @@ export function encryptionConformance(name: string, makeHarness: () => Encryptio
         { ...PLACE, part: 'raw' },
         { ...PLACE, tenant: 'acme","evt_1' as TenantId, row: '' },
       ]
-      expect(others.map((place) => reasonOf(encryption, place, encrypted))).toEqual(others.map(() => 'altered'))
+      expect(others.map((place) => reasonOf(encryption, place, encrypted))).toEqual(
+        others.map(() => 'altered'),
+      )
     })
 
     test('[SE6] an altered text cannot be decrypted', () => {
@@ -72,9 +77,9 @@ export function encryptionConformance(name: string, makeHarness: () => Encryptio
       for (const at of [0, 11, 12, Math.floor(bytes.length / 2), bytes.length - 1]) {
         const altered = Buffer.from(bytes)
         altered[at] = (altered[at] as number) ^ 1
-        expect(reasonOf(encryption, PLACE, joinEncrypted({ ...parts, sealed: altered.toString('base64url') }))).toBe(
-          'altered',
-        )
+        expect(
+          reasonOf(encryption, PLACE, joinEncrypted({ ...parts, sealed: altered.toString('base64url') })),
+        ).toBe('altered')
       }
       const paths = Buffer.from('[]').toString('base64url')
       const broken = [

@@ -20,9 +20,9 @@ import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
 import type { EventSummary, StoredEvent } from '../core/events/event/index.ts'
 import type {
   DeadLetter,
+  DeadLetterGroup,
   DeadLetterReason,
   DeadLetterState,
-  DeadLetterGroup,
 } from '../core/failures/dead-letter/index.ts'
 import type { Escalation, EscalationState } from '../core/failures/escalation/index.ts'
 import type { Failure, FailureClass, FailureState } from '../core/failures/failure/index.ts'

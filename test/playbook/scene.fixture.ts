@@ -31,7 +31,10 @@ dedup: { by: event.id, window: 1m }
 const FILE = 'flows.yaml'
 
 /** The findings of `check`; `deployedDocuments` is what was applied before. */
-export function check(text: string, deployedDocuments: readonly DefinitionDocument[] = []): readonly Finding[] {
+export function check(
+  text: string,
+  deployedDocuments: readonly DefinitionDocument[] = [],
+): readonly Finding[] {
   return compileDefinitions([{ path: FILE, text }], { functions: () => '', deployedDocuments }).findings
 }
 

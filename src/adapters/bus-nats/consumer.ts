@@ -45,7 +45,12 @@ export function startConsumer(world: ConsumerWorld): Consumer {
   }
 
   const subjectConsumers = spec.subjects.map((pattern) =>
-    startSubjectConsumer({ ...world, pattern, heldMessages, reportState: (why) => reportState(pattern, why) }),
+    startSubjectConsumer({
+      ...world,
+      pattern,
+      heldMessages,
+      reportState: (why) => reportState(pattern, why),
+    }),
   )
   return {
     async close() {

@@ -20,7 +20,13 @@ interface Held {
   isOld: boolean
 }
 
-export function makeHeldMessages({ clock, spec }: { readonly clock: Clock; readonly spec: ConsumerSpec }): HeldMessages {
+export function makeHeldMessages({
+  clock,
+  spec,
+}: {
+  readonly clock: Clock
+  readonly spec: ConsumerSpec
+}): HeldMessages {
   const held = new Set<Held>()
   const waiting: Held[] = []
   let handling = 0

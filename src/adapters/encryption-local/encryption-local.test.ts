@@ -24,5 +24,8 @@ test('[SE6] stored data decrypts with the master key alone, in another process t
     row: 'evt_00000000-0000-7000-8000-000000000001',
     part: 'data',
   } as const
-  expect(encryption.open(place, encrypted)).toEqual({ text: '{"email":"ada@example.com"}', paths: ['payload.email'] })
+  expect(encryption.open(place, encrypted)).toEqual({
+    text: '{"email":"ada@example.com"}',
+    paths: ['payload.email'],
+  })
 })

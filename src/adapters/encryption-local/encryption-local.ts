@@ -8,8 +8,8 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { joinEncrypted, splitEncrypted } from '../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
+import { type Encryption, type EncryptionContext, EncryptionError } from '../../ports/encryption.ts'
 import type { Random } from '../../ports/random.ts'
-import { type Encryption, EncryptionError, type EncryptionContext } from '../../ports/encryption.ts'
 
 const NONCE_BYTES = 12
 const PROOF_BYTES = 16
@@ -18,7 +18,10 @@ const SALT = Buffer.from('millrace sealed events 1')
 /** Deriving a key takes longer than encrypting with it; tenants beyond this number derive theirs again. */
 const KEYS_MAX = 10_000
 
-export function makeLocalEncryption(deps: { readonly keys: MasterKeys; readonly random: Random }): Encryption {
+export function makeLocalEncryption(deps: {
+  readonly keys: MasterKeys
+  readonly random: Random
+}): Encryption {
   const { keys, random } = deps
   const derived = new Map<string, Uint8Array>()
 

@@ -2,8 +2,8 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './read-connection.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import type { Row } from './rows.ts'
 import { type Stored, toStored } from './text-values.ts'
 

@@ -28,8 +28,6 @@ import type {
   StoreOverview,
   TenantReads,
 } from '../../ports/store.ts'
-import { makeReadAccess } from './read-connection.ts'
-import { LEDGER_CODE, WORK_STATE_OF } from './state-codes.ts'
 import {
   EVENT_COLUMNS,
   EVENT_SUMMARY_COLUMNS,
@@ -43,6 +41,7 @@ import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import { makeOutboxReads, type OutboxReads, toOutboxRow } from './outbox.ts'
 import { byId, type List, makePager, type Where } from './pages.ts'
+import { makeReadAccess } from './read-connection.ts'
 import {
   type Row,
   toAttempt,
@@ -56,6 +55,7 @@ import {
   toWork,
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
+import { LEDGER_CODE, WORK_STATE_OF } from './state-codes.ts'
 import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text-values.ts'
 import { countOpen, inState, listWork } from './work-list.ts'

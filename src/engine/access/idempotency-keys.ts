@@ -94,7 +94,12 @@ export function makeIdempotency(deps: {
   const isUnderWay = (slot: string, body: Body): boolean =>
     body.life === life ? running.has(slot) : Math.abs(clock.now() - body.at) < ABANDONED_AFTER_MS
 
-  const finish = async (tenant: TenantId, name: string, reserved: Reserved, answer: StoredResponse | null) => {
+  const finish = async (
+    tenant: TenantId,
+    name: string,
+    reserved: Reserved,
+    answer: StoredResponse | null,
+  ) => {
     const { version, body } = reserved
     const kept = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
     const write: Write =

@@ -18,8 +18,8 @@ import { compileSensitive, isEncrypted, splitEncrypted } from '../../core/events
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { mayHoldLiteral } from '../../core/secrets/index.ts'
+import { type Encryption, type EncryptionContext, EncryptionError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Encryption, EncryptionError, type EncryptionContext } from '../../ports/encryption.ts'
 import type {
   Commit,
   Guard,
@@ -118,7 +118,10 @@ function encryptCommit(encryption: Encryption, commit: Commit): Commit {
       // The authored text has the same content as its definition, in whatever notation.
       const isText = write.kind === 'authored' && definitions.has(write.key)
       if (!isText && !literals.has(write)) return write
-      return { ...write, body: encryption.encrypt(recordPlace(tenant, write.kind, write.key), write.body, []) }
+      return {
+        ...write,
+        body: encryption.encrypt(recordPlace(tenant, write.kind, write.key), write.body, []),
+      }
     }),
   }
 }
@@ -259,7 +262,9 @@ function openEvent(encryption: Encryption, event: StoredEvent): StoredEvent {
 }
 
 /** A missing key is logged once, not for each of the thousand events that it encrypted. */
-function makeUnreadableLog(log: EncryptedStoreDeps['log']): (event: StoredEvent, error: EncryptionError) => void {
+function makeUnreadableLog(
+  log: EncryptedStoreDeps['log'],
+): (event: StoredEvent, error: EncryptionError) => void {
   const logged = new Set<string>()
   return ({ tenant, id, data }, { reason, message }) => {
     const about = reason === 'unknown-key' ? `${tenant} ${splitEncrypted(data)?.keyId}` : id

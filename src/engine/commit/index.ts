@@ -3,7 +3,7 @@
 
 export { type About, type Commits, type FirmResult, makeCommits } from './commits.ts'
 export { isUnreadable, makeEncryptedStore, rewrapRecords } from './encrypted-store.ts'
-export type { Beginning, PlannedJob, Draft, EventPlan, PlanEvent, PlanGroup, Planned } from './event-plan.ts'
+export type { Beginning, Draft, EventPlan, PlanEvent, PlanGroup, Planned, PlannedJob } from './event-plan.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 export {

@@ -72,7 +72,8 @@ export function makeEntrance(deps: {
     async begin(tenant, where) {
       const drawing = prepare(tenant, where)
       if (drawing !== null) await drawing
-      if (stateCache.gate(tenant, where.connection).is === 'tryable') await stateCache.mayTry(tenant, where.connection)
+      if (stateCache.gate(tenant, where.connection).is === 'tryable')
+        await stateCache.mayTry(tenant, where.connection)
     },
     prepare,
     mayLeaseOnInsert(tenant, where) {

@@ -25,7 +25,7 @@ import {
 import type { Entrance } from '../flow-control/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
-import type { Credentials, OutboundClient, OutboundResponse, OutboundRequest } from './connection-types.ts'
+import type { Credentials, OutboundClient, OutboundRequest, OutboundResponse } from './connection-types.ts'
 import type { Runs } from './integration-runs.ts'
 import { notSent } from './outbound-client.ts'
 
@@ -37,7 +37,11 @@ export interface ConnectionCalls {
 }
 
 /** What a response means by its status. Its body is read by the caller, who knows what was called. */
-export type Judge = (answer: OutboundResponse, provider: ProviderDocument | null, policy: CallPolicy) => CallVerdict
+export type Judge = (
+  answer: OutboundResponse,
+  provider: ProviderDocument | null,
+  policy: CallPolicy,
+) => CallVerdict
 
 export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions: Decisions }): Judge {
   const { clock, decisions } = deps
@@ -82,7 +86,11 @@ export function makeConnectionCalls(
   const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
 
   /** The provider's rules for responses to requests that are none of its operations. */
-  const refined = (provider: ProviderDocument, answer: OutboundResponse, verdict: CallVerdict): CallVerdict => {
+  const refined = (
+    provider: ProviderDocument,
+    answer: OutboundResponse,
+    verdict: CallVerdict,
+  ): CallVerdict => {
     const { outcome, isLimited } = answer
     if (outcome.kind === 'failed' || provider.refine.length === 0) return verdict
     if (isLimited && verdict.as === 'failed') return verdict
@@ -114,7 +122,8 @@ export function makeConnectionCalls(
    */
   const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
     const gate = stateCache.gate(work.tenant, connection)
-    const isClosed = gate.is === 'closed' && !stateCache.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
+    const isClosed =
+      gate.is === 'closed' && !stateCache.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
     return isClosed ? gate.why : null
   }
 
@@ -149,7 +158,8 @@ export function makeConnectionCalls(
           ...first,
         }
         state.first = null
-        const answer = refusal === null ? await outboundClient.send(asked) : notSent('config', refusal, request.method)
+        const answer =
+          refusal === null ? await outboundClient.send(asked) : notSent('config', refusal, request.method)
         // Its permits are free for others; and if it was the trial of a bucket, another job may be.
         if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
         state.answer = answer

@@ -1,7 +1,7 @@
 // Events and escalations of a connection: an outage is a failure with an escalation; the rest are events, emitted if a route
 // wants them.
 
-import type { ConnectionStep, ConnectionNotice } from '../../core/connections/connection/index.ts'
+import type { ConnectionNotice, ConnectionStep } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
 import type { CanonicalSubject } from '../../core/events/canonical/index.ts'
 import { causeHash } from '../../core/failures/escalation/index.ts'

@@ -9,7 +9,7 @@ import { makeStoreTime } from '../commit/store-time.ts'
 import { makeManualTime, makeRandom } from '../engine.fixture.ts'
 import { DECISIONS } from '../settlement/decision-functions.ts'
 import { HEALTH_RESULTS_MAX, makeHealthWorker, type Watched } from './connection-health.ts'
-import type { OutboundResponse, OutboundRequest } from './connection-types.ts'
+import type { OutboundRequest, OutboundResponse } from './connection-types.ts'
 import { answered, CONNECTION, PROVIDER, TENANT } from './credentials/credentials.fixture.ts'
 
 const WATCHED: Watched = { tenant: TENANT, connection: CONNECTION, provider: PROVIDER }

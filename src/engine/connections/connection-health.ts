@@ -205,7 +205,12 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** False: a later window is being probed already. */
-  const keep = (tenant: TenantId, name: string, claimed: StoredProbe, result: ProbeResult): Promise<boolean> => {
+  const keep = (
+    tenant: TenantId,
+    name: string,
+    claimed: StoredProbe,
+    result: ProbeResult,
+  ): Promise<boolean> => {
     let stored = claimed
     const keepOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
       if (stored.record.window > result.window) return false

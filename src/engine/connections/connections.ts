@@ -7,7 +7,7 @@ import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
-import { type SharedPermits, type Entrance, makeBuckets, makeSharedBuckets } from '../flow-control/index.ts'
+import { type Entrance, makeBuckets, makeSharedBuckets, type SharedPermits } from '../flow-control/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
@@ -109,7 +109,10 @@ export function makeConnections(
     },
     runs,
     tester,
-    calls: makeConnectionCalls({ ...deps, lookups, stateCache, outboundClient, entrance, credentials, runs, judge }, config),
+    calls: makeConnectionCalls(
+      { ...deps, lookups, stateCache, outboundClient, entrance, credentials, runs, judge },
+      config,
+    ),
     operations: makeOperations({ lookups, vars }, config),
     functions: makeFunctionConnections(
       { ...deps, lookups, entrance, outboundClient, credentials, runs, judge, vars },

@@ -60,7 +60,8 @@ export function makeFunctionConnections(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): FunctionConnections {
-  const { clock, store, commits, time, lookups, entrance, outboundClient, credentials, runs, judge, vars } = deps
+  const { clock, store, commits, time, lookups, entrance, outboundClient, credentials, runs, judge, vars } =
+    deps
   const compiled = new WeakMap<OperationDocument, CompiledOperation>()
   const counts = new WeakMap<FunctionRun, Map<string, number>>()
 

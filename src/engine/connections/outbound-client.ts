@@ -13,7 +13,7 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import { redactOutcome, requestHead, responseHead } from '../effects/index.ts'
 import type { Buckets, Entrance } from '../flow-control/index.ts'
-import type { Authorized, Credentials, OutboundResponse, OutboundRequest } from './connection-types.ts'
+import type { Authorized, Credentials, OutboundRequest, OutboundResponse } from './connection-types.ts'
 
 export interface Exchange {
   send(request: OutboundRequest): Promise<OutboundResponse>

@@ -13,8 +13,8 @@ import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import {
   type Counters,
-  EMPTY_NOTE,
   deadLetterOf,
+  EMPTY_NOTE,
   type Note,
   putBackCounters,
   type WorkRow,
@@ -111,7 +111,13 @@ export function makeWorkActions(
     if (decision.to === 'again') deps.wake()
   }
 
-  const logAction = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
+  const logAction = (
+    work: WorkRow,
+    event: StoredEvent,
+    route: Route | null,
+    action: string,
+    decided: Decided,
+  ) => {
     const facts = {
       route: route?.document.name ?? null,
       work: work.id,

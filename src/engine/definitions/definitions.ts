@@ -34,17 +34,17 @@ import {
   type BundleEntry,
   type BundleRecord,
   type Control,
-  type StoredDefinitions,
   putBundle,
+  putChangeCounter,
   putControl,
   putCurrent,
   putDocument,
-  putChangeCounter,
   readAuthored,
+  readChangeCounter,
   readHead,
   readStoredDefinitions,
-  readChangeCounter,
   readVersion,
+  type StoredDefinitions,
   tryDocument,
 } from './definition-records.ts'
 import type {
@@ -139,7 +139,8 @@ export function makeDefinitions(deps: {
   ) => {
     const known = new Map(given)
     for (const hash of given.keys()) unreadable.delete(`${tenant} ${hash}`)
-    for (const { hash, document } of deployedBundles.get(tenant)?.items.values() ?? []) known.set(hash, document)
+    for (const { hash, document } of deployedBundles.get(tenant)?.items.values() ?? [])
+      known.set(hash, document)
     const missing = entries.filter(({ hash }) => !known.has(hash))
     const found = await readMany(missing, ({ hash }) => tryDocument(reads, hash))
     for (const [{ hash, kind, name }, stored] of found) {
@@ -321,7 +322,11 @@ export function makeDefinitions(deps: {
     folder: readonly string[],
     given: ReadonlyMap<string, DefinitionDocument>,
   ) => {
-    const next: StoredDefinitions = { ...latest, changeCounter: latest.changeCounter + 1, bundle: { ...latest.bundle, folder } }
+    const next: StoredDefinitions = {
+      ...latest,
+      changeCounter: latest.changeCounter + 1,
+      bundle: { ...latest.bundle, folder },
+    }
     const known = await documentsOf(store.forTenant(tenant), tenant, latest.bundle.documents, given)
     const result = await store.commit({
       tenant,
@@ -517,7 +522,11 @@ export function makeDefinitions(deps: {
       const changeCounter = latest.changeCounter + 1
       const write: Write =
         step.override === null ? { w: 'record.delete', kind: 'control', key: id } : putControl(id, control)
-      const result = await store.commit({ tenant, guards: guardsOf(latest), writes: [putChangeCounter(changeCounter), write] })
+      const result = await store.commit({
+        tenant,
+        guards: guardsOf(latest),
+        writes: [putChangeCounter(changeCounter), write],
+      })
       if (!result.ok) return null
       deps.enacted?.(tenant)
       await deploy(tenant, { ...latest, changeCounter, controls }, documents)

@@ -20,7 +20,7 @@ import {
   SOURCE,
   type World,
 } from '../engine.fixture.ts'
-import { BOOK, NATS_SOURCE, makeBusWorld } from '../ingest/bus.fixture.ts'
+import { BOOK, makeBusWorld, NATS_SOURCE } from '../ingest/bus.fixture.ts'
 import { HOOK, makeHookWorld } from '../webhooks/subscriptions/subscriptions.fixture.ts'
 import type { ApplyRequest } from './definition-types.ts'
 
@@ -147,7 +147,12 @@ describe('beside a newer version', () => {
     first.crash()
     await world.pass(1 * MINUTE)
 
-    const second = await world.node({ name: 'b', documents: [], encryption: makeCountingEncryption(2), config: SHARED })
+    const second = await world.node({
+      name: 'b',
+      documents: [],
+      encryption: makeCountingEncryption(2),
+      config: SHARED,
+    })
     await world.got(second.engine.definitions.load())
     const namesOf = async (tenant: TenantId) =>
       (await world.got(second.engine.definitions.list(tenant))).map(({ name }) => name)
@@ -173,7 +178,12 @@ describe('beside a newer version', () => {
     await world.got(second.engine.definitions.apply(OTHER, api(secretive)))
     expect((await namesOf(OTHER)).toSorted()).toEqual(['book', 'shop'])
     await world.got(sent(second))
-    const third = await world.node({ name: 'c', documents: [], encryption: makeCountingEncryption(2), config: SHARED })
+    const third = await world.node({
+      name: 'c',
+      documents: [],
+      encryption: makeCountingEncryption(2),
+      config: SHARED,
+    })
     await world.got(third.engine.definitions.load())
     expect(third.log.messages.filter(({ name }) => name === 'definitions.unusable')).toEqual([])
   })

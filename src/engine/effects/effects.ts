@@ -8,7 +8,7 @@ import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, encryptResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, KnownOutcome, Round } from './call.ts'
 import { makeEnds, roundAfter } from './call-ends.ts'

@@ -2,7 +2,16 @@
 
 export { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
 export { type Batches, endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
-export type { Beside, DeadLetterRouteJob, Call, KnownOutcome, InternalCall, Performed, Sent, Through } from './call.ts'
+export type {
+  Beside,
+  Call,
+  DeadLetterRouteJob,
+  InternalCall,
+  KnownOutcome,
+  Performed,
+  Sent,
+  Through,
+} from './call.ts'
 export {
   countersOf,
   errorText,

@@ -11,7 +11,7 @@ import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, encryptResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
 import type { Ends } from './call-ends.ts'
@@ -148,7 +148,11 @@ export function makeSend(
     return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
-  const reportToFlowControl = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
+  const reportToFlowControl = (
+    { item, route }: Call,
+    host: string | null,
+    { outcome, verdict, wait }: Performed,
+  ) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A call that was not made says nothing about the host: a node that was to probe it leaves that to another.

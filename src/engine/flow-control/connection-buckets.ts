@@ -5,13 +5,13 @@
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
   type AdaptiveBucket,
+  applyResponse,
   bucketAllows,
   bucketOpensAt,
   enterBucket,
   type Limits,
   leaveBucket,
   OPEN_BUCKET,
-  applyResponse,
 } from '../../core/flow-control/rate/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'

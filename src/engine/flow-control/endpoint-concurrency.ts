@@ -11,11 +11,11 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import {
+  type ConcurrencyLimit,
+  concurrencyAllows,
   type EndpointSign,
   newConcurrencyLimit,
   stepConcurrencyLimit,
-  type ConcurrencyLimit,
-  concurrencyAllows,
 } from '../../core/webhooks/subscription/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
@@ -205,7 +205,10 @@ export function makeEndpointConcurrency(deps: {
     forget(tenant, consumer) {
       const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined || endpoint.window.pause === null) return
-      endpoint.window = stepConcurrencyLimit(newConcurrencyLimit(null), { type: 'limit', limit: endpoint.window.limit })
+      endpoint.window = stepConcurrencyLimit(newConcurrencyLimit(null), {
+        type: 'limit',
+        limit: endpoint.window.limit,
+      })
       deps.wake(0)
     },
     view(tenant, consumer) {

@@ -21,7 +21,7 @@ import { makeHosts } from './closed-hosts.ts'
 import type { Entrance } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-names.ts'
 import { makeDrains } from './drains.ts'
-import { makeEndpointConcurrency, type EndpointConcurrency } from './endpoint-concurrency.ts'
+import { type EndpointConcurrency, makeEndpointConcurrency } from './endpoint-concurrency.ts'
 import type { Token } from './node-permits.ts'
 import { makeRates } from './route-rates.ts'
 import { CONNECTION_BUCKETS } from './shared-connection-buckets.ts'
@@ -309,7 +309,8 @@ export function makeFlowControl(
       leaveHost(item)
       entrance.finished(holdOf(item))
       circuits.finished(item)
-      if (item.work.kind === 'delivery' && !called.delete(holdOf(item))) endpointConcurrency.end(tenant, consumer)
+      if (item.work.kind === 'delivery' && !called.delete(holdOf(item)))
+        endpointConcurrency.end(tenant, consumer)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket === undefined) return false
       tickets.delete(holdOf(item))
@@ -377,9 +378,11 @@ export function makeFlowControl(
       if (isSeenTo === true) return entrance.used(holdOf(item))
       const failureClass = told === 'done' ? null : told
       const named = connectionOf(route.document.do)
-      if (named !== null) entrance.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)
+      if (named !== null)
+        entrance.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)
       // The route calls through a connection: the connection's circuit counts, unless the route declares its own.
-      if (named === null || route.document.circuit !== undefined) circuits.reportResult(item, route, failureClass)
+      if (named === null || route.document.circuit !== undefined)
+        circuits.reportResult(item, route, failureClass)
     },
     async learn(tenant, kinds) {
       const isAsked = (kind: Followed) => kinds === null || kinds.has(kind)

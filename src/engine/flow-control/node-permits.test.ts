@@ -16,7 +16,12 @@ test('[PA19] a permit is used no sooner than it is valid, once, and not after it
     token(10, 60),
     null,
   ])
-  expect([permits.dropLost(69), permits.dropLost(70), permits.count(), permits.use(70)]).toEqual([0, 1, 0, null])
+  expect([permits.dropLost(69), permits.dropLost(70), permits.count(), permits.use(70)]).toEqual([
+    0,
+    1,
+    0,
+    null,
+  ])
 })
 
 test('[PA19] a permit that was offered stays offered when the known time goes back', () => {

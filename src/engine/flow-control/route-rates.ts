@@ -32,7 +32,10 @@ export interface Rates {
 }
 
 /** `sharedPermits`: permits shared by all nodes; null: this is the only node. */
-export function makeRates(deps: { readonly time: StoreTime; readonly sharedPermits: SharedPermits | null }): Rates {
+export function makeRates(deps: {
+  readonly time: StoreTime
+  readonly sharedPermits: SharedPermits | null
+}): Rates {
   return deps.sharedPermits === null ? makeOwnRates(deps.time) : makeSharedRates(deps.sharedPermits)
 }
 

@@ -64,7 +64,10 @@ export function makeSharedBuckets(
     },
     acquire(tenant, account, names) {
       const empty = emptyOnes(tenant, account, names)
-      if (empty.length === 0 || empty.some(({ name, policy }) => sharedPermits.waitsUntil(name, policy) !== null))
+      if (
+        empty.length === 0 ||
+        empty.some(({ name, policy }) => sharedPermits.waitsUntil(name, policy) !== null)
+      )
         return null
       return (async () => {
         for (const { name, policy } of empty) await sharedPermits.acquire(name, policy, { isAhead: true })
@@ -97,7 +100,13 @@ export function makeSharedBuckets(
         const policy = policyOf(account, bucket)
         const tries = taken.find((one) => one.name.key === name.key)?.token.tries ?? ''
         const before = sharedPermits.closedUntil(name)
-        sharedPermits.reportResult(name, policy, { at: now, by: tries, isLimited, limits, jitter: random.unit() })
+        sharedPermits.reportResult(name, policy, {
+          at: now,
+          by: tries,
+          isLimited,
+          limits,
+          jitter: random.unit(),
+        })
         const until = sharedPermits.closedUntil(name)
         const fields = { tenant, connection: account.name, bucket }
         if (isLimited && before === null && until !== null) {

@@ -9,7 +9,7 @@ import type { Commit, Store } from '../../ports/store.ts'
 import { makeCommits } from '../commit/commits.ts'
 import { makeStoreTime } from '../commit/store-time.ts'
 import { makeWorld, type World } from '../engine.fixture.ts'
-import { type SharedPermits, makeSharedPermits } from './shared-permits.ts'
+import { makeSharedPermits, type SharedPermits } from './shared-permits.ts'
 
 const NAME = { tenant: DEFAULT_TENANT, key: 'connection/shop/default' }
 /** One request acquires up to 8 of them. */

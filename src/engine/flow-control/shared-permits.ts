@@ -7,16 +7,16 @@
 
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
+  acquirePermits,
+  applySharedResponse,
   type BucketAnswer,
   chargeTokens,
-  permitsMax,
-  acquirePermits,
   isLimiting,
   NEW_SHARED,
+  permitsMax,
   type SharedBucket,
   sharedLeft,
   shyness,
-  applySharedResponse,
 } from '../../core/flow-control/rate/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -24,7 +24,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import { type Commits, retrying, type StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
-import { type NodePermits, makeNodePermits, type Token } from './node-permits.ts'
+import { makeNodePermits, type NodePermits, type Token } from './node-permits.ts'
 import { makeThrottled } from './throttle.ts'
 
 export interface BucketName {
@@ -157,7 +157,9 @@ export function makeSharedPermits(
       waitUntil: 0,
       owed: 0,
       pendingResponses: [],
-      flushLeft: makeThrottled(clock, LEFT_EVERY_MS, () => flush(made, made.pendingResponses.at(-1)?.policy ?? null)),
+      flushLeft: makeThrottled(clock, LEFT_EVERY_MS, () =>
+        flush(made, made.pendingResponses.at(-1)?.policy ?? null),
+      ),
       acquiredAt: 0,
       bookings: [],
       asking: 0,

@@ -132,7 +132,8 @@ export function makeAcceptor(
     async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
       // Another node knows the routes of the event. If there is none, the event is stored and waits for a node of that
       // version.
-      if (deps.isShared && planning.registry.needsNewerVersion(named.tenant)) throw new AppError('source_unusable')
+      if (deps.isShared && planning.registry.needsNewerVersion(named.tenant))
+        throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }

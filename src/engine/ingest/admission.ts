@@ -105,7 +105,8 @@ export function makeAdmission(
     // The source needs a newer version: a sender that gets "unknown" might not retry.
     if (source === null && registry.isUnusable(tenant, `source:${request.source}`))
       throw new AppError('source_unusable')
-    if (source !== null && deps.isShared && registry.needsNewerVersion(tenant)) throw new AppError('source_unusable')
+    if (source !== null && deps.isShared && registry.needsNewerVersion(tenant))
+      throw new AppError('source_unusable')
     if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
     if (source.status === 'disabled') throw new AppError('source_disabled')
     const { allows } = source.guards

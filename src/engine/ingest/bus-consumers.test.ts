@@ -7,7 +7,7 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.t
 import { mayReadStream } from '../../core/ingest/bus-message/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Node } from '../engine.fixture.ts'
-import { BOOK, NATS_SOURCE, makeBusWorld } from './bus.fixture.ts'
+import { BOOK, makeBusWorld, NATS_SOURCE } from './bus.fixture.ts'
 
 const isAccept = (commit: { readonly writes: readonly { readonly w: string }[] }) =>
   commit.writes[0]?.w === 'event.append'
@@ -287,7 +287,11 @@ describe('a message that cannot be read', () => {
     const { world, one, letter, send, events } = await poisoned('[[[[[[[[[{"id":1}]]]]]]]]]', {
       event: { ...NATS_SOURCE.event, id: 'payload[0][0][0][0][0][0][0][0][0].id' },
     })
-    const mended = { ...NATS_SOURCE, limits: { bodyBytes: 10_000, depth: 20 }, event: { ...NATS_SOURCE.event, id: '1' } }
+    const mended = {
+      ...NATS_SOURCE,
+      limits: { bodyBytes: 10_000, depth: 20 },
+      event: { ...NATS_SOURCE.event, id: '1' },
+    }
     await apply(one, () => world.pass(), [mended, BOOK])
     send({ id: 'again', body: '[[[[[[[[[{"id":1}]]]]]]]]]' })
     await world.pass(1_000)

@@ -2,7 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
-import { accept, CREATED, HTTP, makeDeferred, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
+import {
+  accept,
+  CREATED,
+  HTTP,
+  makeDeferred,
+  makeWorld,
+  PAID,
+  ROUTE,
+  SOURCE,
+  workOf,
+} from '../engine.fixture.ts'
 
 const isAccept = (commit: Commit) => commit.writes[0]?.w === 'event.append'
 const emit = (name: string, on: string, subject: string): RouteDocument => ({

@@ -11,7 +11,7 @@ import { DAY } from '../../core/foundation/time/index.ts'
 import { compileSource } from '../../core/ingest/source/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
-import type { Acceptor, Accepted } from './accept-event.ts'
+import type { Accepted, Acceptor } from './accept-event.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
 export type Published =

@@ -66,7 +66,8 @@ export function makeUnreadItems(
           'its source is not defined any more: nobody can read it',
         )
       const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
-      if (read?.ok !== true) return deadLetterJob(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
+      if (read?.ok !== true)
+        return deadLetterJob(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
       return keep(item, source, read)
     },
   }

@@ -319,7 +319,9 @@ describe('dispatch', () => {
 
   test('[IN7] in mode first one rule emits', async () => {
     const world = makeWorld(() => CREATED)
-    const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS_HELD) }] })
+    const node = await world.node({
+      documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS_HELD) }],
+    })
     const subjects = async (id: EventId) => (await world.reads.causedBy(id, 10)).map(({ subject }) => subject)
     expect(await subjects(await accept(world, node))).toEqual(['order.paid'])
     expect(await subjects(await accept(world, node, { ...PAID, kind: 'created', id: 'd2' }))).toEqual([

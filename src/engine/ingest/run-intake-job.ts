@@ -66,7 +66,12 @@ export function makeIntakeItems(
   const match = async (item: Item): Promise<void> => {
     const { work, event } = item
     if (work.losses >= LOSSES_MAX)
-      return deadLetterJob(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
+      return deadLetterJob(
+        item,
+        'poison',
+        'crash_loop',
+        'the node stopped each time while this item ran alone',
+      )
     await deps.refresh(work.tenant)
     // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)

@@ -4,7 +4,15 @@ import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
 import { HOUR, MINUTE } from '../../core/foundation/time/index.ts'
 import { StoreError } from '../../ports/store.ts'
-import { CREATED, HTTP, makeDeferred, makeWorld, type NodeOptions, ROUTE, type World } from '../engine.fixture.ts'
+import {
+  CREATED,
+  HTTP,
+  makeDeferred,
+  makeWorld,
+  type NodeOptions,
+  ROUTE,
+  type World,
+} from '../engine.fixture.ts'
 
 const EVERY_MINUTE: SourceDocument = {
   kind: 'Source',

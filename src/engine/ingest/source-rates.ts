@@ -40,7 +40,11 @@ export function makeShares(
     take(tenant, { document, guards }) {
       if (guards.rate === null) return 0
       if (sharedPermits === null) return takeOwn(`${tenant}/${document.name}`, guards.rate)
-      return takeShared(sharedPermits, { tenant: tenant as TenantId, key: `source/${document.name}` }, guards.rate)
+      return takeShared(
+        sharedPermits,
+        { tenant: tenant as TenantId, key: `source/${document.name}` },
+        guards.rate,
+      )
     },
   }
 }
@@ -52,8 +56,10 @@ async function takeShared(
   { capacity, refillMs }: BucketPolicy,
 ): Promise<number> {
   const policy = { perMinute: MINUTE / refillMs, burst: capacity }
-  const mustAcquire = () => sharedPermits.room(name, policy) === 0 && sharedPermits.waitsUntil(name, policy) === null
-  for (let tries = 0; tries < ACQUIRES_MAX && mustAcquire(); tries += 1) await sharedPermits.acquire(name, policy, FULL)
+  const mustAcquire = () =>
+    sharedPermits.room(name, policy) === 0 && sharedPermits.waitsUntil(name, policy) === null
+  for (let tries = 0; tries < ACQUIRES_MAX && mustAcquire(); tries += 1)
+    await sharedPermits.acquire(name, policy, FULL)
   // While the store is down no event is stored, and the caller learns that: a rate limit error would be wrong.
   if (sharedPermits.use(name, policy) !== null || sharedPermits.isAway(name)) return 0
   return Math.max(1, (sharedPermits.waitsUntil(name, policy) ?? 0) - sharedPermits.now())

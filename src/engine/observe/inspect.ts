@@ -441,7 +441,11 @@ function explainSubscriptions(
       where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding, keyed)
     if (verdict === 'condition' && workId === null) others.push({ ...base, verdict, why })
     else
-      explained.push({ ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why })
+      explained.push({
+        ...base,
+        verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict,
+        why,
+      })
   }
   const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
     const name = subscriptionOf(consumer) ?? consumer

@@ -11,7 +11,7 @@ import { routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Reader, logSensitiveRead } from '../secrets/index.ts'
+import { logSensitiveRead, type Reader } from '../secrets/index.ts'
 
 export interface GivenEvent {
   readonly subject: string

@@ -3,7 +3,7 @@ import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapter
 import type { SourceDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
-import { TOKENS_STORED_MS, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
+import { TOKENS_REPUBLISHED_EVERY_MS, TOKENS_STORED_MS } from '../../core/store/outbox/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import {
   accept,

@@ -153,7 +153,10 @@ export function makeRelay(
   }
 
   /** Returns those that the bus has. While it is up, a refused batch says nothing about later rows. */
-  const publish = async (outgoing: readonly Outgoing[], isIsolated: boolean): Promise<readonly Outgoing[]> => {
+  const publish = async (
+    outgoing: readonly Outgoing[],
+    isIsolated: boolean,
+  ): Promise<readonly Outgoing[]> => {
     // Lost responses may use up the lease: another node relays then, and an old message must not follow its newer ones.
     if (!leaderLease.isHeld()) return []
     try {

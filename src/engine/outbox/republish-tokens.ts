@@ -115,7 +115,8 @@ export function makeRepublisher(deps: {
       known ??= await read()
       if (walk?.birth !== birth) {
         const { republished } = known
-        if (republished?.birth === birth && time.now() - republished.at < TOKENS_REPUBLISHED_EVERY_MS) return false
+        if (republished?.birth === birth && time.now() - republished.at < TOKENS_REPUBLISHED_EVERY_MS)
+          return false
         const tenants = [...(await store.system('definitions').tenants())]
         walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0 }
       }

@@ -4,7 +4,7 @@
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { CommitResult } from '../../ports/store.ts'
-import type { LeasedOnInsert, EventPlan, StoreTime } from '../commit/index.ts'
+import type { EventPlan, LeasedOnInsert, StoreTime } from '../commit/index.ts'
 import { type Item, makeItem } from '../leases/index.ts'
 import { leasedRow, receivedEvent } from './plan.ts'
 import { logPlan } from './plan-log.ts'
@@ -17,7 +17,10 @@ export function makeLeasedOnInsert(deps: {
   /** Gives that slot back. */
   giveBack(id: WorkId): void
   /** A job of the route does not start here after all. */
-  forgetLeased(tenant: EventPlan['event']['tenant'], route: EventPlan['leasedOnInsert'][number]['route']): void
+  forgetLeased(
+    tenant: EventPlan['event']['tenant'],
+    route: EventPlan['leasedOnInsert'][number]['route'],
+  ): void
   /** The store may have leased jobs to this node that nothing here expects. */
   suspect(): void
   /** Jobs were added that a claim may take. */

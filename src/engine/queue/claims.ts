@@ -13,7 +13,7 @@ import { type ClaimResult, StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
-import { nameOf, type FlowControl } from '../flow-control/index.ts'
+import { type FlowControl, nameOf } from '../flow-control/index.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
 import type { LostClaims } from './lost-claims.ts'
 

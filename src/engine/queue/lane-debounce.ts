@@ -7,7 +7,7 @@
 import type { Scope } from '../../core/expression/index.ts'
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import { gathers } from '../../core/queue/lane/index.ts'
-import { EMPTY_NOTE, deadLetterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'

@@ -11,8 +11,8 @@ import type { Connections } from '../connections/index.ts'
 import type {
   Agents,
   Batches,
-  DeadLetterRouteJob,
   Call,
+  DeadLetterRouteJob,
   Effects,
   InternalActions,
   InternalCall,

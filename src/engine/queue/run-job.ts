@@ -4,7 +4,7 @@ import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/ind
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
-import { EMPTY_NOTE, isUntried, isWorkKind, deadLetterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, isUntried, isWorkKind, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -13,12 +13,24 @@ import type { EngineDeps } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import { byAge, findEarlierKey } from '../dead-letters/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type DeadLetterRouteJob, countersOf, type InternalCall, type InternalFailure } from '../effects/index.ts'
+import {
+  countersOf,
+  type DeadLetterRouteJob,
+  type InternalCall,
+  type InternalFailure,
+} from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
-import { again, type DeadLetterJob, type Decisions, dead, decideNext, type Settler } from '../settlement/index.ts'
+import {
+  again,
+  type DeadLetterJob,
+  type Decisions,
+  dead,
+  decideNext,
+  type Settler,
+} from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
 import type { ExpandEach } from './expand-each.ts'
@@ -299,6 +311,7 @@ export function makeRunner(
     hold,
     deadLetterRouteJob: deadLetterJob,
     begin: beginWithDeadLetter,
-    deadLetterJob: (item, failureClass, reason, error) => deadLetterJob(item, null, null, failureClass, reason, error),
+    deadLetterJob: (item, failureClass, reason, error) =>
+      deadLetterJob(item, null, null, failureClass, reason, error),
   }
 }

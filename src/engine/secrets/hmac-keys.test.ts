@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../../adapters/random-system/index.ts'
-import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryHarness } from '../../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../../adapters/store-sqlite/index.ts'
 import { hashDocument, type RouteDocument } from '../../core/definitions/documents/index.ts'
@@ -87,7 +87,9 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
 
   test('[HK1] nodes that make it concurrently use the one that was stored first', async () => {
     const { store } = await open()
-    const nodes = [1, 2, 3, 4].map((life) => makeHmacKeys({ store: encrypted(store), random: makeRandom(life) }))
+    const nodes = [1, 2, 3, 4].map((life) =>
+      makeHmacKeys({ store: encrypted(store), random: makeRandom(life) }),
+    )
     const hmacs = await Promise.all(nodes.map((node) => node.ensure(TENANT)))
     const stored = await digestIn(encrypted(store), 'ada')
     expect(hmacs.map((hmac) => hmac('["ada"]'))).toEqual([stored, stored, stored, stored])
@@ -130,7 +132,9 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
     const key = (await keyIn(encrypted(store))) as string
     const record = await store.forTenant(TENANT).record('hmac', 'key')
     expect(isEncrypted(record?.body ?? '')).toBe(true)
-    const { items } = await encrypted(store).forTenant(TENANT).records({ kind: 'hmac', cursor: null, limit: 10 })
+    const { items } = await encrypted(store)
+      .forTenant(TENANT)
+      .records({ kind: 'hmac', cursor: null, limit: 10 })
     expect(items.map(({ body }) => isEncrypted(body))).toEqual([true])
     expect(JSON.stringify(await encrypted(store).system('verification').dump())).not.toContain(key)
     for (const file of folder === null ? [] : await readdir(folder))

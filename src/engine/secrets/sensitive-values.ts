@@ -12,8 +12,8 @@ import {
   scrubNothing,
 } from '../../core/events/sensitive/index.ts'
 import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
-import type { Log } from '../../ports/log.ts'
 import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Item } from '../leases/index.ts'
 
 type Bodies = Pick<NewEvent, 'sensitive' | 'data' | 'headers'>

@@ -6,7 +6,7 @@ import type { Write } from '../../ports/store.ts'
 import { makeDeadLetterEnd } from './dead-letter-end.ts'
 import { again, cancelled, type Decision, dead, done, parked, skipped } from './job-decision.ts'
 import type { RowPart } from './participants.ts'
-import { LETTER, DEAD_LETTER_ID, makeLeased, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import { DEAD_LETTER_ID, LETTER, makeLeased, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
 
 const ids = makeIds({ now: () => 0, bytes: (length) => new Uint8Array(length) })
 const WHY = { class: 'validation' as FailureClass, reason: 'rejected', error: 'answered 422' } as const

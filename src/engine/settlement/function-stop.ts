@@ -48,7 +48,11 @@ export function makeWait(
   key: string,
   work: Pick<WorkRow, 'expiresAt' | 'class'>,
   now: Instant,
-  { delayMs, error, outcomeUnknown = false }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly outcomeUnknown?: boolean },
+  {
+    delayMs,
+    error,
+    outcomeUnknown = false,
+  }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly outcomeUnknown?: boolean },
 ): Obstacle {
   const isLate = now + delayMs >= work.expiresAt
   return makeObstacle(key, {
@@ -71,6 +75,7 @@ export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
   const unknownOutcome = obstacles.find(({ outcomeUnknown }) => outcomeUnknown)
   const dies = obstacles.find(({ step }) => step === 'dead')
   // It would be dead-lettered, and an effect may have happened: a user must know.
-  if (dies !== undefined) return unknownOutcome === undefined ? dies : { ...unknownOutcome, step: 'park', class: 'unknown' }
+  if (dies !== undefined)
+    return unknownOutcome === undefined ? dies : { ...unknownOutcome, step: 'park', class: 'unknown' }
   return unknownOutcome ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
 }

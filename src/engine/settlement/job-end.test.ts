@@ -6,7 +6,14 @@ import type { EventPlan } from '../commit/index.ts'
 import { DECISIONS } from './decision-functions.ts'
 import { again, cancelled, type Decision, dead, done, type EndingRow, parked } from './job-decision.ts'
 import { type JobEnd, makePlanEnd } from './job-end.ts'
-import { LETTER, DEAD_LETTER_ID, makeLeased, ORDERED_ROUTE, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import {
+  DEAD_LETTER_ID,
+  LETTER,
+  makeLeased,
+  ORDERED_ROUTE,
+  PLAIN_ROUTE,
+  SAYING,
+} from './settlement.fixture.ts'
 
 const DEAD = dead({ class: 'validation', reason: 'rejected', error: 'answered 422' }, SAYING)
 const OWN: Write = { w: 'deadLetter.put', row: LETTER }
@@ -156,7 +163,12 @@ describe('the end of a replay', () => {
     ['that did not replay yet', { ...LETTER, state: 'open' } as const],
   ])('reads the dead letter that it %s', async (_name, letter) => {
     const { planEnd, reads } = makeWorld(LETTER)
-    const end = await planEnd(makeLeased({ replayOf: DEAD_LETTER_ID }, letter), PLAIN_ROUTE, done(SAYING), true)
+    const end = await planEnd(
+      makeLeased({ replayOf: DEAD_LETTER_ID }, letter),
+      PLAIN_ROUTE,
+      done(SAYING),
+      true,
+    )
     expect(reads).toEqual([DEAD_LETTER_ID])
     expect(kindsOf(end)).toEqual(['work.settle', 'deadLetter.put', 'failure.put'])
   })

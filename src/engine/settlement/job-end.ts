@@ -3,7 +3,7 @@
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { DeadLetterId, Ids } from '../../core/foundation/ids/index.ts'
-import { type Counters, isUntried, deadLetterOf } from '../../core/queue/work/index.ts'
+import { type Counters, deadLetterOf, isUntried } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan } from '../commit/index.ts'

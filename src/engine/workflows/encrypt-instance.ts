@@ -52,7 +52,12 @@ export function encryptHistory(
 }
 
 /** Decrypted; what cannot be decrypted stays as it is, because other fields may have been encrypted then. */
-export function openHistory(encryption: Encryption, tenant: TenantId, id: InstanceId, entry: HistoryEntry): HistoryEntry {
+export function openHistory(
+  encryption: Encryption,
+  tenant: TenantId,
+  id: InstanceId,
+  entry: HistoryEntry,
+): HistoryEntry {
   const open = opening(encryption, tenant, id)
   const leniently: Change = (value, path) => {
     try {
@@ -67,7 +72,9 @@ export function openHistory(encryption: Encryption, tenant: TenantId, id: Instan
 
 function closing(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {
   return (value, path) =>
-    value === null ? null : encryption.encrypt({ tenant, row: id, part: 'data' }, stringifyJson(value), [path])
+    value === null
+      ? null
+      : encryption.encrypt({ tenant, row: id, part: 'data' }, stringifyJson(value), [path])
 }
 
 function opening(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {

@@ -78,7 +78,9 @@ describe('firing manually', () => {
     })
     const nobody = 'ins_nobody' as InstanceId
     const asked = { transition: 'reject', input: null, comment: null }
-    expect(await refusal(world, instanceActions.fire(ANN, nobody, asked))).toMatchObject({ code: 'not_found' })
+    expect(await refusal(world, instanceActions.fire(ANN, nobody, asked))).toMatchObject({
+      code: 'not_found',
+    })
     expect(await world.reads.instance(id)).toEqual(before)
   })
 
@@ -86,7 +88,9 @@ describe('firing manually', () => {
     const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
     const wrong = { transition: 'approve', input: { note: 7 }, comment: null }
-    expect(await refusal(world, instanceActions.fire(ANN, id, wrong))).toMatchObject({ code: 'invalid_input' })
+    expect(await refusal(world, instanceActions.fire(ANN, id, wrong))).toMatchObject({
+      code: 'invalid_input',
+    })
     await heard(world, instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null }))
     const again = instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null })
     expect(await refusal(world, again)).toMatchObject({ code: 'instance_ended' })
@@ -109,7 +113,9 @@ describe('firing manually', () => {
       ['reject', true],
       ['expedite', false],
     ])
-    expect(await refusal(world, instanceActions.why(ANN, id, 'rejekt'))).toMatchObject({ code: 'unknown_transition' })
+    expect(await refusal(world, instanceActions.why(ANN, id, 'rejekt'))).toMatchObject({
+      code: 'unknown_transition',
+    })
   })
 })
 
@@ -165,7 +171,9 @@ describe('who may see', () => {
     })
     const { instanceId } = await heard(world, operatorApi.start(starter, 'triage', request))
     expect(await look(world, { id: instanceId })).toMatchObject({ data: { order: 'o9' } })
-    expect(await refusal(world, operatorApi.start(starter, 'triag', request))).toMatchObject({ code: 'not_found' })
+    expect(await refusal(world, operatorApi.start(starter, 'triag', request))).toMatchObject({
+      code: 'not_found',
+    })
   })
 
   test('[HD7] encrypted values are hidden from viewers, in data, history, results and the past', async () => {
@@ -173,7 +181,10 @@ describe('who may see', () => {
     const { id } = await open(world, node)
     await heard(
       world,
-      instanceActions.edit(ANN, id, { changes: [{ path: 'data.email', value: 'ann@example.com' }], reason: 'moved' }),
+      instanceActions.edit(ANN, id, {
+        changes: [{ path: 'data.email', value: 'ann@example.com' }],
+        reason: 'moved',
+      }),
     )
     const seen = await heard(world, reading.one(EVE, id))
     expect(seen.instance.data).toMatchObject({ order: 'o-d1', email: '[hidden]' })
@@ -199,7 +210,11 @@ describe('moving and editing', () => {
     const instance = await open(world, node)
     const moved = await heard(
       world,
-      instanceActions.move(BOB, instance.id, { from: { review: 1 }, to: { rejected: 1 }, reason: 'a duplicate' }),
+      instanceActions.move(BOB, instance.id, {
+        from: { review: 1 },
+        to: { rejected: 1 },
+        reason: 'a duplicate',
+      }),
     )
     expect(moved).toMatchObject({ state: 'failed', marking: { rejected: 1 } })
     expect(await entries(world, instance)).toContainEqual(
@@ -258,7 +273,10 @@ describe('moving and editing', () => {
   test('[HD5] an edit outside the data is refused', async () => {
     const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
-    const edit = instanceActions.edit(ANN, id, { changes: [{ path: 'marking.review', value: 2 }], reason: null })
+    const edit = instanceActions.edit(ANN, id, {
+      changes: [{ path: 'marking.review', value: 2 }],
+      reason: null,
+    })
     expect(await refusal(world, edit)).toMatchObject({ code: 'invalid_input' })
   })
 })
@@ -356,7 +374,8 @@ describe('retrying', () => {
   test('[HD8] a step that did not fail is not retried', async () => {
     const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
-    const retry = (firing: number | null) => refusal(world, instanceActions.retry(ANN, id, { firing, reason: null }))
+    const retry = (firing: number | null) =>
+      refusal(world, instanceActions.retry(ANN, id, { firing, reason: null }))
     expect(await retry(null)).toMatchObject({ code: 'firing_gone' })
     expect(await retry(1)).toMatchObject({ code: 'firing_gone', message: 'no firing 1 is open' })
   })

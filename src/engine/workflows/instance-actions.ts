@@ -32,7 +32,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Caller, Decided } from '../access/index.ts'
 import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
-import { failedFiring, itemsOfFiring, deadLetterOfItems, resumeFiring, withItem } from './failed-firings.ts'
+import { deadLetterOfItems, failedFiring, itemsOfFiring, resumeFiring, withItem } from './failed-firings.ts'
 import type { Loaded, Origin } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { refusalError, unknownName } from './machine-refusals.ts'
@@ -130,7 +130,13 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
     return loaded
   }
 
-  const logAction = (name: string, operator: Operator, instance: Instance, why: string | null, facts: object = {}) => {
+  const logAction = (
+    name: string,
+    operator: Operator,
+    instance: Instance,
+    why: string | null,
+    facts: object = {},
+  ) => {
     const { id, workflow, version, correlationId } = instance
     const about = { tenant: operator.tenant, instance: id, workflow, version, correlationId }
     log.info(name, { ...about, ...facts, actor: operator.actor, reason: why })

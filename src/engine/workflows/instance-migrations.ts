@@ -20,7 +20,7 @@ import { planMigration, type Workflow } from '../../core/workflows/machine/index
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Operator, NO_REASON } from './instance-actions.ts'
+import { NO_REASON, type Operator } from './instance-actions.ts'
 import type { Loaded } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { refusalError } from './machine-refusals.ts'
@@ -146,7 +146,12 @@ export function makeMigrations(deps: {
     return { ...judged, after: stepped.instance.marking }
   }
 
-  const logAction = (operator: Operator, instance: Instance, { from, to }: MigrationResult, reason: string | null) => {
+  const logAction = (
+    operator: Operator,
+    instance: Instance,
+    { from, to }: MigrationResult,
+    reason: string | null,
+  ) => {
     const { id, workflow, correlationId } = instance
     const about = { tenant: operator.tenant, instance: id, workflow, version: to, from, correlationId }
     log.info('instance.migrated', { ...about, actor: operator.actor, reason })

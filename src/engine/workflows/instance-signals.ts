@@ -13,7 +13,7 @@ import {
   stepInstance,
 } from '../../core/workflows/machine/index.ts'
 import { orFail, retrying } from '../commit/index.ts'
-import { type DeadLetterRouteJob, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decision, dead, done, type Settler, skipped } from '../settlement/index.ts'
 import { firingOf, stepText } from './firing-of-job.ts'

@@ -3,7 +3,7 @@ import { makeCountingEncryption } from '../../adapters/encryption-local/encrypti
 import { DEFAULT_TENANT, type InstanceId, type WorkId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { answered, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
-import { openHistory, openInstance, encryptHistory, encryptInstance } from './encrypt-instance.ts'
+import { encryptHistory, encryptInstance, openHistory, openInstance } from './encrypt-instance.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
 
 const FORK = {

@@ -25,9 +25,9 @@ import {
 } from '../../core/workflows/machine/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
-import { openInstance, encryptHistory, encryptInstance } from './encrypt-instance.ts'
+import { encryptHistory, encryptInstance, openInstance } from './encrypt-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
-import { OutcomeUnknown, KeyRefused, planEffects } from './plan-instance-change.ts'
+import { KeyRefused, OutcomeUnknown, planEffects } from './plan-instance-change.ts'
 
 export interface Instances {
   /** null: there is none. Throws AppError if its definition is gone. */
@@ -93,7 +93,9 @@ export function makeInstances(deps: InstanceDeps): Instances {
       instance: instance.id,
       sequence: first + index,
       type: entry.type,
-      body: stringifyJson(encryptHistory(encryption, tenant, document, instance.id, entry) as unknown as JsonValue),
+      body: stringifyJson(
+        encryptHistory(encryption, tenant, document, instance.id, entry) as unknown as JsonValue,
+      ),
     }))
     const put: Write = { w: 'instance.put', row }
     const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []
@@ -134,7 +136,9 @@ export function makeInstances(deps: InstanceDeps): Instances {
         const name = `${tenant}/${instance.id}`
         remembered.delete(name)
         // Cached only if this node works on it again at once: that saves a read.
-        const isLeasedOnInsert = plans.some(({ leasedOnInsert }) => leasedOnInsert.some(({ work }) => work.instance === instance.id))
+        const isLeasedOnInsert = plans.some(({ leasedOnInsert }) =>
+          leasedOnInsert.some(({ work }) => work.instance === instance.id),
+        )
         if (isStored && isLeasedOnInsert && instance.state === 'active') remember(name, tenant, instance)
       },
     }

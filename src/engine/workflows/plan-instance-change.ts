@@ -22,7 +22,7 @@ import {
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
-import type { PlannedJob, EventPlan } from '../commit/index.ts'
+import type { EventPlan, PlannedJob } from '../commit/index.ts'
 import { canonicalEvent, findHopsFault } from '../events/index.ts'
 import { cancelled } from '../settlement/index.ts'
 import { type KnownRow, planCorrelation } from './correlation-rows.ts'

@@ -18,11 +18,11 @@ import {
   type Until,
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
-import type { Log } from '../../ports/log.ts'
 import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Page, Store, TenantReads } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { openHistory, openInstance, encryptInstance } from './encrypt-instance.ts'
+import { encryptInstance, openHistory, openInstance } from './encrypt-instance.ts'
 import type { Operator } from './instance-actions.ts'
 import { assertSees, maySee } from './workflow-permissions.ts'
 
@@ -158,7 +158,8 @@ export function makeInstanceReading(deps: {
       }
     },
 
-    hide: (tenant, { document }, instance) => maskInstance(encryptInstance(encryption, tenant, document, instance)),
+    hide: (tenant, { document }, instance) =>
+      maskInstance(encryptInstance(encryption, tenant, document, instance)),
 
     async list(operator, query) {
       const page = await store.forTenant(operator.tenant).instances(query)

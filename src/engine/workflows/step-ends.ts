@@ -12,8 +12,8 @@ import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { type InstanceInput, type Refused, stepInstance } from '../../core/workflows/machine/index.ts'
-import type { Log } from '../../ports/log.ts'
 import type { Encryption } from '../../ports/encryption.ts'
+import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import { openResult } from '../secrets/index.ts'
@@ -54,7 +54,12 @@ export function endSteps(deps: Deps): Participant {
     }
   }
 
-  const planEnd = async (held: Held, route: Route | null, decision: Decision, origin: Origin): Promise<PlannedEnd> => {
+  const planEnd = async (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    origin: Origin,
+  ): Promise<PlannedEnd> => {
     const loaded = decision.to === 'merged' ? null : await find(held)
     const firing = loaded === null ? null : firingOf(loaded.instance, held.work.step)
     if (loaded === null || firing === null) return { decision, plan: null }

@@ -21,7 +21,9 @@ export function makeTriggerRates(deps: {
 }): TriggerRates {
   const { sharedPermits } = deps
   if (sharedPermits !== null)
-    return { book: (tenant, trigger, policy) => sharedPermits.book({ tenant, key: `trigger/${trigger}` }, policy) }
+    return {
+      book: (tenant, trigger, policy) => sharedPermits.book({ tenant, key: `trigger/${trigger}` }, policy),
+    }
   const all = new Map<string, Tokens>()
   return {
     book(tenant, trigger, policy) {

@@ -7,7 +7,12 @@ import type { Data } from '../../core/workflows/instance/index.ts'
 import type { Workflow } from '../../core/workflows/machine/index.ts'
 import type { Encryption } from '../../ports/encryption.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Operator, type InstanceActionDeps, type InstanceActions, makeInstanceActions } from './instance-actions.ts'
+import {
+  type InstanceActionDeps,
+  type InstanceActions,
+  makeInstanceActions,
+  type Operator,
+} from './instance-actions.ts'
 import { type Migrations, makeMigrations } from './instance-migrations.ts'
 import { type InstanceReading, makeInstanceReading } from './read-instance.ts'
 import type { Started, Starter } from './start-instance.ts'
@@ -44,7 +49,8 @@ export function makeWorkflowOperatorApi(
     instanceActions: makeInstanceActions({ ...deps, hide: reading.hide }),
     reading,
     migrations: makeMigrations(deps),
-    list: (operator) => registry.workflows(operator.tenant).filter(({ document }) => maySee(operator, document)),
+    list: (operator) =>
+      registry.workflows(operator.tenant).filter(({ document }) => maySee(operator, document)),
     one(operator, name) {
       const workflow = registry.workflow(operator.tenant, name)
       if (workflow === null) {

@@ -13,8 +13,8 @@ import {
   leaveLane,
   stopWaiting,
 } from '../../../core/store/commit/index.ts'
-import { WORK_CODE } from '../state-codes.ts'
 import type { Session } from '../session.ts'
+import { WORK_CODE } from '../state-codes.ts'
 import { fromStored, isSameText, type Stored, toStored } from '../text-values.ts'
 
 /** The lane of a commit in progress. */

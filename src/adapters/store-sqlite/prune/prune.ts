@@ -105,9 +105,14 @@ function walkEvents(
 }
 
 function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
-  return [sql.openWork, sql.openDeadLetter, sql.openEntry, sql.activeInstance, sql.openOrphan, sql.untold].some(
-    (statement) => statement.get(tenant, id) !== undefined,
-  )
+  return [
+    sql.openWork,
+    sql.openDeadLetter,
+    sql.openEntry,
+    sql.activeInstance,
+    sql.openOrphan,
+    sql.untold,
+  ].some((statement) => statement.get(tenant, id) !== undefined)
 }
 
 /** By the event it resulted from. `going`: those removed with this piece; a cause comes before what it caused. */

@@ -84,7 +84,12 @@ export function stepConnection(
   const { next, circuit } = change(before, event, terms)
   const state: ConnectionState =
     next === before ? before : { ...next, status: connectionStatus(next, terms), updatedAt: event.at }
-  return { state, circuit, notices: noticesOf(before, state, terms, circuit), mustStore: mustStore(before, state) }
+  return {
+    state,
+    circuit,
+    notices: noticesOf(before, state, terms, circuit),
+    mustStore: mustStore(before, state),
+  }
 }
 
 function change(

@@ -124,7 +124,10 @@ describe('a connection', () => {
   })
 
   test('the counts of a closed circuit are not stored', () => {
-    expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({ mustStore: false, notices: [] })
+    expect(stepConnection(ACTIVE, told(10, 'transient'), TERMS)).toMatchObject({
+      mustStore: false,
+      notices: [],
+    })
     expect(stepConnection(ACTIVE, told(10, null), TERMS).state).toBe(ACTIVE)
     const off = walk(
       Array.from({ length: 50 }, (_, at) => told(at, 'transient')),

@@ -11,8 +11,8 @@ export {
 } from './connection-state.ts'
 export {
   type ConnectionEvent,
-  type ConnectionStep,
   type ConnectionNotice,
+  type ConnectionStep,
   type ConnectionTerms,
   connectionStatus,
   NEW_CONNECTION,

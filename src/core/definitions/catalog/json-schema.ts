@@ -77,9 +77,11 @@ function compile(compiler: Compiler, schema: JsonValue, path: SchemaProblem['pat
   const known = compiler.known.get(schema)
   if (known !== undefined) return (value, walk) => known.check(value, walk)
   compiler.nodes += 1
-  if (compiler.nodes === NODES_MAX) return addProblem(compiler, path, `a schema has at most ${NODES_MAX} parts`)
+  if (compiler.nodes === NODES_MAX)
+    return addProblem(compiler, path, `a schema has at most ${NODES_MAX} parts`)
   if (compiler.nodes > NODES_MAX) return () => null
-  if (path.length > 2 * DEPTH_MAX) return addProblem(compiler, path, `a schema is at most ${DEPTH_MAX} levels deep`)
+  if (path.length > 2 * DEPTH_MAX)
+    return addProblem(compiler, path, `a schema is at most ${DEPTH_MAX} levels deep`)
   const slot: { check: Check } = { check: () => null }
   compiler.known.set(schema, slot)
   const checks = compileKeywords(compiler, schema, path)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JsonValue, parseJson } from '../../foundation/json/index.ts'
 import {
+  encryptedProblem,
   findClearRead,
   HIDDEN,
   inheritSensitive,
@@ -12,7 +13,6 @@ import {
   redact,
   redactHeader,
   type SensitivePath,
-  encryptedProblem,
   splitEncrypted,
 } from './index.ts'
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  applyResponse,
   bucketAllows,
   bucketOpensAt,
   enterBucket,
   leaveBucket,
   OPEN_BUCKET,
   readLimits,
-  applyResponse,
 } from './index.ts'
 
 const NOW = 1_700_000_000_000

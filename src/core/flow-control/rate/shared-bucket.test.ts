@@ -2,26 +2,37 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../foundation/time/index.ts'
 import {
+  acquirePermits,
+  applySharedResponse,
   type BucketAnswer,
   chargeTokens,
-  type PermitResult,
-  type PermitRequest,
-  permitsMax,
-  acquirePermits,
   isLimiting,
   NEW_SHARED,
+  type PermitRequest,
+  type PermitResult,
+  permitsMax,
   type SharedBucket,
   sharedLeft,
   shyness,
-  applySharedResponse,
 } from './index.ts'
 
 const POLICY = { perMinute: 60, burst: 5 }
 const NOW = 1_700_000_000_000
 const FULL: SharedBucket = { ...NEW_SHARED, tokens: { count: 5, at: NOW } }
 
-function draw(bucket: SharedBucket, over: Partial<PermitRequest> = {}, policy: typeof POLICY | null = POLICY) {
-  return acquirePermits(bucket, policy, { now: NOW, wanted: 1, aheadMs: 0, by: 'one', tryBy: 'one 1', ...over })
+function draw(
+  bucket: SharedBucket,
+  over: Partial<PermitRequest> = {},
+  policy: typeof POLICY | null = POLICY,
+) {
+  return acquirePermits(bucket, policy, {
+    now: NOW,
+    wanted: 1,
+    aheadMs: 0,
+    by: 'one',
+    tryBy: 'one 1',
+    ...over,
+  })
 }
 
 function taken(drawn: PermitResult): Extract<PermitResult, { is: 'drawn' }> {
@@ -205,7 +216,11 @@ describe('over any nodes', () => {
         for (const step of all) {
           if ('remaining' in step) {
             left = Math.min(left, step.remaining)
-            bucket = applySharedResponse(bucket, null, answer({ limits: limits(step.remaining, NOW + MINUTE) }))
+            bucket = applySharedResponse(
+              bucket,
+              null,
+              answer({ limits: limits(step.remaining, NOW + MINUTE) }),
+            )
             continue
           }
           const drawn = draw(bucket, { wanted: step.wanted }, null)

@@ -7,7 +7,7 @@
 
 import type { Bucket } from '../../definitions/documents/index.ts'
 import { DAY, type Instant, MINUTE } from '../../foundation/time/index.ts'
-import { type AdaptiveBucket, at, type BucketAnswer, OPEN_BUCKET, applyResponse } from './adaptive-bucket.ts'
+import { type AdaptiveBucket, applyResponse, at, type BucketAnswer, OPEN_BUCKET } from './adaptive-bucket.ts'
 import { hostAllows, stepHost } from './host-bucket.ts'
 import { take, whole } from './token-bucket.ts'
 
@@ -50,7 +50,11 @@ const DRAWERS_MAX = 8
 /** No clock is ahead of another's by more than this. */
 const SKEW_MS_MAX = MINUTE
 
-export function acquirePermits(given: SharedBucket, policy: Bucket | null, request: PermitRequest): PermitResult {
+export function acquirePermits(
+  given: SharedBucket,
+  policy: Bucket | null,
+  request: PermitRequest,
+): PermitResult {
   const { now, by } = request
   const bucket = withoutLostTry(believable(given, now), now)
   const allows = hostAllows(bucket.closed, now)
@@ -116,7 +120,11 @@ export function chargeTokens(
 }
 
 /** One call got a response, or none; `by` identifies the trial where it was one. */
-export function applySharedResponse(bucket: SharedBucket, policy: Bucket | null, answer: BucketAnswer): SharedBucket {
+export function applySharedResponse(
+  bucket: SharedBucket,
+  policy: Bucket | null,
+  answer: BucketAnswer,
+): SharedBucket {
   return { ...bucket, ...applyResponse(bucket, policy, answer) }
 }
 

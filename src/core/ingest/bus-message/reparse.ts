@@ -9,9 +9,9 @@ import {
   BODY_HEADER,
   bytesOf,
   type Header,
-  storedKeyOf,
   nameOf,
   readPayload,
+  storedKeyOf,
   UNREAD_HEADER,
   type Unread,
 } from './bus-message.ts'
@@ -26,7 +26,10 @@ export type AgainVerdict =
     }
   | { readonly ok: false; readonly problem: string }
 
-type StoredParts = Pick<StoredEvent, 'id' | 'tenant' | 'causationId' | 'occurredAt' | 'data' | 'raw' | 'payloadHash'>
+type StoredParts = Pick<
+  StoredEvent,
+  'id' | 'tenant' | 'causationId' | 'occurredAt' | 'data' | 'raw' | 'payloadHash'
+>
 
 /** null: it parsed when it arrived. */
 export function readAgain(source: Source, event: StoredParts, kept: Header): AgainVerdict | null {

@@ -131,8 +131,8 @@ describe('outcomes', () => {
   })
 
   test('a refusal preserves the vendor’s words', () => {
-    expect(rules.outcomesOf(['a'], { body: { items: [{ ref: 'a', ok: false, message: 'closed' }] } })).toEqual([
-      { as: 'refused', words: 'closed' },
-    ])
+    expect(
+      rules.outcomesOf(['a'], { body: { items: [{ ref: 'a', ok: false, message: 'closed' }] } }),
+    ).toEqual([{ as: 'refused', words: 'closed' }])
   })
 })

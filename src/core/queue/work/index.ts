@@ -12,11 +12,11 @@ export type {
   WorkState,
 } from './work.ts'
 export {
+  deadLetterOf,
   EMPTY_NOTE,
   isIsolated,
   isUntried,
   isWorkKind,
-  deadLetterOf,
   putBackCounters,
   SUBSCRIPTION_PREFIX,
   WORK_STATES,

@@ -21,15 +21,15 @@ import type { NewOutboxRow } from '../outbox/index.ts'
 import { againItem, comeIn, type LaneItem, type LaneRows, leaveItem, settleItem } from './lane-rows.ts'
 import {
   appendHistory,
-  newWorkRow,
   changeEntry,
   changeEscalation,
   type LedgerWrite,
   ledgerKeyOf,
   type Moment,
+  newWorkRow,
+  putDeadLetterRow,
   putFailure,
   putInstance,
-  putDeadLetterRow,
   putOrphan,
   putRun,
   raiseEscalation,

@@ -177,7 +177,11 @@ function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, en
 }
 
 /** A new entry, or one that is reserved again: then generation, evidence and creation time stay. */
-function openEntry({ tenant, now }: Moment, latest: StoredPart | undefined, entry: NewLedgerEntry): LedgerEntry {
+function openEntry(
+  { tenant, now }: Moment,
+  latest: StoredPart | undefined,
+  entry: NewLedgerEntry,
+): LedgerEntry {
   const before = isNewGeneration(latest, entry) ? undefined : latest
   return {
     key: entry.key,

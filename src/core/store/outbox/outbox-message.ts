@@ -1,7 +1,7 @@
 // Converts a row of the outbox to a bus message.
 
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
-import { isEncrypted, redact, encryptedProblem } from '../../events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact } from '../../events/sensitive/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { eventSubject } from './bus-subjects.ts'
 import type { NewOutboxRow, OutboxRow } from './outbox.ts'

@@ -7,6 +7,7 @@ import type { EventId, InstanceId, TenantId } from '../../foundation/ids/index.t
 import type { InstanceState, Marking } from '../../workflows/instance/index.ts'
 import {
   encodeToken,
+  eventMessage,
   eventSubject,
   judgeLease,
   type Marked,
@@ -14,7 +15,6 @@ import {
   type OutboxRow,
   parseLease,
   RELAY_LEASE_MS,
-  eventMessage,
   tokenMessages,
   tokenSubject,
 } from './index.ts'

@@ -29,7 +29,11 @@ export interface TokenMessage {
 }
 
 /** `before`: null for a new instance. */
-export function tokenMessages(tenant: TenantId, before: Marked | null, after: Marked): readonly NewOutboxRow[] {
+export function tokenMessages(
+  tenant: TenantId,
+  before: Marked | null,
+  after: Marked,
+): readonly NewOutboxRow[] {
   const were = before === null ? new Map() : tokensOf(tenant, before)
   const are = tokensOf(tenant, after)
   const messages: Pick<NewOutboxRow, 'subject' | 'body'>[] = []

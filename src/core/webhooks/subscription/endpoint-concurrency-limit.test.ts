@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../foundation/time/index.ts'
-import { type EndpointSign, newConcurrencyLimit, stepConcurrencyLimit, type ConcurrencyLimit, concurrencyAllows } from './index.ts'
+import {
+  type ConcurrencyLimit,
+  concurrencyAllows,
+  type EndpointSign,
+  newConcurrencyLimit,
+  stepConcurrencyLimit,
+} from './index.ts'
 
 function ended(
   window: ConcurrencyLimit,
@@ -35,7 +41,10 @@ describe('the concurrency limit of an endpoint', () => {
     ])
     const large = { ...newConcurrencyLimit(null), size: 64 }
     expect(stepConcurrencyLimit(large, { type: 'limit', limit: 10 })).toMatchObject({ size: 10, limit: 10 })
-    expect(stepConcurrencyLimit(newConcurrencyLimit(2), { type: 'limit', limit: null })).toMatchObject({ size: 2, limit: 64 })
+    expect(stepConcurrencyLimit(newConcurrencyLimit(2), { type: 'limit', limit: null })).toMatchObject({
+      size: 2,
+      limit: 64,
+    })
   })
 
   test('[SB20] other failures leave it unchanged', () => {
@@ -51,7 +60,9 @@ describe('the concurrency limit of an endpoint', () => {
       window = ended(window, 'overloaded', at)
       const until = window.pause?.until as number
       pauses.push(until - at)
-      expect([window.size, concurrencyAllows(window, until - 1), concurrencyAllows(window, until)]).toEqual([1, 0, 1])
+      expect([window.size, concurrencyAllows(window, until - 1), concurrencyAllows(window, until)]).toEqual([
+        1, 0, 1,
+      ])
       at = until
     }
     expect(pauses.map((ms) => ms / SECOND)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])

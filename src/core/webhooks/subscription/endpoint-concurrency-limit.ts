@@ -50,7 +50,10 @@ export function newConcurrencyLimit(limit: number | null): ConcurrencyLimit {
   return { size: Math.min(CONCURRENCY_START, most), limit: most, pause: null }
 }
 
-export function stepConcurrencyLimit(window: ConcurrencyLimit, input: ConcurrencyLimitInput): ConcurrencyLimit {
+export function stepConcurrencyLimit(
+  window: ConcurrencyLimit,
+  input: ConcurrencyLimitInput,
+): ConcurrencyLimit {
   switch (input.type) {
     case 'limit': {
       const limit = Math.max(1, input.limit ?? CONCURRENCY_MAX)

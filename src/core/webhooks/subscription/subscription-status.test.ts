@@ -5,9 +5,9 @@ import {
   effectiveStatus,
   FRESH_SUBSCRIPTION,
   type SubscriptionInput,
+  type SubscriptionNotice,
   type SubscriptionPolicy,
   type SubscriptionState,
-  type SubscriptionNotice,
   stepSubscription,
 } from './index.ts'
 

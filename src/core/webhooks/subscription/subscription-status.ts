@@ -184,7 +184,10 @@ function disable(
 ): SubscriptionStep {
   if (status === 'disabled') return same(state)
   // The start of the failing period stays visible.
-  return { state: { ...state, status: 'disabled', since, ...said }, notices: [{ notice: 'disabled', ...said }] }
+  return {
+    state: { ...state, status: 'disabled', since, ...said },
+    notices: [{ notice: 'disabled', ...said }],
+  }
 }
 
 /** Nothing is left of earlier failures. */

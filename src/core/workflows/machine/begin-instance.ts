@@ -2,7 +2,7 @@
 
 import { placeText } from '../../foundation/json/index.ts'
 import type { Data, DataChange, Instance } from '../instance/index.ts'
-import { checkSchema, computeChanges, shown, learnedEffects } from './assign.ts'
+import { checkSchema, computeChanges, learnedEffects, shown } from './assign.ts'
 import { announce, type Draft, openDraft } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
 import type { InstanceInput, StepEnv, Workflow } from './machine-types.ts'

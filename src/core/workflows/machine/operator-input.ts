@@ -15,7 +15,10 @@ import { findHeld, freeIn, putTokens, staysOf, takeTokens } from './token-moves.
 
 type Input<Type extends InstanceInput['type']> = Extract<InstanceInput, { readonly type: Type }>
 
-export function fireByOperator(draft: Draft, { transition: name, actor, input, comment }: Input<'fire'>): void {
+export function fireByOperator(
+  draft: Draft,
+  { transition: name, actor, input, comment }: Input<'fire'>,
+): void {
   const { workflow, now } = draft
   const transition = workflow.transitions.get(name)
   if (transition === undefined) refuse('unknown_transition', `the workflow has no transition ${name}`)

@@ -104,7 +104,9 @@ export function makeBegin(
         ? [{ type: 'refused', at, version: current?.version ?? 0 }]
         : []
       if (rotation !== null) {
-        const state = asked.isRefused ? await stateCache.change(tenant, name, () => refused[0] ?? null) : stored.state
+        const state = asked.isRefused
+          ? await stateCache.change(tenant, name, () => refused[0] ?? null)
+          : stored.state
         return { isNew: false, state, workId: rotation.workId }
       }
       if (asked.isWanted?.(before) === false) return { isNew: false, state: before, workId: null }

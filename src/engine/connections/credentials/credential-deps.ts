@@ -28,7 +28,10 @@ export interface Named {
 }
 
 export interface CredentialDeps
-  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'encryption' | 'log'> {
+  extends Pick<
+    EngineDeps,
+    'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'encryption' | 'log'
+  > {
   readonly time: StoreTime
   readonly ids: Ids
   readonly commits: Commits

@@ -36,7 +36,12 @@ export interface CredentialStateCache {
   /** Unchanged. */
   read(tenant: TenantId, name: string): Promise<StoredCredential>
   /** Applies events one after the other; null: none of them changes anything. */
-  plan(tenant: TenantId, name: string, stored: StoredCredential, events: readonly CredentialEvent[]): Change | null
+  plan(
+    tenant: TenantId,
+    name: string,
+    stored: StoredCredential,
+    events: readonly CredentialEvent[],
+  ): Change | null
   /**
    * `decide` returns null if there is nothing to change, and is called again if another node was first. Returns the resulting
    * state.

@@ -26,7 +26,7 @@ import { makeFailures } from '../../settlement/index.ts'
 import { makePlanEnd } from '../../settlement/job-end.ts'
 import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
-import type { OutboundResponse, OutboundRequest } from '../connection-types.ts'
+import type { OutboundRequest, OutboundResponse } from '../connection-types.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
 
 export const TENANT = DEFAULT_TENANT
@@ -320,7 +320,10 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
             set: (...args) => unlessDead(() => vault.set(...args)),
             promote: (...args) => unlessDead(() => vault.promote(...args)),
           },
-          encryption: { encrypt: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`, open: openEncrypted },
+          encryption: {
+            encrypt: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`,
+            open: openEncrypted,
+          },
           log,
           time: storeTime,
           ids,

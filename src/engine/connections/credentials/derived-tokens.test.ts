@@ -293,7 +293,9 @@ describe('consent', () => {
     expect(await said.world.run(refusal(said.node.keeping.operatorApi.authorized(no)))).toBe('oauth_refused')
     const wrong = await startConsent()
     const code = { state: wrong.state, code: 'other', error: null }
-    expect(await wrong.world.run(refusal(wrong.node.keeping.operatorApi.authorized(code)))).toBe('oauth_refused')
+    expect(await wrong.world.run(refusal(wrong.node.keeping.operatorApi.authorized(code)))).toBe(
+      'oauth_refused',
+    )
     expect((await wrong.world.run(wrong.node.call())).problem?.error).toMatch(
       /^credential_missing_value: .*millrace credentials authorize crm/,
     )

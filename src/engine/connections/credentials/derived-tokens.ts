@@ -99,7 +99,11 @@ export function makeTokens(
   >()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
-  const readStoredToken = async (tenant: TenantId, name: string, atLeast: number): Promise<HeldToken | null> => {
+  const readStoredToken = async (
+    tenant: TenantId,
+    name: string,
+    atLeast: number,
+  ): Promise<HeldToken | null> => {
     const found = await secrets.current(tenant, tokenSecretOf(name), { atLeast })
     if (found === null) return null
     const token: HeldToken = { ...parseStoredToken(found.value, name), ok: true, version: found.version }
@@ -181,7 +185,8 @@ export function makeTokens(
       }
       try {
         const known = unstored.get(place)
-        if (known !== undefined && storedToken !== null && storedToken.version !== known.before) unstored.delete(place)
+        if (known !== undefined && storedToken !== null && storedToken.version !== known.before)
+          unstored.delete(place)
         if (!unstored.has(place)) {
           const asked = await askFor(question, storedToken)
           if (!isForced) notePause(place, value.version, asked.ok ? null : asked)
@@ -193,7 +198,10 @@ export function makeTokens(
             return state.refresh === null ? asked : OUTCOME_UNKNOWN
           }
           if (!asked.ok) return asked
-          unstored.set(place, { token: keptOf(asked.token, storedToken, value), before: storedToken?.version ?? null })
+          unstored.set(place, {
+            token: keptOf(asked.token, storedToken, value),
+            before: storedToken?.version ?? null,
+          })
         }
         const mine = await stateCache.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
         const next = unstored.get(place)
@@ -362,7 +370,9 @@ export function makeTokens(
       const giveUpAt = clock.monotonic() + WAIT_MS_MAX
       for (;;) {
         // The code is used up: it does not wait for a lock that is held for too long.
-        const state = await stateCache.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
+        const state = await stateCache.change(tenant, name, (now) =>
+          isLocked(now, by) ? null : lockedBy(by),
+        )
         const isLate = clock.monotonic() >= giveUpAt
         if (state.refresh?.by !== by && !isLate) {
           await pause(LOOK_AGAIN_MS)
@@ -399,7 +409,8 @@ const OUTCOME_UNKNOWN: NoValue = {
 function parseStoredToken(text: string, name: string): StoredToken {
   try {
     const storedToken = JSON.parse(text) as Partial<StoredToken> | null
-    if (typeof storedToken?.accessToken === 'string' && typeof storedToken.of === 'number') return storedToken as StoredToken
+    if (typeof storedToken?.accessToken === 'string' && typeof storedToken.of === 'number')
+      return storedToken as StoredToken
   } catch {
     // Reported below, in words of our own.
   }

@@ -54,7 +54,9 @@ export function makeWaiting(
     const event = work === null ? null : await reads.event(work.eventId)
     if (isOver(work)) return false
     if (work?.state !== 'parked' || event === null) return true
-    const change = stateCache.plan(tenant, name, stored, [{ type: 'resumed', at: time.now(), token: rotation.token }])
+    const change = stateCache.plan(tenant, name, stored, [
+      { type: 'resumed', at: time.now(), token: rotation.token },
+    ])
     const settlement = await settler.settleUnheld(
       { work, event },
       null,
@@ -83,7 +85,13 @@ export function makeWaiting(
     if (!isOver(await store.forTenant(tenant).work(rotation.workId))) return false
     const { token } = rotation
     const error = 'its work item was ended before the rotation was'
-    await stateCache.change(tenant, name, () => ({ type: 'failed', at: time.now(), token, error, pending: null }))
+    await stateCache.change(tenant, name, () => ({
+      type: 'failed',
+      at: time.now(),
+      token,
+      error,
+      pending: null,
+    }))
     log.warn('credential.rotation-abandoned', { tenant, credential: name, work: rotation.workId })
     deps.wake()
     return true

@@ -36,7 +36,12 @@ import {
 } from '../../settlement/index.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { type Change, type CredentialStateCache, isClosed, type StoredCredential } from './credential-state-cache.ts'
+import {
+  type Change,
+  type CredentialStateCache,
+  isClosed,
+  type StoredCredential,
+} from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 import type { AtVendor, ReserveEnd } from './secret-at-vendor.ts'
 import type { Account, Verified, Verify } from './verify-secret.ts'

@@ -2,12 +2,12 @@
 
 import {
   type DeadLetter,
+  type DeadLetterConditions,
   type DeadLetterReason,
   type DeadLetterState,
+  deadLetterSpan,
   fitsConditions,
   hasConditions,
-  type DeadLetterConditions,
-  deadLetterSpan,
 } from '../../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import type { DeadLetterId } from '../../../core/foundation/ids/index.ts'

@@ -6,9 +6,9 @@
 
 import { isCanonicalSource } from '../../../core/events/canonical/index.ts'
 import {
+  deadLetterOfEdit,
   type EventSummary,
   idSpan,
-  deadLetterOfEdit,
   type StoredEvent,
 } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'

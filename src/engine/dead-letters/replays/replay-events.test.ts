@@ -190,7 +190,11 @@ describe('[IN21] an edited event', () => {
     const { eventId } = await settle(world, edited)
     return { letter, copy: eventId }
   }
-  const replayDeadLetter = async (world: World, node: Node, letter: Awaited<ReturnType<typeof theDeadLetter>>) => {
+  const replayDeadLetter = async (
+    world: World,
+    node: Node,
+    letter: Awaited<ReturnType<typeof theDeadLetter>>,
+  ) => {
     await settle(world, node.engine.replay(DEFAULT_TENANT, letter, { ...decided, force: false }))
     await world.pass(5_000)
   }

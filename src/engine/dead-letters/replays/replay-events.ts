@@ -1,6 +1,6 @@
 // Replays of events: which ones a filter selects, and the intake job that matches one of them again.
 
-import { editedFrom, deadLetterOfEdit, type StoredEvent } from '../../../core/events/event/index.ts'
+import { deadLetterOfEdit, editedFrom, type StoredEvent } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { EventId, Ids } from '../../../core/foundation/ids/index.ts'
 import type { Log } from '../../../ports/log.ts'

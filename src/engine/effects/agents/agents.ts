@@ -142,7 +142,12 @@ export function makeAgents(
       if (timeoutMs <= 0)
         return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
       const body = chatRequest(document, messages, left)
-      const { sent, reply } = await callModel(call, { ...request, body }, { timeoutMs, hidden }, document.name)
+      const { sent, reply } = await callModel(
+        call,
+        { ...request, body },
+        { timeoutMs, hidden },
+        document.name,
+      )
       const { outcome, error } = sent
       last = outcome
       const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })

@@ -10,9 +10,9 @@ import type { Ids } from '../../../core/foundation/ids/index.ts'
 import { parseJson } from '../../../core/foundation/json/index.ts'
 import { type MemberOutcome, splitBatch } from '../../../core/queue/batch/index.ts'
 import type { Route, Vars } from '../../../core/routing/index.ts'
+import type { Encryption } from '../../../ports/encryption.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Random } from '../../../ports/random.ts'
-import type { Encryption } from '../../../ports/encryption.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
 import { lineOf } from '../../observe/index.ts'
@@ -106,7 +106,10 @@ export function endBatches(deps: Deps): Participant {
     const entry =
       key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
-    const opened = openResult(deps.encryption, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
+    const opened = openResult(deps.encryption, {
+      ...entry,
+      result: acknowledgedResult(entry) ?? entry.result,
+    })
     if (opened.ok && opened.text !== null) return batch.outcomesOf(keys, parseJson(opened.text))
     // An operator decides for all members. A response that was lost or too long to store, and a probe that finds the
     // batch, do not: one member may have been refused.

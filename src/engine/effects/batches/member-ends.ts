@@ -6,8 +6,8 @@ import { stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { MemberOutcome } from '../../../core/queue/batch/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
-import type { Random } from '../../../ports/random.ts'
 import type { Encryption } from '../../../ports/encryption.ts'
+import type { Random } from '../../../ports/random.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import { encryptResult } from '../../secrets/index.ts'
@@ -29,7 +29,12 @@ import { isMerged, type Member, memberReserve } from './batch-members.ts'
 export interface MemberEnds {
   byOutcome(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
   /** `outcomeUnknown`: the batch may have been sent. */
-  dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, outcomeUnknown: boolean): OtherEnd
+  dead(
+    member: Member,
+    route: Route,
+    batch: Extract<Decision, { to: 'dead' }>,
+    outcomeUnknown: boolean,
+  ): OtherEnd
   cancelled(member: Member, route: Route, batch: Decision, outcomeUnknown: boolean): OtherEnd
   known(member: Member, route: Route, batch: Decision): OtherEnd
   /** Moves it into another batch unchanged. */

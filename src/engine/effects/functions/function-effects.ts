@@ -20,7 +20,7 @@ import type { Commits, StoreTime } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { openResult, scrubOrNull, encryptResult } from '../../secrets/index.ts'
+import { encryptResult, openResult, scrubOrNull } from '../../secrets/index.ts'
 import { type Decisions, type Obstacle, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
 import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from '../call-outcome.ts'
 import type { LateAcks } from '../late-acks.ts'
@@ -259,7 +259,8 @@ export function makeFunctionEffects(
     }
     const outcome = outcomeOfError(error)
     if (outcome.kind !== 'failed') return
-    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsUnknown(effect) && !isUnknownRepeated
+    const isNothing =
+      outcome.how !== 'threw' && !run.wasTold(error) && !repeatsUnknown(effect) && !isUnknownRepeated
     if (!isNothing) {
       run.stop(obstacles.unknownOutcome(run, effect, outcome.message, outcome.afterMs))
       report(run, effect, 'UNKNOWN', null)
@@ -380,7 +381,9 @@ export function makeFunctionEffects(
 
   const abandon: FunctionEffects['abandon'] = (run, why) => {
     for (const { effect, wasCalled } of run.leave()) {
-      run.stop(wasCalled ? obstacles.unknownOutcome(run, effect, why, null) : obstacles.unanswered(effect, why))
+      run.stop(
+        wasCalled ? obstacles.unknownOutcome(run, effect, why, null) : obstacles.unanswered(effect, why),
+      )
       if (wasCalled) report(run, effect, 'UNKNOWN', null)
     }
   }

@@ -34,7 +34,13 @@ export interface Obstacles {
     entry: LedgerEntry | null,
     reason: 'cap_reached' | 'expired',
   ): Obstacle
-  wait(run: FunctionRun, effect: OpenEffect, delayMs: number, error: string, outcomeUnknown: boolean): Obstacle
+  wait(
+    run: FunctionRun,
+    effect: OpenEffect,
+    delayMs: number,
+    error: string,
+    outcomeUnknown: boolean,
+  ): Obstacle
   /** The job has another owner by now. */
   stale(effect: OpenEffect): Obstacle
   /** A bug in the function: retrying cannot fix it. */

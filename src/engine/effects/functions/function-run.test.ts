@@ -4,7 +4,16 @@ import type { StaticFunction } from '../../../adapters/code-static/index.ts'
 import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
 import { Numeral } from '../../../core/foundation/json/index.ts'
 import type { FunctionContext } from '../../../ports/code.ts'
-import { accept, makeDeferred, makeWorld, PAID, ROUTE, SOURCE, type World, workOf } from '../../engine.fixture.ts'
+import {
+  accept,
+  makeDeferred,
+  makeWorld,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+  workOf,
+} from '../../engine.fixture.ts'
 
 const TIMEOUT = 5_000
 const NEVER = new Promise<never>(() => {})

@@ -3,7 +3,7 @@
 // (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
-import { failedFunction, findJsonFault, failureText } from '../../../core/effects/function/index.ts'
+import { failedFunction, failureText, findJsonFault } from '../../../core/effects/function/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -17,7 +17,7 @@ import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../events/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { scrubOf, encryptResult } from '../../secrets/index.ts'
+import { encryptResult, scrubOf } from '../../secrets/index.ts'
 import { done, SETTLE_MARGIN_MS, type Settlement, type Settler, skipped } from '../../settlement/index.ts'
 import type { InternalCall } from '../call.ts'
 import { countersOf, isFirstRun, isFresh, ledgerGuard, newEntry } from '../call-outcome.ts'
@@ -118,7 +118,12 @@ export function makeInternalActions(
       note,
       guards: [free, ...extra.guards],
       writes: [
-        { w: 'ledger.done', entry, effectRef: null, result: encryptResult(deps.encryption, item, key, result) },
+        {
+          w: 'ledger.done',
+          entry,
+          effectRef: null,
+          result: encryptResult(deps.encryption, item, key, result),
+        },
         ...extra.writes,
       ],
       ...(extra.said === undefined ? {} : { said: extra.said }),

@@ -340,7 +340,8 @@ describe('emitted events', () => {
     const watcher = { ...ROUTE, name: 'watch', on: ['webhook.delivered'], key: null, where: null }
     const node = await world.node({ documents: [SOURCE, HOOK, watcher] })
     const id = await accept(world, node)
-    const [emitted] = (await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 9 }))).items
+    const [emitted] = (await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 9 })))
+      .items
     expect(emitted).toMatchObject({ subject: 'webhook.delivered', causationId: id, matched: 1 })
     const alone = endpointWorld()
     await accept(alone, await alone.start())

@@ -19,7 +19,10 @@ export interface DeliveryDeps
   readonly lease: Lease
   readonly settler: Settler
   readonly decisions: Pick<Decisions, 'decideFailure'>
-  readonly flowControl: Pick<FlowControl, 'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'>
+  readonly flowControl: Pick<
+    FlowControl,
+    'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'
+  >
   readonly slotLending: SlotLending
   readonly watch: DeliveryWatch
   readonly plan: PlanEvent

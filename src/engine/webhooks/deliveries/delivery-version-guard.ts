@@ -13,7 +13,11 @@ export interface DeliveryVersion {
 }
 
 /** To be read before the rows that the decision is based on. `consumer`: `subscription:<name>` */
-export async function readDeliveryVersion(store: Store, tenant: TenantId, consumer: string): Promise<DeliveryVersion> {
+export async function readDeliveryVersion(
+  store: Store,
+  tenant: TenantId,
+  consumer: string,
+): Promise<DeliveryVersion> {
   const key = `turn/${consumer}`
   const version = (await store.forTenant(tenant).record('replay', key))?.version ?? 0
   return {

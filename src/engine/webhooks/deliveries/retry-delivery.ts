@@ -101,7 +101,11 @@ export function makeRetry(
       if (event === null) throw new AppError('not_found', `its event ${eventId} is gone`)
       const next = newDelivery(deps, subscription.route, event, { replayOf: eventId, isAgain: true })
       const added = addDelivery(deps.log, event, next, 'RESENT')
-      const result = await commits.once(tenant, [deliveryVersion.guard], [deliveryVersion.write, ...added.writes])
+      const result = await commits.once(
+        tenant,
+        [deliveryVersion.guard],
+        [deliveryVersion.write, ...added.writes],
+      )
       if (!result.ok) return retry()
       added.logDecision(decided)
       deps.hurry(tenant, consumer)

@@ -180,7 +180,11 @@ export function makeDeliveryRunner(
     // A response of a former address says nothing about the deployed one.
     const isDeployed = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
     if (verdict.sign !== null && isDeployed)
-      flowControl.endpointConcurrency.reportResult(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
+      flowControl.endpointConcurrency.reportResult(tenant, consumer, {
+        startedAt,
+        sign: verdict.sign,
+        retryAfterMs,
+      })
     flowControl.called(item)
     const callClass = isDone ? 'done' : verdict.class
     flowControl.reportResult({ item, route: subscription.route, host: null, class: callClass, retryAfterMs })

@@ -46,7 +46,9 @@ export function makeDefinedSubscriptions(deps: {
   const ensureRecord = async (tenant: TenantId, { name, secret }: SubscriptionDocument): Promise<boolean> => {
     if (stateCache.find(tenant, name) !== null) return false
     const made = await stateCache.change(tenant, name, (stored) =>
-      stored === null ? { record: freshRecord(deps.now(), FOLDER, { isSecretUnseen: secret === null }) } : null,
+      stored === null
+        ? { record: freshRecord(deps.now(), FOLDER, { isSecretUnseen: secret === null }) }
+        : null,
     )
     return made !== null
   }

@@ -21,7 +21,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
-import { type TellDeps, subscriptionEvents } from './subscription-events.ts'
+import { subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { freshRecord } from './subscription-records.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
@@ -167,7 +167,8 @@ export function makeWatching(
   return {
     delivered(tenant, name, { at, hash }) {
       if (streaks.size === 0 && registry.statusOf(tenant, name) !== 'failing') return
-      if (documentFor(tenant, name, { at, hash }, stateCache.find(tenant, name)?.record.state) === null) return
+      if (documentFor(tenant, name, { at, hash }, stateCache.find(tenant, name)?.record.state) === null)
+        return
       const isTroubled = streaks.delete(`${tenant}/${name}`)
       if (!isTroubled && registry.statusOf(tenant, name) !== 'failing') return
       note(tenant, name, { type: 'delivered', at, hash })

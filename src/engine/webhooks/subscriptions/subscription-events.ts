@@ -28,7 +28,9 @@ export function subscriptionEvents(deps: TellDeps, about: About, told: Subscript
       return planNotice(deps, about, 'webhook.subscription.failing', data)
     }
     case 'recovered':
-      return planNotice(deps, about, 'webhook.subscription.recovered', { failingSince: iso(told.failingSince) })
+      return planNotice(deps, about, 'webhook.subscription.recovered', {
+        failingSince: iso(told.failingSince),
+      })
     case 'disabled': {
       const { because, reason, by } = told
       return planNotice(deps, about, 'webhook.subscription.disabled', { because, reason, by })

@@ -63,7 +63,9 @@ export function beat(
 /** The names that changed since; null: unknown, so all may have changed. */
 export function changedSince(known: ChangeCounter, changeCounter: ChangeCounter): readonly string[] | null {
   const count = changeCounter.version - known.version
-  return count < 0 || count > changeCounter.recent.length ? null : [...new Set(changeCounter.recent.slice(0, count))]
+  return count < 0 || count > changeCounter.recent.length
+    ? null
+    : [...new Set(changeCounter.recent.slice(0, count))]
 }
 
 export async function readSubscription(

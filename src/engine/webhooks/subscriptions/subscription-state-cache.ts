@@ -36,16 +36,16 @@ import type { EngineDeps } from '../../config.ts'
 import { NEWER_LANGUAGE, putDocument, type Registry } from '../../definitions/index.ts'
 import {
   beat,
+  type ChangeCounter,
   changedSince,
   deleteSubscription,
   guardOf,
-  type StoredSubscription,
   NO_CHANGES,
-  type ChangeCounter,
   putSubscription,
   readChangeCounter,
   readSubscription,
   readSubscriptions,
+  type StoredSubscription,
   trySubscription,
   UNREADABLE,
 } from './subscription-records.ts'
@@ -140,7 +140,12 @@ export function makeSubscriptionStateCache(
     return mine
   }
 
-  const enforce = (tenant: TenantId, name: string, before: StoredSubscription | null, after: StoredSubscription | null) => {
+  const enforce = (
+    tenant: TenantId,
+    name: string,
+    before: StoredSubscription | null,
+    after: StoredSubscription | null,
+  ) => {
     const wasOwn = before?.record.document != null
     const document = after?.record.document ?? null
     // Of definitions: applied again once they are deployed, by what they declare then.
@@ -183,7 +188,10 @@ export function makeSubscriptionStateCache(
    * Subscriptions that call `hmac` are compiled with its key: it is loaded before the first of them. Those older than `hmac`
    * cannot call it.
    */
-  const loadHmacKeyFor = async (tenant: TenantId, found: Iterable<StoredSubscription | typeof UNREADABLE | null>) => {
+  const loadHmacKeyFor = async (
+    tenant: TenantId,
+    found: Iterable<StoredSubscription | typeof UNREADABLE | null>,
+  ) => {
     if (registry.hmacKeys.known(tenant) !== null) return
     for (const stored of found) {
       if (stored === null || stored === UNREADABLE) continue
@@ -208,7 +216,12 @@ export function makeSubscriptionStateCache(
     deps.wake()
   }
 
-  const learn = (tenant: TenantId, stateCache: Tenant, name: string, after: StoredSubscription | typeof UNREADABLE | null) => {
+  const learn = (
+    tenant: TenantId,
+    stateCache: Tenant,
+    name: string,
+    after: StoredSubscription | typeof UNREADABLE | null,
+  ) => {
     if (after === UNREADABLE) {
       if (stateCache.unreadable.has(name)) return
       stateCache.unreadable.add(name)
@@ -357,7 +370,8 @@ export function makeSubscriptionStateCache(
   return {
     async prepare(tenant) {
       const stateCache = tenantOf(tenant)
-      if (!stateCache.isRead) await inTurn(stateCache, () => (stateCache.isRead ? Promise.resolve() : follow(tenant, stateCache)))
+      if (!stateCache.isRead)
+        await inTurn(stateCache, () => (stateCache.isRead ? Promise.resolve() : follow(tenant, stateCache)))
     },
     refresh(tenant) {
       const stateCache = tenantOf(tenant)

@@ -26,10 +26,16 @@ import { type EventPlan, orConflict, RACES_MAX, retrying } from '../../commit/in
 import { type Registry, readChangeCounter as readDefinitionsCounter } from '../../definitions/index.ts'
 import type { Removals } from './removed-subscriptions.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type About, type TellDeps, rotatedEvent, subscriptionEvents } from './subscription-events.ts'
+import { type About, rotatedEvent, subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { readHealth } from './subscription-health.ts'
-import { freshRecord, type StoredSubscription, putRemoval, readRemoval, removalGuard } from './subscription-records.ts'
-import type { SubscriptionStateCache, Step } from './subscription-state-cache.ts'
+import {
+  freshRecord,
+  putRemoval,
+  readRemoval,
+  removalGuard,
+  type StoredSubscription,
+} from './subscription-records.ts'
+import type { Step, SubscriptionStateCache } from './subscription-state-cache.ts'
 import type {
   SubscriptionItem,
   SubscriptionQuery,
@@ -108,7 +114,11 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   }
 
   /** One of the API; throws otherwise. */
-  const ownOf = (tenant: TenantId, name: string, stored: StoredSubscription | null): StoredSubscription & { record: Own } => {
+  const ownOf = (
+    tenant: TenantId,
+    name: string,
+    stored: StoredSubscription | null,
+  ): StoredSubscription & { record: Own } => {
     if (stored?.record.document != null) return stored as StoredSubscription & { record: Own }
     found(tenant, name)
     const detail = `${name} stands in the tenant’s definitions: change it there and apply them`
@@ -309,7 +319,9 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const { version } = await signing
         .rotate(tenant, document, { secret, overlapMs }, by)
         .catch(async (error) => {
-          await stateCache.change(tenant, name, (stored) => (stored === null ? null : { record: notRotating(stored) }))
+          await stateCache.change(tenant, name, (stored) =>
+            stored === null ? null : { record: notRotating(stored) },
+          )
           throw error
         })
       const oldUntil = from === null || overlapMs === 0 ? null : at + overlapMs

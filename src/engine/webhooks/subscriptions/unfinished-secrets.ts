@@ -14,7 +14,7 @@ import type { SubscriptionRecord } from '../../../core/webhooks/subscription/ind
 import type { Log } from '../../../ports/log.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type TellDeps, rotatedEvent } from './subscription-events.ts'
+import { rotatedEvent, type TellDeps } from './subscription-events.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
 export interface Mending {

@@ -137,7 +137,11 @@ export function bodyOf(sample: SchemeSample, text: string): Uint8Array {
 }
 
 /** Signed as the vendor would. */
-export function signSample(sample: SchemeSample, body: Uint8Array, more: Partial<SignInput> = {}): SignedSample {
+export function signSample(
+  sample: SchemeSample,
+  body: Uint8Array,
+  more: Partial<SignInput> = {},
+): SignedSample {
   const headers = { 'content-type': 'application/json' }
   const url = signedUrl(sample.document, URL_SEEN, headers, body)
   const input = {

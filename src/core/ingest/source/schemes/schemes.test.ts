@@ -68,7 +68,10 @@ describe.each(SAMPLES)('$name', (sample) => {
           const body = Uint8Array.from(signedSample.body)
           const bit = at % (body.length * 8)
           body[bit >> 3]! ^= 1 << (bit & 7)
-          expect(open(sample, { ...signedSample, body })).toMatchObject({ ok: false, code: 'signature_wrong' })
+          expect(open(sample, { ...signedSample, body })).toMatchObject({
+            ok: false,
+            code: 'signature_wrong',
+          })
         }),
         RUNS,
       )
@@ -81,7 +84,10 @@ describe.each(SAMPLES)('$name', (sample) => {
       fc.property(fc.nat(), (at) => {
         const changed = tamper(signedSample.headers[sample.header] as string, at)
         const headers = { ...signedSample.headers, [sample.header]: changed }
-        expect(open(sample, { ...signedSample, headers })).toMatchObject({ ok: false, code: 'signature_wrong' })
+        expect(open(sample, { ...signedSample, headers })).toMatchObject({
+          ok: false,
+          code: 'signature_wrong',
+        })
       }),
       { numRuns: 40 },
     )
@@ -275,7 +281,8 @@ test('[SV9] unused bits of base64 are zero', () => {
   const last = letters.indexOf(value.at(-2) as string)
   const same = `${value.slice(0, -2)}${letters[last ^ 1]}=`
   expect(Buffer.from(same, 'base64').equals(Buffer.from(value, 'base64'))).toBe(true)
-  const check = (text: string) => open(shopify, { ...signedSample, headers: { 'x-shopify-hmac-sha256': text } }).ok
+  const check = (text: string) =>
+    open(shopify, { ...signedSample, headers: { 'x-shopify-hmac-sha256': text } }).ok
   expect(check(value)).toBe(true)
   expect(check(value.slice(0, -1))).toBe(true)
   expect(check(same)).toBe(false)
@@ -420,7 +427,9 @@ describe('GitLab', () => {
     const secrets = [token.verifyWith, signed.verifyWith]
     const signedSample = { ...signSample(token, body), headers: { 'x-gitlab-token': 'wrong' } }
     expect(open(token, signedSample, { secrets })).toMatchObject({ code: 'signature_wrong' })
-    expect(open(token, { ...signedSample, headers: {} }, { secrets })).toMatchObject({ code: 'signature_missing' })
+    expect(open(token, { ...signedSample, headers: {} }, { secrets })).toMatchObject({
+      code: 'signature_missing',
+    })
   })
 })
 
@@ -578,7 +587,11 @@ describe('Twilio', () => {
     const signedSample = signSample(sample, Buffer.from('{"a":1}'))
     expect(signedSample.url).toContain('&bodySHA256=')
     const { 'x-twilio-signature': signature } = signedSample.headers as { 'x-twilio-signature': string }
-    const empty = { ...signedSample, headers: { ...form, 'x-twilio-signature': signature }, body: new Uint8Array() }
+    const empty = {
+      ...signedSample,
+      headers: { ...form, 'x-twilio-signature': signature },
+      body: new Uint8Array(),
+    }
     expect(open(sample, empty)).toMatchObject({
       code: 'signature_wrong',
       detail: 'bodySHA256 in the URL is not the hash of the body',
