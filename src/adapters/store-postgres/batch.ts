@@ -25,7 +25,7 @@ interface Column {
 
 /** The part of the driver's connection that submittables use; newer than its types. */
 interface Connection {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork(): void; uncork(): void; writable: boolean; write(bytes: Uint8Array): boolean }
   close(message: { type: 'S'; name: string }): void
   parse(message: { name: string; text: string }): void
   bind(message: { statement: string; values: readonly unknown[]; valueMapper(value: unknown): unknown }): void
@@ -38,6 +38,8 @@ interface Connection {
 const known = new WeakMap<object, Map<string, readonly Column[]>>()
 
 const NO_COLUMNS: readonly Column[] = []
+
+export const nameInBatch = (name: string) => `b${name}`
 
 type Done = (error: Error | null, answers?: readonly Answer[]) => void
 
@@ -65,8 +67,8 @@ class Batch extends pg.Query {
     known.set(connection, this.#knows)
     connection.stream.cork()
     try {
-      for (const { name, text, values } of this.#statements) {
-        const statement = `b${name}`
+      for (const { name, text, values, bind } of this.#statements) {
+        const statement = nameInBatch(name)
         const isNew = !this.#knows.has(statement) && !this.#learned.has(statement)
         if (isNew) {
           this.#learned.set(statement, NO_COLUMNS)
@@ -74,7 +76,8 @@ class Batch extends pg.Query {
           connection.close({ type: 'S', name: statement })
           connection.parse({ name: statement, text })
         }
-        connection.bind({ statement, values, valueMapper: asItIs })
+        if (bind === undefined) connection.bind({ statement, values, valueMapper: asItIs })
+        else if (connection.stream.writable) connection.stream.write(bind)
         if (isNew) connection.describe({ type: 'P', name: '' })
         connection.execute({ portal: '' })
       }
@@ -118,7 +121,7 @@ class Batch extends pg.Query {
   }
 
   #current(): string {
-    return `b${this.#statements[this.#answers.length]?.name}`
+    return nameInBatch(this.#statements[this.#answers.length]?.name ?? '')
   }
 }
 

@@ -44,6 +44,7 @@ test('[PG15] a claim reads about as much as it takes, from tables that the plann
         TAKEN,
         1,
         [],
+        [null],
       ],
     ])
     expect(rows).toHaveLength(TAKEN + 1)

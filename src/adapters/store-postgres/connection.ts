@@ -4,6 +4,7 @@
 // was empty would otherwise stay in use until the table is analysed. Statements are named, so each connection parses
 // them once.
 
+import type { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import pg, { type PoolClient, type PoolConfig, type QueryResult } from 'pg'
 import { StoreError } from '../../ports/store.ts'
@@ -15,6 +16,8 @@ export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: unknown[]
+  /** Instead of `values`, in a batch: the whole Bind message for the statement's name in batches. */
+  readonly bind?: Buffer
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are what the statements name; the port's types say which.

@@ -21,6 +21,7 @@ import { StoreError } from '../../ports/store.ts'
 import { claimSql } from './claim.ts'
 import { makeGroupSql } from './commit/commit-sql.ts'
 import { hashKey } from './commit/keys.ts'
+import { optimisticSql } from './commit/optimistic-sql.ts'
 import { WRITE_SETTINGS } from './connection.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
 import { migrate } from './migrate.ts'
@@ -38,6 +39,9 @@ beforeAll(async () => {
 afterAll(() => server?.close())
 
 type Limits = Omit<PostgresStoreOptions, 'connection'>
+
+const WITH_LOCKS: Limits = { canExpect: false }
+const OPTIMISTIC = optimisticSql('millrace')
 
 const cleanUps: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -148,14 +152,16 @@ async function rejection(promise: Promise<unknown>): Promise<StoreError> {
 }
 
 describe('a connection that breaks', () => {
-  const cuts: readonly (readonly [Cut, string])[] = [
-    ['before', 'COMMIT'],
-    ['after', 'COMMIT'],
-    ['before', 'BEGIN'],
-    ['after', 'BEGIN'],
+  const cuts: readonly (readonly [Cut, string, string, Limits])[] = [
+    ['before', 'COMMIT', 'COMMIT', WITH_LOCKS],
+    ['after', 'COMMIT', 'COMMIT', WITH_LOCKS],
+    ['before', 'BEGIN', 'BEGIN', WITH_LOCKS],
+    ['after', 'BEGIN', 'BEGIN', WITH_LOCKS],
+    ['before', 'an optimistic group', OPTIMISTIC, {}],
+    ['after', 'an optimistic group', OPTIMISTIC, {}],
   ]
-  test.each(cuts)('%s the server got %s: each commit is applied once', async (cut, sql) => {
-    const { store, proxy } = await openBehindProxy()
+  test.each(cuts)('%s the server got %s: each commit is applied once', async (cut, _, sql, options) => {
+    const { store, proxy } = await openBehindProxy(options)
     await store.commit(makeAccept('warm'))
     const isCut = proxy.cutAt(sql, cut)
     const commits = Array.from({ length: 10 }, (_, index) => makeAccept(`order-${index}`))
@@ -165,10 +171,13 @@ describe('a connection that breaks', () => {
     const dump = await dumpOf(store)
     expect(dump.events).toHaveLength(11)
     expect(dump.work).toHaveLength(11)
+    // Their instant is known although the response was lost.
+    const received = new Map(dump.events.map(({ dedupKey, receivedAt }) => [dedupKey, receivedAt]))
+    expect(results.map(({ at }) => at)).toEqual(commits.map((_, index) => received.get(`order-${index}`)))
   })
 
   test('a COMMIT still on its way is waited for', async () => {
-    const { store, proxy, database } = await openBehindProxy()
+    const { store, proxy, database } = await openBehindProxy(WITH_LOCKS)
     await store.commit(makeAccept('warm'))
     const isCut = proxy.cutAt('COMMIT', 'held')
     const answer = store.commit(makeAccept('order'))
@@ -181,13 +190,14 @@ describe('a connection that breaks', () => {
     expect(await server.query(database.url, groups)).toEqual([{ n: 0 }])
   })
 
-  test('a transaction that arrives after its id was taken cannot commit', async () => {
-    const { store, proxy, database } = await openBehindProxy()
+  const held: readonly (readonly [string, string, Limits])[] = [
+    ['a transaction', 'INSERT INTO millrace.commit_group (id, applied) VALUES ($1::uuid, true)', WITH_LOCKS],
+    ['an optimistic group', OPTIMISTIC, {}],
+  ]
+  test.each(held)('%s that arrives after its id was taken cannot commit', async (_, sql, options) => {
+    const { store, proxy, database } = await openBehindProxy(options)
     await store.commit(makeAccept('warm'))
-    const isCut = proxy.cutAt(
-      'INSERT INTO millrace.commit_group (id, applied) VALUES ($1::uuid, true)',
-      'held',
-    )
+    const isCut = proxy.cutAt(sql, 'held')
     const answer = store.commit(makeAccept('order'))
     const { release } = await isCut
     expect(await answer).toMatchObject({ ok: true })
@@ -199,8 +209,14 @@ describe('a connection that breaks', () => {
   })
 
   test('an unreachable server: nothing was applied', async () => {
-    const { store, proxy, database } = await openBehindProxy()
+    // Once it is known that the connection is gone: what was sent on it before may have been executed.
+    let onIdleError: (error: Error) => void = () => {}
+    const isNoticed = new Promise<Error>((resolve) => {
+      onIdleError = resolve
+    })
+    const { store, proxy, database } = await openBehindProxy({ onIdleError })
     proxy.refuse()
+    await isNoticed
     expect(await rejection(store.commit(makeAccept('order')))).toMatchObject({
       code: 'unavailable',
       applied: 'no',
@@ -210,10 +226,14 @@ describe('a connection that breaks', () => {
     expect(await rejection(open(`${database.url}_missing`))).toMatchObject({ code: 'unavailable' })
   })
 
-  test('a COMMIT that cannot be settled is indeterminate', async () => {
-    const { store, proxy } = await openBehindProxy({ settleWithinMs: 200 })
+  const lost: readonly (readonly [string, string, Limits])[] = [
+    ['a COMMIT', 'COMMIT', WITH_LOCKS],
+    ['an optimistic group', OPTIMISTIC, {}],
+  ]
+  test.each(lost)('%s that cannot be settled is indeterminate', async (_, sql, options) => {
+    const { store, proxy } = await openBehindProxy({ ...options, settleWithinMs: 200 })
     await store.commit(makeAccept('warm'))
-    const isCut = proxy.cutAt('COMMIT', 'after')
+    const isCut = proxy.cutAt(sql, 'after')
     const answer = rejection(store.commit(makeAccept('order')))
     await isCut
     proxy.refuse()
@@ -277,18 +297,24 @@ describe('a connection that breaks', () => {
 })
 
 describe('round trips', () => {
-  test.each([1, 24])('a group of %i needs two', async (size) => {
-    const { store, proxy } = await openBehindProxy()
+  const groups: readonly (readonly [number, string, Limits, number])[] = [
+    [1, 'as expected needs one', {}, 1],
+    [24, 'as expected needs one', {}, 1],
+    [1, 'with locks needs two', WITH_LOCKS, 2],
+    [24, 'with locks needs two', WITH_LOCKS, 2],
+  ]
+  test.each(groups)('[PG21] a group of %i %s', async (size, _, options, roundTrips) => {
+    const { store, proxy } = await openBehindProxy(options)
     const { owner } = await store.join(NODE, 60_000)
     await store.commit(makeAccept('warm', owner))
     const counter = proxy.countRoundTrips()
     const commits = Array.from({ length: size }, (_, index) => makeAccept(`order-${index}`, owner))
     const results = await commitAll(store, commits)
     expect(results.map((result) => result.ok && result.leased)).toEqual(commits.map((one) => [workOf(one)]))
-    expect(counter.roundTrips()).toBe(2)
+    expect(counter.roundTrips()).toBe(roundTrips)
   })
 
-  test('so does one that settles, in lanes or not', async () => {
+  test('one that settles in lanes needs two', async () => {
     const { store, proxy } = await openBehindProxy()
     const accepts = Array.from({ length: 20 }, (_, index) => {
       const lane = index % 2 === 0 ? { lane: { key: `lane-${index % 4}`, width: 1 } } : {}
@@ -394,7 +420,7 @@ describe('several nodes on one database', () => {
   })
 
   test('a join waits for its predecessor’s transactions', async () => {
-    const { store, proxy, database } = await openBehindProxy()
+    const { store, proxy, database } = await openBehindProxy(WITH_LOCKS)
     const other = await open(database.url)
     const { owner } = await store.join(NODE, 60_000)
     const accept = makeAccept('order', owner)

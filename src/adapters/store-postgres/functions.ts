@@ -1,7 +1,9 @@
 // Every function of the schema, with the file where its text is. A function that only the version before calls stays in this list.
 
-import { CLAIM } from './claim.ts'
+import { CLAIM_FROM } from './claim.ts'
+import { CLAIM } from './claim-before.ts'
 import { NOW_MS } from './clock.ts'
+import { COMMIT_OPTIMISTIC } from './commit/optimistic-sql.ts'
 import { FENCE_INCARNATION, SHARE_INCARNATIONS } from './fence.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { JOIN_NODE } from './join.ts'
@@ -16,7 +18,9 @@ export const FUNCTIONS: readonly LiveFunction[] = [
   JOIN_NODE,
   RENEW_INCARNATION,
   RECLAIM,
+  CLAIM_FROM,
   CLAIM,
+  COMMIT_OPTIMISTIC,
   WEEK_OF,
   ID_AT,
   MAKE_PARTITIONS,

@@ -1,12 +1,15 @@
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import type { StoreHarness } from '../../ports/store.conformance.ts'
-import { openPostgresStore } from './index.ts'
+import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
 
 /** A store on its own database, whose clock stands still until the test moves it. */
-export async function makePostgresHarness(server: PostgresServer): Promise<StoreHarness> {
+export async function makePostgresHarness(
+  server: PostgresServer,
+  options: Omit<PostgresStoreOptions, 'connection'> = {},
+): Promise<StoreHarness> {
   const database = await server.makeDatabase()
   const clock = await server.controlClock(database.url)
-  const open = () => openPostgresStore({ connection: database.url })
+  const open = () => openPostgresStore({ connection: database.url, ...options })
   let store = await open()
   return {
     get store() {

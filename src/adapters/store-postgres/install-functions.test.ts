@@ -4,7 +4,6 @@ import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.ts'
 import type { NodeId } from '../../core/foundation/ids/index.ts'
-import { claimSql } from './claim.ts'
 import { FUNCTIONS } from './functions.ts'
 import { openPostgresStore } from './index.ts'
 import { checksumOf, type LiveFunction } from './install-functions.ts'
@@ -47,6 +46,39 @@ const RELEASED_FUNCTIONS: Readonly<
       'p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[], p_max bigint, p_max_alone bigint, p_codes text[]',
     answers: 'TABLE(item millrace.work, event millrace.event, next_due_at bigint, now bigint)',
     texts: ['929e0b4c4af11edaf8be03471c695bce56997e8620b5982ffc9f2ca390cc4b5b'],
+  },
+  claim_from: {
+    takes:
+      'p_group uuid, p_owner bigint, p_tenants text[], p_consumers text[], p_slot_max bigint[], p_slot_limit bigint[], p_max bigint, p_max_alone bigint, p_codes text[], p_from bigint[]',
+    answers:
+      'TABLE(item millrace.work, event millrace.event, next_due_at bigint, now bigint, next_from bigint[], read bigint)',
+    texts: ['a93e9eb913772637a170fb0f8290bb60c508bf317c8fa21fe63ed395155b5cd3'],
+  },
+  commit_optimistic: {
+    takes: [
+      'p_group uuid, p_owners bigint[], e_tenant text[], e_id text[], e_source text[], e_subject text[]',
+      'e_object_type text[], e_object_id text[], e_occurred_at bigint[], e_correlation_id text[]',
+      'e_causation_id text[], e_trace_id text[], e_dedup_key text[], e_payload_hash text[]',
+      'e_headers text[], e_data text[], e_matched bigint[], e_raw text[], e_dedup_hash uuid[]',
+      'e_dedup_for bigint[], w_tenant text[], w_id text[], w_kind text[], w_consumer text[]',
+      'w_definition text[], w_code_hash text[], w_event_id text[], w_owner bigint[], w_due_in bigint[]',
+      'w_expires_in bigint[], w_replay_of text[], w_element bigint[], w_generation bigint[]',
+      'w_instance text[], w_step text[], s_tenant text[], s_id text[], s_owner bigint[]',
+      's_epoch bigint[], s_state text[], s_due_in bigint[], s_expires_in bigint[], s_attempts bigint[]',
+      's_waits bigint[], s_losses bigint[], s_key text[], s_class text[], s_last_error text[]',
+      's_effect_ref text[], s_http_status bigint[], s_duration_ms double precision[], g_tenant text[]',
+      'g_id text[], g_owner bigint[], g_epoch bigint[], l_hash uuid[], l_tenant text[], l_key text[]',
+      'l_work text[], l_epoch bigint[], l_consumer text[], l_event_id text[], l_object_id text[]',
+      'l_payload_hash text[], l_correlation_id text[], l_generation bigint[], l_send_in bigint[]',
+      'l_effect_ref text[], l_result text[], r_hash uuid[], r_tenant text[], r_key text[]',
+      'r_work text[], r_epoch bigint[], r_before text[], r_state text[], r_proof text[]',
+      'r_effect_ref text[], r_result text[], a_tenant text[], a_work text[], a_number bigint[]',
+      'a_started_at bigint[], a_duration_ms double precision[], a_outcome text[], a_class text[]',
+      'a_http_status bigint[], a_error text[], a_response text[], o_tenant text[], o_id text[]',
+      'o_subject text[], o_about text[], o_event text[], o_body text[]',
+    ].join(', '),
+    answers: 'bigint',
+    texts: ['8eab3a3a683d4edcf8d17f991843d41f84dd587eedd546127d602b7623486c47'],
   },
   fence_incarnation: {
     takes: 'p_owner bigint',
@@ -237,7 +269,8 @@ function claimAs(client: Pick<PoolClient, 'query'>): Promise<unknown[]> {
   claimsMade += 1
   const group = `00000000-0000-4000-8000-${String(claimsMade).padStart(12, '0')}`
   const values = [group, 1, ['acme'], ['route:count'], [1], [null], 1, 1, []]
-  return client.query(claimSql('millrace'), values).then(({ rows }) => rows)
+  const sql = 'SELECT * FROM millrace.claim($1, $2, $3, $4, $5, $6, $7, $8, $9)'
+  return client.query(sql, values).then(({ rows }) => rows)
 }
 
 test('[PG19] [ND20] a newer text replaces an older one; an older node leaves it, starts on it and works with it', async () => {

@@ -10,7 +10,7 @@ import pg, { type CustomTypesConfig } from 'pg'
 
 export type ColumnType = 'text' | 'int8' | 'float8' | 'bool' | 'uuid'
 
-const OIDS = { bool: 16, int8: 20, text: 25, float8: 701, uuid: 2950 } as const satisfies Record<
+export const OIDS = { bool: 16, int8: 20, text: 25, float8: 701, uuid: 2950 } as const satisfies Record<
   ColumnType,
   number
 >

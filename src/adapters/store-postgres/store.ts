@@ -7,7 +7,8 @@ import { makeGatherer, weighCommit } from '../../core/store/commit/index.ts'
 import type { Commit, CommitResult, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'
-import { type BrokenCommit, makeGroupRunner } from './commit/commit.ts'
+import { makeGroupRunner } from './commit/commit.ts'
+import type { BrokenCommit } from './commit/group.ts'
 import { touchesOf } from './commit/keys.ts'
 import { makeLaneless } from './commit/laneless.ts'
 import {
@@ -47,6 +48,8 @@ export interface PostgresStoreOptions {
   readonly lockTimeoutMs?: number
   /** How long to keep asking whether a COMMIT succeeded whose response was lost. */
   readonly settleWithinMs?: number
+  /** False: no commit is executed optimistically, in one round trip; all of them lock their rows first. Default true. */
+  readonly canExpect?: boolean
   /** Called when an idle connection breaks; the pool replaces it by itself. */
   onIdleError?(error: Error): void
 }
@@ -127,6 +130,7 @@ function makeStore(options: Resolved, writers: Pool, readers: Pool): Store {
     settleWithinMs: options.settleWithinMs ?? 30_000,
     makeGroupId: ids.uuid,
     laneless: makeLaneless(),
+    canExpect: options.canExpect ?? true,
   }
   const gatherer = makeGatherer<Commit, CommitResult | BrokenCommit>({
     run: makeGroupRunner(deps),

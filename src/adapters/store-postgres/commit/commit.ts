@@ -2,46 +2,33 @@
 //   1. BEGIN, lock and read every row that the group names, read the clock;
 //   2. write the rows that the decision changed, the group's id, COMMIT.
 //
+// Most commits accept an event or end a job, and their guards hold. Those are executed optimistically before that, in
+// one round trip (optimistic-sql.ts), and with locks only if something is not as expected.
+//
 // Locks are taken in one order (owners, lanes, then table by table, each in the order of its keys), and rows are
 // inserted in one order too, so groups of several nodes wait for each other but never in a circle. A job's lane never
 // changes, so lanes are found by the rows of the jobs before those are locked, and the holder of a lane's lock knows
 // which jobs wait in it. Absent rows cannot be locked: an insert that meets one after all fails the transaction, and
 // the group is executed again.
 //
-// A connection lost before COMMIT was sent applied nothing. One lost after it is settled by the group's id: inserting
-// the same id elsewhere waits for a transaction still in progress, finds the row if it committed, and otherwise takes
-// the id, so that the lost transaction can never commit.
+// A connection lost before COMMIT was sent applied nothing. One lost after it is settled by the group's id (group.ts).
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import { assert } from '../../../core/foundation/errors/index.ts'
 import type { Commit, CommitResult } from '../../../ports/store.ts'
 import { type Answer, sendBatch } from '../batch.ts'
-import { type Pool, prepare, type Statement, sendAll } from '../connection.ts'
+import { prepare, type Statement } from '../connection.ts'
 import { classifyError, Overtaken, toStoreError, Unwritable } from '../errors.ts'
 import { type Changes, hasChanges } from './changes.ts'
 import { type GroupSql, makeGroupSql } from './commit-sql.ts'
 import { decideGroup } from './decide.ts'
+import { type BrokenCommit, type GroupDeps, type GroupRunner, settleGroup } from './group.ts'
 import { collectKeys } from './keys.ts'
-import type { Laneless } from './laneless.ts'
 import { loadStatements, readLoaded } from './lock-rows.ts'
+import { isOptimistic } from './optimistic.ts'
+import { makeOptimisticRunner } from './optimistic-run.ts'
 import { storeStatements } from './write-rows.ts'
-
-/** A commit that PostgreSQL refuses, such as one that adds an id twice. It wrote nothing. */
-export interface BrokenCommit {
-  readonly ok: 'broken'
-  readonly error: unknown
-}
-
-export interface GroupDeps {
-  readonly pool: Pool
-  readonly schema: string
-  /** How long to keep asking whether a COMMIT succeeded. */
-  readonly settleWithinMs: number
-  makeGroupId(): string
-  /** Jobs that this node created or claimed and that are in no lane: settling them looks for none. */
-  readonly laneless: Laneless
-}
 
 const TRIES = 4
 /**
@@ -49,8 +36,6 @@ const TRIES = 4
  * winner can finish in between.
  */
 const RACES = 12
-
-export type GroupRunner = (commits: readonly Commit[]) => Promise<readonly (CommitResult | BrokenCommit)[]>
 
 export function makeGroupRunner(deps: GroupDeps): GroupRunner {
   const sql = makeGroupSql(deps.schema)
@@ -81,8 +66,37 @@ export function makeGroupRunner(deps: GroupDeps): GroupRunner {
       else if (tried > 2) await sleep(tried)
     }
   }
-  return runGroup
+
+  const runOptimistic = makeOptimisticRunner(deps, runGroup)
+
+  /** The fate of one part says nothing about the other one. */
+  const runPart = (run: GroupRunner, commits: readonly Commit[]) =>
+    run(commits).catch((error) => commits.map((): BrokenCommit => ({ ok: 'broken', error })))
+
+  return async (commits) => {
+    const isExpected = commits.map((commit) => deps.canExpect && isOptimistic(commit, deps.laneless.items))
+    if (!isExpected.includes(true)) return runGroup(commits)
+    if (!isExpected.includes(false)) return runOptimistic(commits)
+    // Outbox rows are published in the order of the commits, so they stay in one transaction.
+    if (commits.some(addsToOutbox)) return runGroup(commits)
+    const [expected, others] = await Promise.all([
+      runPart(
+        runOptimistic,
+        commits.filter((_, index) => isExpected[index]),
+      ),
+      runPart(
+        runGroup,
+        commits.filter((_, index) => !isExpected[index]),
+      ),
+    ])
+    let [nextExpected, nextOther] = [0, 0]
+    return isExpected.map(
+      (is) => (is ? expected[nextExpected++] : others[nextOther++]) as CommitResult | BrokenCommit,
+    )
+  }
 }
+
+const addsToOutbox = ({ writes }: Commit) => writes.some(({ w }) => w === 'outbox.add')
 
 type Attempt =
   | { readonly results: readonly CommitResult[] }
@@ -132,7 +146,8 @@ async function tryGroup(deps: GroupDeps, sql: GroupSql, commits: readonly Commit
     return { results }
   } catch (error) {
     await release(client, error)
-    if (classifyError(error) === 'lost' && (await settleGroup(deps, groupId, error))) return { results }
+    const isApplied = classifyError(error) === 'lost' && (await settleGroup(deps, groupId, error)) !== null
+    if (isApplied) return { results }
     return { results: null, error }
   }
 }
@@ -147,34 +162,4 @@ async function release(client: PoolClient, error: unknown): Promise<void> {
     () => client.release(),
     () => client.release(true),
   )
-}
-
-/** Whether the group with this id committed. Once this returns false, it never will. */
-export async function settleGroup(deps: GroupDeps, groupId: string, cause: unknown): Promise<boolean> {
-  const { pool, schema } = deps
-  const deadline = performance.now() + deps.settleWithinMs
-  for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
-    let client: PoolClient | undefined
-    try {
-      client = await pool.connect()
-      const connected: PoolClient = client
-      const [, found] = await sendAll(connected, [
-        prepare(
-          `INSERT INTO ${schema}.commit_group (id, applied) VALUES ($1::uuid, false) ON CONFLICT (id) DO NOTHING`,
-          [groupId],
-        ),
-        prepare(`SELECT applied FROM ${schema}.commit_group WHERE id = $1::uuid`, [groupId]),
-      ])
-      connected.release()
-      return found?.rows[0]?.applied === true
-    } catch (error) {
-      const failure = classifyError(error)
-      client?.release(failure === 'lost')
-      const canWait = failure === 'lost' || failure === 'busy'
-      if (!canWait || performance.now() + pauseMs > deadline) {
-        throw toStoreError(new AggregateError([cause, error]), 'indeterminate')
-      }
-    }
-    await sleep(pauseMs)
-  }
 }

@@ -20,11 +20,15 @@ const hashes = new Map<string, Buffer>()
 /**
  * 16 bytes of SHA-256. The ledger compares the whole key on a hit; for dedup windows a collision needs about 2^64 keys.
  */
+export function digestKey(joined: string): Buffer {
+  return hash('sha256', joined, 'buffer').subarray(0, 16)
+}
+
 export function hashKey(joined: string): Buffer {
-  // A group needs each of its keys three times: to lock, to read and to write.
+  // A group with locks needs each of its keys three times: to lock, to read and to write.
   const before = hashes.get(joined)
   if (before !== undefined) return before
-  const made = hash('sha256', joined, 'buffer').subarray(0, 16)
+  const made = digestKey(joined)
   if (hashes.size >= HASHES_MAX) hashes.clear()
   hashes.set(joined, made)
   return made

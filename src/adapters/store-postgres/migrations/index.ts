@@ -21,6 +21,7 @@ import { PARTITIONS } from './step-10-partitions.ts'
 import { CLAIM_BY_INDEX } from './step-11-claim-by-index.ts'
 import { RENEW_AND_OUTBOX } from './step-12-renew-for-longer.ts'
 import { CLAIM_AFTER_CRASH } from './step-13-claim-after-crash.ts'
+import { INSTANT_OF_GROUPS } from './step-14-instant-of-groups.ts'
 
 export interface Migration {
   readonly number: number
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
     worksFrom: 10,
   },
   { number: 13, name: 'what one crash left is claimed in parallel', sql: CLAIM_AFTER_CRASH, worksFrom: 10 },
+  { number: 14, name: 'groups store their instant', sql: INSTANT_OF_GROUPS, worksFrom: 10 },
 ]

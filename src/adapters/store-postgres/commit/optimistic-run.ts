@@ -1,0 +1,72 @@
+// Executes a group of commits optimistically: one call, one round trip, one transaction; with locks if something is not
+// as expected.
+
+import type { Buffer } from 'node:buffer'
+import type { PoolClient } from 'pg'
+import type { Commit } from '../../../ports/store.ts'
+import { nameInBatch, sendBatch } from '../batch.ts'
+import { prepare } from '../connection.ts'
+import { classifyError, toStoreError } from '../errors.ts'
+import { type GroupDeps, type GroupRunner, settleGroup } from './group.ts'
+import { bindOptimistic, type Expected, expect, expectedResults } from './optimistic.ts'
+import { optimisticSql } from './optimistic-sql.ts'
+
+/**
+ * A group that is not as expected costs one call more. Where that happens often, such as with a sender that repeats
+ * everything, only one group in this many is tried optimistically.
+ */
+const SKIPPED_MAX = 64
+
+export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner): GroupRunner {
+  const call = prepare(optimisticSql(deps.schema))
+  const name = nameInBatch(call.name)
+  /** How many groups to execute with locks, and how many the next failure adds. */
+  let toSkip = 0
+  let skips = 0
+
+  /** The instant of the group, or null if nothing was applied. */
+  const tryCall = async (expected: Expected): Promise<number | null> => {
+    const groupId = deps.makeGroupId()
+    let bind: Buffer
+    let client: PoolClient
+    try {
+      // A value that cannot be written, or no connection: the runner with locks reports it, commit by commit.
+      bind = bindOptimistic(name, groupId, expected)
+      client = await deps.pool.connect()
+    } catch {
+      return null
+    }
+    try {
+      const [answer] = await sendBatch(client, [{ ...call, bind }])
+      client.release()
+      return answer?.rows[0].now ?? null
+    } catch (error) {
+      const failure = classifyError(error)
+      client.release(failure === 'lost')
+      if (failure === 'busy' || failure === 'corrupt') throw toStoreError(error)
+      if (failure !== 'lost') return null
+      return (await settleGroup(deps, groupId, error))?.at ?? null
+    }
+  }
+
+  const tryGroup = async (commits: readonly Commit[]) => {
+    const expected = expect(commits)
+    const at = await tryCall(expected)
+    if (at === null) return null
+    for (const { tenant, write } of expected.adds) deps.laneless.add(tenant, write.work.id)
+    for (const { tenant, write } of expected.settles)
+      if (write.w === 'work.settle') deps.laneless.remove(tenant, write.work)
+    return expectedResults(commits, at)
+  }
+
+  return async (commits) => {
+    if (toSkip > 0) {
+      toSkip -= 1
+      return runWithLocks(commits)
+    }
+    const results = await tryGroup(commits)
+    skips = results === null ? Math.min(SKIPPED_MAX, 1 + 2 * skips) : 0
+    toSkip = skips
+    return results ?? runWithLocks(commits)
+  }
+}
