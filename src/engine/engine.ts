@@ -342,7 +342,10 @@ export function makeEngine(
       locks: releaseLocks({ store, commits }),
     }),
     unitOfWork,
-    onSettling: tellInside,
+    onSettling(item, route, decision) {
+      pool.settling(item)
+      tellInside(item, route, decision)
+    },
     wake: (delayMs) => wake(delayMs),
   })
   let open = false
@@ -398,6 +401,7 @@ export function makeEngine(
     settler,
     decisions,
     vars: config.vars,
+    holds: (owner) => lease.holds(owner),
     actions: () => actionsOfRoutes,
     intakeItems: () => intakeItems,
     workflowItems: () => workflowItems,
@@ -411,7 +415,7 @@ export function makeEngine(
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
-    run: (item) => runner.run(item),
+    run: (item, hasWaited) => (hasWaited ? runner.runLate(item) : runner.run(item)),
     share: (tenant) => shareAtBirth(tenant),
     onFree: (item) => claims?.freed(item),
   })
@@ -933,7 +937,7 @@ export function makeEngine(
     )
   }
 
-  /** While work is due that waits for a slot, births leave half of them to it. */
+  /** While due jobs wait in the store for a slot, jobs leased on insert leave half of the slots to them. */
   function shareAtBirth(tenant: TenantId): number {
     const crowd = {
       concurrency: config.concurrency,
@@ -1059,6 +1063,7 @@ export function makeEngine(
       open = false
       // First of all: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
       const claiming = claims?.stop()
+      pool.stop()
       others?.stop()
       nodesFeed?.stop()
       backlogLimit.stop()

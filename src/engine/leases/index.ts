@@ -1,5 +1,5 @@
 // Holds the node's own lease, the jobs leased to this node, and the slots they run in.
 
-export { makePool, type Pool } from './job-slots.ts'
+export { makePool, type Pool, sizeOf } from './job-slots.ts'
 export { type Item, makeItem } from './leased-job.ts'
 export { type Lease, makeLease } from './node-lease.ts'

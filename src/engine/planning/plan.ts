@@ -20,7 +20,7 @@ import type { Code } from '../../ports/code.ts'
 import type { Write } from '../../ports/store.ts'
 import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Pool } from '../leases/index.ts'
+import { type Pool, sizeOf } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
 import { failAtTheDoor } from '../settlement/index.ts'
 import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
@@ -196,7 +196,7 @@ export function planWork(
       ? [newWork(deps.ids, route, event, replayOf)]
       : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
     for (const work of made) {
-      const born = isBorn(deps, event, route, work, owner)
+      const born = isBorn(deps, event, route, work, owner, births.length)
       writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
       if (born) births.push({ work, route })
       adds += 1
@@ -230,19 +230,21 @@ export function planAlone(
   return { ...plan, writes }
 }
 
-/** Takes a slot for the job if this node can run it at once. */
+/** Whether the job is leased on insert: this node can run it as soon as it is stored. */
 function isBorn(
   deps: PlanDeps,
-  { tenant }: NewEvent,
+  event: NewEvent,
   route: Route,
   { id, codeHash }: NewWork,
   owner: Incarnation | null,
+  beside: number,
 ): boolean {
+  const { tenant } = event
   // A job that this node cannot run is left to one that can.
   const isHere = codeHash === null || deps.code.has(codeHash)
   const isOurs = isHere && deps.runs(route.consumer)
   const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
-  const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
+  const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant, sizeOf(event), beside)
   if (isBorn && route.of !== undefined) deps.born(tenant, route)
   return isBorn
 }
@@ -253,7 +255,7 @@ export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Begin
   const writes = [...plan.writes]
   const births = [...plan.births]
   for (const { work, route } of items) {
-    const born = isBorn(deps, plan.event, route, work, plan.owner)
+    const born = isBorn(deps, plan.event, route, work, plan.owner, births.length)
     writes.push({ w: 'work.add', work, lease: born ? plan.owner : null, delayMs: 0 })
     if (born) births.push({ work, route })
   }

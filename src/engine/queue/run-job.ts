@@ -3,6 +3,7 @@
 import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
@@ -27,6 +28,8 @@ import type { Actions } from './run-action.ts'
 
 export interface Runner {
   run(item: Item): Promise<void>
+  /** Runs a job that waited on this node for a slot, unless it may not run any more. */
+  runLate(item: Item): Promise<void>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
   readonly buryRoute: BuryRoute
@@ -50,6 +53,8 @@ export function makeRunner(
     readonly settler: Settler
     readonly decisions: Decisions
     readonly vars: Vars
+    /** Whether the lease is still this node's. */
+    holds(owner: Incarnation): boolean
     actions(): Actions
     intakeItems(): IntakeItems
     workflowItems(): WorkflowItems
@@ -78,6 +83,19 @@ export function makeRunner(
       await runRoute(item, route)
     } catch (error) {
       await putBack(item, error)
+    }
+  }
+
+  const runLate = async (item: Item): Promise<void> => {
+    const { work } = item
+    // Its lease ended while it waited: it belongs to another owner by now.
+    if (!deps.holds(item.owner)) return
+    if (!registry.isHeld(work.tenant, work.consumer)) return await run(item)
+    // Its consumer was paused while it waited. It has not begun, so it goes back unchanged and waits like the others.
+    try {
+      await settler.settle(item, null, again(0, { counters: countersOf(item), note: EMPTY_NOTE }))
+    } catch (error) {
+      log.warn('work.kept', { work: work.id, error: messageOf(error) })
     }
   }
 
@@ -295,6 +313,7 @@ export function makeRunner(
 
   return {
     run,
+    runLate,
     fail,
     hold,
     buryRoute: bury,

@@ -24,6 +24,7 @@ import {
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import type { Birth, EventPlan } from '../commit/index.ts'
 import { canonicalEvent, findHopsFault } from '../events/index.ts'
+import { sizeOf } from '../leases/index.ts'
 import { cancelled } from '../settlement/index.ts'
 import { type KnownRow, planCorrelation } from './correlation-rows.ts'
 import { guardLetters } from './failed-firings.ts'
@@ -374,7 +375,7 @@ function addWork(
     const isOurs = isHere && planning.runs(work.consumer)
     const canRun = owner !== null && isOurs && !isHeld && effect.delayMs === 0
     const isBorne = part === null || (part.isImmediate && planning.bears(tenant, part))
-    const born = canRun && isBorne && planning.pool.take(work.id, tenant)
+    const born = canRun && isBorne && planning.pool.take(work.id, tenant, sizeOf(origin.event), births.length)
     writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: effect.delayMs })
     if (born) births.push({ work, route: part })
     if (effect.delayMs === 0) adds += 1
