@@ -8,7 +8,9 @@ import type { Item } from './leased-job.ts'
 const ACME = 'acme' as TenantId
 const OTHER = 'other' as TenantId
 
-function makeSlots({ concurrency = 2, runningBytesMax = 1_000_000, share = concurrency } = {}) {
+function makeSlots(given: { concurrency?: number; runningBytesMax?: number; share?: number } = {}) {
+  const { concurrency = 2, runningBytesMax = 1_000_000 } = given
+  const share = given.share ?? concurrency
   const started: string[] = []
   const ended: string[] = []
   const ends = new Map<string, () => void>()
