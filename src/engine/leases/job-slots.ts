@@ -52,7 +52,7 @@ const LARGE_BYTES = 1_048_576
 /** How many jobs beyond the slots may be leased: those that wait for a commit or for a slot. */
 const AHEAD_MAX = 2_048
 /** The epoch of jobs leased on insert. */
-const BIRTH_EPOCH = 1
+const FIRST_EPOCH = 1
 
 /** A job whose lease on insert was requested and is not confirmed yet. */
 interface Expected {
@@ -193,14 +193,14 @@ export function makePool(config: {
       if ((tenants.get(tenant) ?? 0) + beside >= config.share(tenant)) return false
       expected.set(id, { tenant, bytes })
       heldBytes += bytes
-      note(id, BIRTH_EPOCH)
+      note(id, FIRST_EPOCH)
       return true
     },
     takeAnyway(id) {
       taken += 1
       if (id === undefined) return
       expected.set(id, null)
-      note(id, BIRTH_EPOCH)
+      note(id, FIRST_EPOCH)
     },
     lend(tenant) {
       count(tenant, -1)
@@ -233,7 +233,7 @@ export function makePool(config: {
     },
     watch() {
       const seen = new Set<string>()
-      for (const id of expected.keys()) seen.add(holdName(id, BIRTH_EPOCH))
+      for (const id of expected.keys()) seen.add(holdName(id, FIRST_EPOCH))
       for (const { work } of running) seen.add(holdName(work.id, work.epoch))
       watchers.add(seen)
       return {

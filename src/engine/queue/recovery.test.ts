@@ -12,7 +12,7 @@ import {
   answered,
   CREATED,
   HTTP,
-  makeHand,
+  makeDeferred,
   makeWorld,
   type Node,
   PAID,
@@ -114,7 +114,7 @@ describe('slots', () => {
 
   test('[O1] a job whose settling commit is not stored yet leaves its slot to the next', async () => {
     const world = makeWorld(() => CREATED)
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     const node = await world.node({
       config: { concurrency: 1 },
       faults: {
