@@ -1,4 +1,4 @@
-// A server over a real engine with the triage of hands.fixture.ts, and a vendor in the test's hand.
+// A server over a real engine with the triage of instance-actions.fixture.ts, and a vendor in the test's hand.
 
 import { expect } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
