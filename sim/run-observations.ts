@@ -124,6 +124,7 @@ export const COUNTED = [
   'locked',
   'generations',
   'limited',
+  'ahead',
   'circuitsOpened',
   'bucketsClosed',
   'drains',

@@ -351,6 +351,8 @@ function makeWorld(options: RunOptions): World {
       },
       onRun(life, run, attempt, event) {
         links.ran(life, run, event)
+        // It runs while others that are leased to its node wait for a slot or for their commit (O3).
+        if ((life.engine()?.health().running ?? 0) > profile.concurrency) observations.counts.ahead += 1
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
         // A function with effects may begin anew to look at one of them, which is no attempt.
         const policy = PLAIN.has(run)

@@ -392,7 +392,8 @@ export const SETTINGS = {
     env: 'MILLRACE_CONCURRENCY',
     type: 'a whole number, 1 to 10000',
     defaultText: '256',
-    description: 'How many work items a node has in hand at once.',
+    description:
+      'How many jobs a node runs at once: calls, deliveries and functions. A job that only waits for its commit does not count.',
     parse: (text) => parseWhole(text, 1, 10_000),
   }),
   runningBytes: setting<number | 'auto'>({
@@ -400,7 +401,7 @@ export const SETTINGS = {
     type: 'a size of 1MiB to 64GiB, or `auto`',
     defaultText: 'auto',
     description:
-      'How many bytes of events a node has in hand at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the heap that Node may use beyond 144 MiB, and at least 4 MiB.',
+      'How many bytes of events a node has leased jobs for at once, beside `MILLRACE_CONCURRENCY`; more wait in the store. `auto` is an eighth of the heap that Node may use beyond 144 MiB, and at least 4 MiB.',
     parse: (text) =>
       text === 'auto'
         ? 'auto'

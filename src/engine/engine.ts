@@ -110,6 +110,7 @@ export function makeEngine(
   // How jobs end. The participants live beside their subjects.
   const { failures, planEnd } = composeJobEnds(base)
   const instances = makeInstances({ ...base, planning, planEnd, hasOutbox: outbox.hasOutbox })
+  const reportEnd = reportInternalEnds(flowControl)
   const settler = makeSettler({
     planEnd,
     participantsOf: listParticipants({
@@ -119,7 +120,10 @@ export function makeEngine(
       locks: releaseLocks(base),
     }),
     unitOfWork,
-    onSettling: reportInternalEnds(flowControl),
+    onSettling(item, route, decision) {
+      pool.settling(item)
+      reportEnd(item, route, decision)
+    },
     wake,
   })
   const settling = {

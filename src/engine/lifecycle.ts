@@ -89,6 +89,7 @@ export function makeLifecycle(
       parts.setOpen(false)
       // Claims first: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
       const claiming = claims.stop()
+      pool.stop()
       nodeWakes?.stop()
       nodesFeed?.stop()
       backlog.stop()

@@ -1,10 +1,14 @@
-// The slots of this node: how many jobs run at once, and what happens when one becomes free.
+// The jobs leased to this node, and the slots they run in: how many run at once, and what happens when a slot becomes free.
 //
-// Invariants: O1 no more jobs are taken while the slots are full. O2 at most one isolated job (interrupted by two
+// A job holds a slot from its start until its settling commit is under way. A job that waits for the commit that inserts it, or for
+// the one that settles it, needs none: only bytes and `AHEAD_MAX` limit those.
+//
+// Invariants: O1 no more jobs are claimed while the slots are full. O2 at most one isolated job (interrupted by two
 // crashes) runs at a time, so that a crash is attributed to the job that caused it; jobs interrupted once run in
-// parallel. O3 a job leased on insert takes no slot beyond its tenant's share. O4 while the events of running jobs
-// exceed the node's byte limit, no further job starts.
+// parallel. O3 a job leased on insert starts in a free slot of its tenant's share, or waits here for one. O4 while the events of
+// the leased jobs exceed the node's byte limit, no further job is leased.
 
+import type { StoredEvent } from '../../core/events/event/index.ts'
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Item } from './leased-job.ts'
@@ -12,8 +16,12 @@ import type { Item } from './leased-job.ts'
 export interface Pool {
   /** Registers, once, who runs the jobs. */
   serve(worker: SlotWorker): void
-  /** Takes a slot for a job about to be inserted; false if none is free for its tenant. */
-  take(id: WorkId, tenant: TenantId): boolean
+  /**
+   * Whether a job about to be inserted may be leased: its tenant has a free slot now. It takes the slot when it starts.
+   * `beside`: how many jobs of the same event are leased with it. They start together, so each needs a slot of its own; what
+   * this node has none for, another node may run at once. `bytes`: the size of its event.
+   */
+  take(id: WorkId, tenant: TenantId, bytes: number, beside: number): boolean
   /**
    * Takes a slot for a job already leased to this node, even beyond the concurrency; or, by its id, for a job
    * that such a job is about to insert.
@@ -21,39 +29,53 @@ export interface Pool {
   takeAnyway(id?: WorkId): void
   /** A job that only waits gives its slot to others. Returns a function that takes the slot back. */
   lend(tenant: TenantId): () => void
+  /** The settling commit of the job is under way: its slot is free for others. */
+  settling(item: Item): void
   free(): number
   /** How many jobs a claim may take within the remaining bytes: at least one while there is a slot. */
   roomForBytes(): number
   canRunIsolated(): boolean
-  /** Releases a slot that was reserved for a lease on insert and not used. */
+  /** A job that `take` or `takeAnyway` expected is not leased to this node. */
   giveBack(id: WorkId): void
-  /** Runs a job in a slot taken before. */
+  /** Runs a job. One that was leased on insert waits for a slot if none is free. */
   start(item: Item): void
+  /** Jobs that wait for a slot are not started any more; they stay leased until the node leaves. */
+  stop(): void
   /** Which jobs are leased to this node, or were at any time from now until `stop`. */
   watch(): { holds(row: Pick<WorkRow, 'id' | 'epoch'>): boolean; stop(): void }
   /** Resolves when nothing runs. */
   idle(): Promise<void>
   running(): number
-  /** Slots in use per tenant; tenants without any are not listed. */
+  /** Slots in use or waited for, per tenant; tenants without any are not listed. */
   tenants(): ReadonlyMap<TenantId, number>
 }
 
 const LARGE_BYTES = 1_048_576
-
+/** How many jobs beyond the slots may be leased: those that wait for a commit or for a slot. */
+const AHEAD_MAX = 2_048
 /** The epoch of jobs leased on insert. */
 const FIRST_EPOCH = 1
 
+/** A job whose lease on insert was requested and is not confirmed yet. */
+interface Expected {
+  readonly tenant: TenantId
+  readonly bytes: number
+}
+
 /** Who runs the jobs. It is made after the slots, which everything that starts jobs needs. */
 export interface SlotWorker {
-  /** Calls `over` once, whatever happens, and never throws. */
-  run(item: Item, over: () => void): void
+  /**
+   * Calls `over` once, whatever happens, and never throws. `hasWaited`: the job waited here for a slot, so what allowed its
+   * lease may have changed.
+   */
+  run(item: Item, hasWaited: boolean, over: () => void): void
   /** How many slots of this node a tenant's jobs leased on insert may take. */
   share(tenant: TenantId): number
-  /** A slot is free again. null: it was lent, or not used. */
+  /** A job has left this node. null: a slot is free, or was not used. */
   onFree(item: Item | null): void
 }
 
-const NOBODY: SlotWorker = {
+const NO_WORKER: SlotWorker = {
   run: () => {
     throw new Error('assertion failed: a job started before the slots had a worker')
   },
@@ -63,18 +85,23 @@ const NOBODY: SlotWorker = {
 
 export function makePool(config: {
   readonly concurrency: number
-  /** The limit for the events of all running jobs. */
+  /** The limit for the events of all leased jobs. */
   readonly runningBytesMax: number
 }): Pool {
-  let worker = NOBODY
+  let worker = NO_WORKER
+  const { concurrency } = config
   let taken = 0
+  let isStopped = false
   const running = new Set<Item>()
-  /** Jobs whose lease on insert was requested and is not confirmed yet. */
-  const expected = new Map<WorkId, TenantId | null>()
+  /** Jobs leased on insert for which there was no slot, oldest first. */
+  const waiting = new Map<TenantId, Item[]>()
+  /** null: it has a slot already. */
+  const expected = new Map<WorkId, Expected | null>()
   const tenants = new Map<TenantId, number>()
   const watchers = new Set<Set<string>>()
   let isolatedRunning = 0
-  let runningBytes = 0
+  /** Of the events of running and expected jobs. */
+  let heldBytes = 0
   /** The expected size of a job: the largest seen recently. Before any was seen, the size of a large one. */
   let expectedBytes = Math.min(LARGE_BYTES, config.runningBytesMax / 8)
   let idlers: (() => void)[] = []
@@ -85,37 +112,105 @@ export function makePool(config: {
     else tenants.delete(tenant)
   }
 
-  const release = (item: Item | null) => {
-    taken -= 1
-    worker.onFree(item)
-  }
+  const aheadLeft = () => concurrency + AHEAD_MAX - running.size - expected.size
 
   const note = (id: WorkId, epoch: number) => {
     for (const seen of watchers) seen.add(holdName(id, epoch))
   }
 
-  const finish = (item: Item) => {
+  const forget = (item: Item) => {
     running.delete(item)
-    runningBytes -= bytesOf(item)
-    if (isIsolated(item.work)) isolatedRunning -= 1
-    count(item.work.tenant, -1)
-    release(item)
+    heldBytes -= bytesOf(item)
+  }
+
+  const wakeIdlers = () => {
     if (running.size > 0) return
     const woken = idlers
     idlers = []
     for (const wake of woken) wake()
   }
 
+  const leaveSlot = (item: Item) => {
+    if (!item.slot.isHeld) return false
+    item.slot.isHeld = false
+    taken -= 1
+    count(item.work.tenant, -1)
+    return true
+  }
+
+  const finish = (item: Item) => {
+    const wasSlotted = leaveSlot(item)
+    forget(item)
+    if (isIsolated(item.work)) isolatedRunning -= 1
+    if (wasSlotted) serveWaiting()
+    worker.onFree(item)
+    wakeIdlers()
+  }
+
+  const run = (item: Item, hasWaited: boolean) => {
+    item.slot.isHeld = true
+    worker.run(item, hasWaited, () => finish(item))
+  }
+
+  /** The first tenant with a waiting job whose share has room goes to the end of the line. */
+  const nextWaiting = (): Item | null => {
+    for (const [tenant, items] of waiting) {
+      const inUse = (tenants.get(tenant) ?? 0) - items.length
+      if (inUse >= worker.share(tenant)) continue
+      const item = items.shift() as Item
+      waiting.delete(tenant)
+      if (items.length > 0) waiting.set(tenant, items)
+      return item
+    }
+    return null
+  }
+
+  let isServing = false
+  /** Free slots go to waiting jobs first: they are older than what is still in the store. */
+  const serveWaiting = () => {
+    // A job may end while it starts: the loop goes on, and does not nest.
+    if (isServing || waiting.size === 0) return
+    isServing = true
+    for (;;) {
+      const item = taken < concurrency ? nextWaiting() : null
+      if (item === null) break
+      taken += 1
+      run(item, true)
+    }
+    isServing = false
+  }
+
+  /** A job leased on insert: its place is counted from now on. */
+  const startInserted = (item: Item) => {
+    const { tenant } = item.work
+    const canStart = taken < concurrency && (tenants.get(tenant) ?? 0) < worker.share(tenant)
+    if (!canStart && isStopped) return drop(item)
+    count(tenant, 1)
+    if (canStart) {
+      taken += 1
+      return run(item, false)
+    }
+    const line = waiting.get(tenant)
+    if (line === undefined) waiting.set(tenant, [item])
+    else line.push(item)
+  }
+
+  const drop = (item: Item) => {
+    forget(item)
+    worker.onFree(item)
+    wakeIdlers()
+  }
+
   return {
     serve(given) {
       worker = given
     },
-    take(id, tenant) {
-      if (runningBytes >= config.runningBytesMax) return false
-      if (taken >= config.concurrency || (tenants.get(tenant) ?? 0) >= worker.share(tenant)) return false
-      taken += 1
-      expected.set(id, tenant)
-      count(tenant, 1)
+    take(id, tenant, bytes, beside) {
+      if (heldBytes >= config.runningBytesMax || aheadLeft() <= 0) return false
+      if (taken + beside >= concurrency) return false
+      if ((tenants.get(tenant) ?? 0) + beside >= worker.share(tenant)) return false
+      expected.set(id, { tenant, bytes })
+      heldBytes += bytes
       note(id, FIRST_EPOCH)
       return true
     },
@@ -127,21 +222,32 @@ export function makePool(config: {
     },
     lend(tenant) {
       count(tenant, -1)
-      release(null)
+      taken -= 1
+      serveWaiting()
+      worker.onFree(null)
       return () => {
         taken += 1
         count(tenant, 1)
       }
     },
-    free: () => (runningBytes >= config.runningBytesMax ? 0 : config.concurrency - taken),
+    settling(item) {
+      if (!leaveSlot(item)) return
+      serveWaiting()
+      worker.onFree(null)
+    },
+    free: () =>
+      heldBytes >= config.runningBytesMax ? 0 : Math.min(concurrency - taken, Math.max(0, aheadLeft())),
     roomForBytes: () =>
-      Math.max(1, Math.floor((config.runningBytesMax - runningBytes) / Math.max(1, expectedBytes))),
+      Math.max(1, Math.floor((config.runningBytesMax - heldBytes) / Math.max(1, expectedBytes))),
     canRunIsolated: () => isolatedRunning === 0,
     giveBack(id) {
-      const tenant = expected.get(id) ?? null
-      expected.delete(id)
-      if (tenant !== null) count(tenant, -1)
-      release(null)
+      const one = expected.get(id)
+      if (!expected.delete(id)) return
+      if (one == null) {
+        taken -= 1
+        serveWaiting()
+      } else heldBytes -= one.bytes
+      worker.onFree(null)
     },
     watch() {
       const seen = new Set<string>()
@@ -154,17 +260,29 @@ export function makePool(config: {
       }
     },
     start(item) {
+      const { id, epoch, tenant } = item.work
+      const inserted = expected.get(id) ?? null
+      expected.delete(id)
+      if (inserted !== null) heldBytes -= inserted.bytes
       running.add(item)
       const bytes = bytesOf(item)
-      runningBytes += bytes
+      heldBytes += bytes
       // It halves with every smaller job, so that one large event does not slow the claims for long.
       expectedBytes = Math.max(bytes, expectedBytes / 2)
-      const counted = expected.get(item.work.id) ?? null
-      expected.delete(item.work.id)
-      if (counted === null) count(item.work.tenant, 1)
-      note(item.work.id, item.work.epoch)
+      note(id, epoch)
       if (isIsolated(item.work)) isolatedRunning += 1
-      worker.run(item, () => finish(item))
+      if (inserted !== null) return startInserted(item)
+      count(tenant, 1)
+      run(item, false)
+    },
+    stop() {
+      isStopped = true
+      const left = [...waiting.values()].flat()
+      waiting.clear()
+      for (const item of left) {
+        count(item.work.tenant, -1)
+        drop(item)
+      }
     },
     idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     running: () => running.size,
@@ -174,7 +292,11 @@ export function makePool(config: {
 
 /** The size of its event as received; what is derived from it is a small multiple. */
 function bytesOf({ event }: Item): number {
-  return event.data.length + event.headers.length
+  return sizeOf(event)
+}
+
+export function sizeOf({ data, headers }: Pick<StoredEvent, 'data' | 'headers'>): number {
+  return data.length + headers.length
 }
 
 function holdName(id: WorkId, epoch: number): string {

@@ -17,6 +17,8 @@ export interface Item {
   /** Parsed on first use; the accepting node has it already. */
   payload(): JsonValue
   header(): JsonValue
+  /** Its slot on this node; copies of the item share it. */
+  readonly slot: { isHeld: boolean }
   /** The dead letter that this job replays, as it was when the job began: the commit that ends the job guards its version. */
   readonly letter?: DeadLetter
 }
@@ -34,6 +36,7 @@ export function makeItem(
     work,
     event,
     route: known?.route ?? null,
+    slot: { isHeld: false },
     payload: () => {
       if (payload === undefined) payload = parsePayload(event.data)
       return payload

@@ -20,7 +20,7 @@ import type { Code } from '../../ports/code.ts'
 import type { Write } from '../../ports/store.ts'
 import type { Beginning, Draft, EventPlan, PlanEvent, PlannedJob } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Pool } from '../leases/index.ts'
+import { type Pool, sizeOf } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
 import { failOnIngest } from '../settlement/index.ts'
 import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
@@ -196,7 +196,7 @@ export function planWork(
       ? [newWork(deps.ids, route, event, replayOf)]
       : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
     for (const work of made) {
-      const isLeased = isLeasedOnInsert(deps, event, route, work, owner)
+      const isLeased = isLeasedOnInsert(deps, event, route, work, owner, leasedOnInsert.length)
       writes.push({ w: 'work.add', work, lease: isLeased ? owner : null, delayMs: delayOf(route, work) })
       if (isLeased) leasedOnInsert.push({ work, route })
       adds += 1
@@ -230,19 +230,22 @@ export function planAlone(
   return { ...plan, writes }
 }
 
-/** Takes a slot for the job if this node can run it at once. */
+/** Whether the job is leased on insert: this node can run it as soon as it is stored. */
 function isLeasedOnInsert(
   deps: PlanDeps,
-  { tenant }: NewEvent,
+  event: NewEvent,
   route: Route,
   { id, codeHash }: NewWork,
   owner: Incarnation | null,
+  beside: number,
 ): boolean {
+  const { tenant } = event
   // A job that this node cannot run is left to one that can.
   const isHere = codeHash === null || deps.code.has(codeHash)
   const isOurs = isHere && deps.runs(route.consumer)
   const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
-  const isLeasedOnInsert = canRun && deps.mayLeaseOnInsert(tenant, route) && deps.pool.take(id, tenant)
+  const isLeasedOnInsert =
+    canRun && deps.mayLeaseOnInsert(tenant, route) && deps.pool.take(id, tenant, sizeOf(event), beside)
   if (isLeasedOnInsert && route.of !== undefined) deps.noteLeased(tenant, route)
   return isLeasedOnInsert
 }
@@ -253,7 +256,7 @@ export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Begin
   const writes = [...plan.writes]
   const leasedOnInsert = [...plan.leasedOnInsert]
   for (const { work, route } of items) {
-    const isLeased = isLeasedOnInsert(deps, plan.event, route, work, plan.owner)
+    const isLeased = isLeasedOnInsert(deps, plan.event, route, work, plan.owner, leasedOnInsert.length)
     writes.push({ w: 'work.add', work, lease: isLeased ? plan.owner : null, delayMs: 0 })
     if (isLeased) leasedOnInsert.push({ work, route })
   }

@@ -58,7 +58,7 @@ export function composeQueue(
   config: Pick<EngineConfig, 'pollMs' | 'concurrency' | 'isShared'>,
 ): Queue {
   const { store, signals, pool, lease, wake } = given
-  const deps = { ...given, owner: lease.owner }
+  const deps = { ...given, owner: lease.owner, holds: lease.holds }
   const runner = makeRunner({ ...deps, debouncer: makeDebouncer(deps), expandEach: makeExpandEach(deps) })
 
   const lostClaims = makeLostClaims({ ...deps, tenants: () => tenantsInStore(store) })
@@ -71,7 +71,11 @@ export function composeQueue(
   const claims = makeClaims({ ...deps, lostClaims, leaveWork: workLeft.send }, config)
   signals.wake.listen(claims.wake)
   signals.room.listen(claims.room)
-  pool.serve({ run: runner.run, share: claims.shareOnInsert, onFree: claims.freed })
+  pool.serve({
+    run: (item, hasWaited, over) => (hasWaited ? runner.runLate : runner.run)(item, over),
+    share: claims.shareOnInsert,
+    onFree: claims.freed,
+  })
 
   const nodeWakes = config.isShared ? makeNodeWakes({ ...deps, takes: claims.takes }) : null
   if (nodeWakes !== null) {

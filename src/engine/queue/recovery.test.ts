@@ -12,6 +12,7 @@ import {
   answered,
   CREATED,
   HTTP,
+  makeDeferred,
   makeWorld,
   type Node,
   PAID,
@@ -50,7 +51,8 @@ describe('slots', () => {
   test('[O1] [O3] jobs beyond the slots are inserted as ready, and claimed as slots become free', async () => {
     const world = makeWorld()
     const node = await world.node({ config: { concurrency: 2 } })
-    const events = await sendMany(world, node, 5)
+    const events: EventId[] = []
+    for (let number = 0; number < 5; number += 1) events.push(await accept(world, node, order(number)))
     expect(await statesOf(world, events)).toEqual(['leased', 'leased', 'ready', 'ready', 'ready'])
     expect(world.calls).toHaveLength(2)
     await world.pass(10_000)
@@ -61,6 +63,32 @@ describe('slots', () => {
       expect(world.calls).toHaveLength(calls)
       expect(node.engine.health().running).toBe(2)
     }
+    for (const call of world.calls) call.answer(CREATED)
+    await world.pass()
+    expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
+  })
+
+  test('[O3] events that arrive together are leased together: no claim is needed, and no more calls than slots run', async () => {
+    const world = makeWorld()
+    let claims = 0
+    const node = await world.node({
+      config: { concurrency: 2 },
+      faults: {
+        claim(pass) {
+          claims += 1
+          return pass()
+        },
+      },
+    })
+    const before = claims
+    const events = await sendMany(world, node, 5)
+    expect(await statesOf(world, events)).toEqual(Array(5).fill('leased'))
+    for (const calls of [2, 3, 4, 5]) {
+      expect(world.calls).toHaveLength(calls)
+      world.calls[calls - 2]!.answer(CREATED)
+      await world.pass()
+    }
+    expect(claims).toBe(before)
     for (const call of world.calls) call.answer(CREATED)
     await world.pass()
     expect(await statesOf(world, events)).toEqual(Array(5).fill('done'))
@@ -82,6 +110,57 @@ describe('slots', () => {
       expect(world.calls.length - index - 1).toBeLessThanOrEqual(3)
     }
     expect(await statesOf(world, events)).toEqual(Array(8).fill('done'))
+  })
+
+  test('[O1] a job whose settling commit is not stored yet leaves its slot to the next', async () => {
+    const world = makeWorld(() => CREATED)
+    const gate = makeDeferred<void>()
+    const node = await world.node({
+      config: { concurrency: 1 },
+      faults: {
+        async commit({ writes }, pass) {
+          if (writes.some(({ w }) => w === 'work.settle')) await gate.promise
+          return pass()
+        },
+      },
+    })
+    const events = [await accept(world, node, order(1)), await accept(world, node, order(2))]
+    expect(world.calls).toHaveLength(2)
+    expect(await statesOf(world, events)).toEqual(['leased', 'leased'])
+    gate.give()
+    await world.pass()
+    expect(await statesOf(world, events)).toEqual(['done', 'done'])
+  })
+
+  test('[O6] a job that waits for a slot while its route is paused goes back unchanged', async () => {
+    const world = makeWorld()
+    const node = await world.node({ config: { concurrency: 1 } })
+    const events = await sendMany(world, node, 2)
+    await apply(world, node, [SOURCE, { ...ROUTE, status: 'paused' }])
+    world.calls[0]!.answer(CREATED)
+    await world.pass(5_000)
+    expect(world.calls).toHaveLength(1)
+    expect(await workOf(world, events[1]!)).toMatchObject({
+      state: 'ready',
+      attempts: 0,
+      waits: 0,
+      losses: 0,
+    })
+    await apply(world, node, [SOURCE, ROUTE])
+    await world.pass(5_000)
+    expect(world.calls).toHaveLength(2)
+  })
+
+  test('[O6] a job that waits for a slot is given back by a node that stops, and not begun', async () => {
+    const world = makeWorld()
+    const first = await world.node({ name: 'first', config: { concurrency: 1 } })
+    const events = await sendMany(world, first, 2)
+    const drained = first.engine.drain(60_000)
+    world.calls[0]!.answer(CREATED)
+    await world.pass(1_000)
+    expect(await drained).toEqual({ left: 0 })
+    expect(world.calls).toHaveLength(1)
+    expect(await workOf(world, events[1]!)).toMatchObject({ state: 'ready', attempts: 0, losses: 0 })
   })
 
   test('[O3] a duplicate and a refused commit release their slots', async () => {

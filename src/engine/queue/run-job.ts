@@ -3,6 +3,7 @@
 import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
+import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { deadLetterOf, EMPTY_NOTE, isWorkKind, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
@@ -26,6 +27,8 @@ import type { Actions } from './run-action.ts'
 export interface Runner {
   /** Calls `over` once the job is settled, or is left to another node. Never throws. */
   run(item: Item, over: () => void): void
+  /** Runs a job that waited on this node for a slot, unless it may not run any more. */
+  runLate(item: Item, over: () => void): void
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
@@ -36,6 +39,8 @@ export function makeRunner(
     readonly registry: Registry
     readonly settler: Settler
     readonly vars: Vars
+    /** Whether the lease is still this node's. */
+    holds(owner: Incarnation): boolean
     readonly startLimit: BeginJob['startLimit']
     readonly begin: BeginJob['begin']
     readonly deadLetterJob: DeadLetterRouteJob
@@ -124,6 +129,23 @@ export function makeRunner(
 
   const unwanted = () => new ExpressionError('type', 'the condition no longer holds', 'where')
 
+  const runLate: Runner['runLate'] = (item, over) => {
+    const { tenant, consumer } = item.work
+    // Its lease ended while it waited: it belongs to another owner by now.
+    if (!deps.holds(item.owner)) return over()
+    if (registry.isHeld(tenant, consumer)) void giveBack(item).then(over, over)
+    else run(item, over)
+  }
+
+  /** Its consumer was paused while it waited. It has not begun, so it goes back unchanged and waits like the others. */
+  const giveBack = async (item: Item): Promise<void> => {
+    try {
+      await settler.settle(item, null, again(0, { counters: countersOf(item), note: EMPTY_NOTE }))
+    } catch (error) {
+      log.warn('work.kept', { work: item.work.id, error: messageOf(error) })
+    }
+  }
+
   const toldCode = new Set<string>()
 
   /** All its jobs wait for the same reason, so one log line is enough. */
@@ -210,5 +232,5 @@ export function makeRunner(
     }
   }
 
-  return { run }
+  return { run, runLate }
 }

@@ -142,11 +142,13 @@ describe('a step that waits for an instance', () => {
 test('[FI15] a step that another node caused is noticed, whatever this node has cached of its instance', async () => {
   const net: WorkflowDocument = {
     ...SETUP,
-    places: [...'begun x y p q'.split(' ').map((name) => place(name)), place('ready', { type: 'final' })],
+    places: [...'begun w x y z p q'.split(' ').map((name) => place(name)), place('ready', { type: 'final' })],
     transitions: [
-      transition('split', 'begun', ['x', 'y'], { do: post('split') }),
+      transition('split', 'begun', ['w', 'x', 'y'], { do: post('split') }),
+      transition('aside', 'w', 'ready', { do: post('aside') }),
       transition('left', 'x', 'p', { do: post('left') }),
-      transition('right', 'y', 'q', { do: post('right') }),
+      transition('right', 'y', ['z', 'q'], { do: post('right') }),
+      transition('extra', 'z', 'ready', { do: post('extra') }),
       transition('next', 'q', 'ready', { do: post('next') }),
       transition('done', 'p', 'ready'),
     ],
@@ -169,16 +171,18 @@ test('[FI15] a step that another node caused is noticed, whatever this node has 
   await world.node({ documents, name: 'two', config: { concurrency: 1 }, faults: ofTwo })
   const one = await world.node({ documents, name: 'one', config: { concurrency: 2 }, faults: ofOne })
   const { instance } = await begin(world, one)
-  // Its own slot is still taken when it ends: its node gets one of the two jobs that follow.
+  // Of the jobs that follow from one commit, a node gets as many as it has free slots.
   await answer('split')
-  expect([find('left').node, find('right').node]).toEqual(['one', 'two'])
+  expect([find('aside').node, find('left').node, find('right').node]).toEqual(['one', 'one', 'two'])
   isTwoFull = true
   letOneClaim()
+  await answer('aside')
   await answer('right')
-  expect(find('next').node).toBe('one')
+  expect([find('extra').node, find('next').node]).toEqual(['two', 'one'])
   await answer('next')
+  await answer('extra')
   await answer('left')
-  expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { ready: 2 } })
+  expect(await look(world, instance)).toMatchObject({ state: 'completed', marking: { ready: 4 } })
 })
 
 describe('the key of a step', () => {

@@ -24,6 +24,7 @@ import {
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import type { EventPlan, PlannedJob } from '../commit/index.ts'
 import { canonicalEvent, findHopsFault } from '../events/index.ts'
+import { sizeOf } from '../leases/index.ts'
 import { cancelled } from '../settlement/index.ts'
 import { type KnownRow, planCorrelation } from './correlation-rows.ts'
 import { guardDeadLetters } from './failed-firings.ts'
@@ -374,7 +375,8 @@ function addWork(
     const isOurs = isHere && planning.runs(work.consumer)
     const canRun = owner !== null && isOurs && !isHeld && effect.delayMs === 0
     const mayLease = part === null || (part.isImmediate && planning.mayLeaseOnInsert(tenant, part))
-    const isLeased = canRun && mayLease && planning.pool.take(work.id, tenant)
+    const isLeased =
+      canRun && mayLease && planning.pool.take(work.id, tenant, sizeOf(origin.event), leasedOnInsert.length)
     writes.push({ w: 'work.add', work, lease: isLeased ? owner : null, delayMs: effect.delayMs })
     if (isLeased) leasedOnInsert.push({ work, route: part })
     if (effect.delayMs === 0) adds += 1

@@ -10,6 +10,7 @@ import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import { assert, messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { JsonError } from '../../../core/foundation/json/index.ts'
+import type { Instant } from '../../../core/foundation/time/index.ts'
 import { isIsolated, LOSSES_MAX } from '../../../core/queue/work/index.ts'
 import { routeScope } from '../../../core/routing/index.ts'
 import {
@@ -37,6 +38,8 @@ export interface DeliveryRunner {
 const ANSWER_BYTES_MAX = 16_384
 /** Each crash counts twice: the lost claim, and the one that put the job back. */
 const UNEXPLAINED_MAX = 6
+/** A job that starts this soon after its insert did not wait. */
+const AT_ONCE_MS = 1_000
 const DELIVERED_BEFORE = 'its endpoint took it before'
 
 export function makeDeliveryRunner(
@@ -62,7 +65,7 @@ export function makeDeliveryRunner(
     if (route.status !== 'active') return ends.putBack(item, route)
     const pausedUntil = flowControl.endpointConcurrency.pausedUntil(work.tenant, work.consumer)
     if (pausedUntil !== null) return ends.putBack(item, route)
-    return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
+    return runFor(needsBegin(item, time.now()) ? await deps.begin(item, route) : item, subscription)
   }
 
   /** Another node may have changed it: a removed subscription is not retried. */
@@ -214,7 +217,10 @@ function mayGoOnWithOthers({ work }: Item): boolean {
   return isIsolated(work) && work.losses === 1 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
-/** A job that is leased on insert, by the node that has its route at hand, has all of its time, and replays nothing. */
-function needsBegin({ work, route }: Item): boolean {
-  return work.replayOf !== null || route === null
+/**
+ * A job that is leased on insert, by the node that has its route at hand, has all of its time, and replays nothing; unless it
+ * waited here for a slot.
+ */
+function needsBegin({ work, route }: Item, now: Instant): boolean {
+  return work.replayOf !== null || route === null || now - work.createdAt >= AT_ONCE_MS
 }
