@@ -1,5 +1,5 @@
-// The engine: intake, leases, claims and the runner around one store. It starts by fencing and recovering what a crash
-// left, and stops by finishing what runs.
+// The engine: ingest, leases, claims and the runner on top of one store. At start it fences the node's earlier
+// incarnations and recovers their jobs; at stop it finishes the running jobs.
 
 import { type DefinitionDocument, definitionId } from '../core/definitions/documents/index.ts'
 import { messageOf } from '../core/foundation/errors/index.ts'
@@ -150,74 +150,74 @@ import {
 } from './workflows/index.ts'
 
 export interface EngineHealth {
-  /** Takes events in. */
+  /** Accepts events. */
   readonly open: boolean
-  /** Has a life in the store by its own clock. */
+  /** By the node's own clock, its lease in the store is still valid. */
   readonly alive: boolean
   readonly running: number
 }
 
 export interface Engine extends DeadLetterActions, WorkActions {
-  /** Dead letters by the many. */
+  /** Replays many dead letters or events at once. */
   readonly replays: BulkReplays
-  /** What people do about failures that they were told of. */
+  /** Operator actions on escalated failures. */
   readonly escalations: EscalationActions
-  /** Load or apply before `start`, so that recovered work finds them. */
+  /** Load or apply before `start`, so that recovered jobs find them. */
   readonly definitions: Definitions
-  /** Who holds others up, and letting them go on. */
+  /** Shows which dead or parked job blocks a lane, and lets the jobs behind it continue. */
   readonly lanes: LaneActions
-  /** Whose endpoints get which of our events. */
+  /** Subscriptions: which endpoints receive which events. */
   readonly subscriptions: Subscriptions
-  /** What is sent to the endpoints of subscriptions. */
+  /** Deliveries to the endpoints of subscriptions. */
   readonly deliveries: DeliveryViews & DeliveryActions
-  /** When the work of routes may run. */
+  /** Shows when the jobs of routes may run, and closes circuits. */
   readonly flowControl: FlowControlActions
-  /** Somebody else's systems: providers, connections, credentials and runs. */
+  /** Providers, connections, credentials and integration runs. */
   readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
-  /** Workflows and their instances, as people see and change them. */
+  /** Shows workflows and their instances, and changes them for operators. */
   readonly workflows: WorkflowOperatorApi
-  /** What would happen, and why something did. */
+  /** Explains what an event would do, and why an event did what it did. */
   readonly inspect: Inspect
-  /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
+  /** Deploys these documents as the folder of the tenant; folder definitions that are not among them are removed. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
-  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
+  /** The largest body that the source accepts, in bytes. Throws AppError if the request is refused whatever its body is. */
   bodyBytesMax: Intake['bodyBytesMax']
-  /** What a sender asks: an event, or a handshake that comes before events. */
+  /** Handles a sender's request: an event, or the handshake that precedes events. */
   receive(request: IntakeRequest): Promise<Received>
-  /** The same for requests that are events. */
+  /** Like `receive`, for requests that are events. */
   accept(request: IntakeRequest): Promise<Accepted>
-  /** Tells of a request that was refused before it came here. */
+  /** Records a request that was refused before it reached the engine. */
   refused: Intake['refused']
-  /** What was refused on the way in. */
+  /** The requests that ingest refused. */
   readonly rejections: Pick<Rejections, 'list'>
-  /** Keeps events that somebody publishes. */
+  /** Stores events that a client publishes through the API. */
   publish: Publisher['publish']
-  /** Events that found no instance: what people do about them. */
+  /** Operator actions on orphaned events, which matched no instance or several. */
   readonly orphans: OrphanActions
-  /** When sources fire by the clock. */
+  /** When scheduled sources fire. */
   readonly schedules: Pick<Schedules, 'state'>
-  /** Whether sources take messages of the bus. */
+  /** Whether each source consumes its messages from the bus. */
   readonly busConsumers: Pick<BusConsumers, 'state'>
-  /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
+  /** Accepts nothing new, lets running jobs finish for at most `withinMs`, releases the rest to other nodes, and stops. Returns how many were left. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
-  /** Tells what this node's commits change, as they become durable. Answers how to stop. */
+  /** Calls the listener with the changes of this node's commits as they become durable. Returns a function that unsubscribes. */
   watch: Feed['watch']
-  /** Telling the bus; null: this node does not. */
+  /** Publishes the outbox to the bus; null: this node does not. */
   readonly relay: Pick<Relay, 'status'> | null
-  /** How long work has been due that more nodes could take; null: this node may not ask. */
+  /** The age of the oldest due job that another node could run; null: this node has no lease. */
   backlog(): Promise<BacklogAges | null>
-  /** What this node has done, counted. */
+  /** Counts what this node has done. */
   readonly meter: Omit<Meter, 'applied'>
 }
 
-/** For giving the rest to others: a store that is away must not keep a node from ending. */
+/** The time to release the remaining jobs: an unreachable store must not keep a node from stopping. */
 const LEAVE_MS_MAX = 5_000
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-/** What tests put in place of what is made here. */
+/** Parts that tests replace. */
 export interface EngineParts {
   readonly credentials?: Credentials
 }
@@ -900,14 +900,14 @@ export function makeEngine(
     if (config.isShared && relay?.isOurs() !== true) wakes.send({ wake: 'outbox' })
   }
 
-  /** The claim loop looks for what the lost answer may have put into our hands. */
+  /** The claim loop searches for jobs that a commit with a lost answer may have leased to this node. */
   function suspect(): void {
     feed.lost()
     lostClaims.suspect()
     wake()
   }
 
-  /** What an agent says may quote what it was asked: of what is sensitive or sealed only the length is told. */
+  /** An agent's text may quote its prompt. For sensitive or encrypted data only the length is published. */
   function tellProgress({ item, agent, text, characters }: AgentProgress): void {
     const { tenant, id, consumer, instance } = item.work
     const security = registry.workflow(tenant, consumer.replace(/^workflow:/, ''))?.document.security
@@ -916,10 +916,10 @@ export function makeEngine(
     feed.announce(tenant, { type: 'agent', agent, work: id, instance, text: shown, characters })
   }
 
-  /** What ran inside the process has nobody else to tell how it went. */
+  /** Reports the result of an action that runs in this process; no HTTP call reports it. */
   function tellInside(item: Item, route: Route | null, decision: Decision): void {
     const type = route?.action.type
-    // What a trigger or a delivery does is told where it is done.
+    // Triggers and deliveries report their own results.
     const isElsewhere = route?.of?.kind === 'trigger' || route?.of?.kind === 'delivery'
     if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
@@ -933,7 +933,7 @@ export function makeEngine(
       })
   }
 
-  /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
+  /** The connections that are tested and not retired. The others run no jobs, so their health is not probed. */
   function findWatched(): readonly Watched[] {
     return registry.tenants().flatMap((tenant) =>
       registry.connections(tenant).flatMap(({ document }) => {
@@ -945,7 +945,7 @@ export function makeEngine(
     )
   }
 
-  /** While work is due that waits for a slot, births leave half of them to it. */
+  /** While due jobs wait for a slot, jobs leased on insert leave half of the slots to them. */
   function shareOnInsert(tenant: TenantId): number {
     const crowd = {
       concurrency: config.concurrency,
@@ -1069,7 +1069,7 @@ export function makeEngine(
     rejections,
     async drain(withinMs) {
       open = false
-      // First of all: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
+      // Claims stop first: a job claimed now would have to be released again. Every part is asked to stop before any is awaited.
       const claiming = claims?.stop()
       others?.stop()
       nodesFeed?.stop()
@@ -1088,7 +1088,7 @@ export function makeEngine(
         await duplicates.flush()
         await retention.stop()
         await sweep.stop()
-        // Last of all: what ended until now has something to tell.
+        // The relay stops last: the parts that stopped before it may have written outbox rows.
         await relay?.drain()
         await relay?.stop()
       }

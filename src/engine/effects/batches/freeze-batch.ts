@@ -28,7 +28,7 @@ export function makeFreeze(
     readonly ids: Ids
     readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
     owner(): Incarnation | null
-    /** Hands the members over before the batch runs. */
+    /** Called with the members before the batch runs. */
     remember(batch: WorkRow, members: readonly Member[]): void
     wake(): void
   },

@@ -214,7 +214,7 @@ function mayGoOnWithOthers({ work }: Item): boolean {
   return isIsolated(work) && work.losses === 1 && work.epoch - work.attempts - work.waits <= UNEXPLAINED_MAX
 }
 
-/** A job that is leased on insert, by the node that has its route at hand, has all of its time, and replays nothing. */
+/** A job leased on insert by a node that knows its route has all of its time left, and replays nothing. */
 function needsBegin({ work, route }: Item): boolean {
   return work.replayOf !== null || route === null
 }
