@@ -444,7 +444,7 @@ describe('secrets', () => {
     expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: ['lost'] })
   })
 
-  test('[VA21] that are pending wake the rotation of credentials', async () => {
+  test('[VA21] that are pending are reported to the rotation of credentials', async () => {
     const { ask, pendings } = makeWorld()
     await ask('POST', '/v1/secrets', { body: { name: 'crm', value: SECRET } })
     await ask('POST', '/v1/secrets', { body: { name: 'crm', value: 'next', pending: true } })

@@ -230,7 +230,7 @@ describe('a refused request', () => {
     })
   })
 
-  test('by an internal failure gets only an error number, and the failure is logged', async () => {
+  test('by an internal failure gets only the request id, and the failure is reported', async () => {
     const world = await makeWorld({
       receive: async () => {
         throw new Error('hidden')

@@ -1,4 +1,4 @@
-// Requires a reason for changes where it matters most (PROD).
+// Requires a reason for a change in the environment PROD.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from './api.ts'

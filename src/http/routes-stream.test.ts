@@ -79,7 +79,7 @@ test('[FD8] the fifty-first reader of a tenant gets a Retry-After', async () => 
   stop.abort()
 })
 
-test('[FD8] the eleventh reader with one key gets a Retry-After', async () => {
+test('[FD8] the eleventh reader with one key is refused with 429', async () => {
   const { url } = await start()
   const stop = new AbortController()
   const open = () =>
