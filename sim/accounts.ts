@@ -2,7 +2,7 @@
 // signed in with what, and what was answered.
 //
 // A secret is good from when it was made until the vendor ends it, by chance or because it was asked to; an access token for some seconds and
-// no longer than its secret. While a vendor is out, limited or slow it rejects every request. When the world heals all accounts work, and what is
+// no longer than its secret. While a vendor is out, limited or slow no request gets past its front. When the world heals all accounts work, and what is
 // good stays so.
 
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
