@@ -2,7 +2,7 @@
 // signed in with what, and what was answered.
 //
 // A secret is good from when it was made until the vendor ends it, by chance or because it was asked to; an access token for some seconds and
-// no longer than its secret. While a vendor is out, limited or slow nobody gets past its front. When the world heals all are well, and what is
+// no longer than its secret. While a vendor is out, limited or slow no request gets past its front. When the world heals all accounts work, and what is
 // good stays so.
 
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
@@ -21,7 +21,7 @@ interface Secret {
   readonly value: string
   readonly tenant: TenantId
   readonly provider: AccountName['provider']
-  /** What it is called here; null: a person made it. */
+  /** Its name in the engine; null: an operator made it. */
   readonly ref: string | null
   isGood: boolean
 }
@@ -32,18 +32,18 @@ interface Access {
   readonly until: number
 }
 
-/** Somebody asks who he is: a test, a probe or a verification. */
+/** A caller asks for its identity: a test, a probe or a verification. */
 export interface Look {
   readonly at: number
   readonly tenant: TenantId
   readonly provider: string
-  /** The secret that he came with, or that his token came from; null: nobody knows it. */
+  /** The secret that the caller sent, or that its token came from; null: unknown. */
   readonly secret: string | null
   answered: number | null
   answeredAt: number
 }
 
-/** Somebody wants an access token. */
+/** A caller requests an access token. */
 export interface TokenRequest {
   readonly number: number
   readonly life: Life
@@ -76,7 +76,7 @@ export function makeAccounts(deps: {
   trace(who: string, what: () => string): void
   /** Before a token is given out; answers what ends it. */
   asked(request: TokenRequest): () => void
-  /** Somebody came with what opens the account of another. */
+  /** A caller used the secret of another account. */
   strayed(what: string): void
 }): Accounts {
   const { time, rng, trace } = deps

@@ -13,7 +13,7 @@ import type { Rule } from './run-observations.ts'
 
 export interface Bug {
   readonly name: string
-  /** What somebody might have got wrong. */
+  /** A mistake that an engineer might have made. */
   readonly about: string
   /** Rules that may be the first to notice. */
   readonly breaks: readonly Rule[]
@@ -41,7 +41,7 @@ export interface Bug {
   /** And of the bus. */
   readonly hasBus?: true
   readonly bus?: (bus: Bus) => Bus
-  /** What the engine is told, other than it should be. */
+  /** Changes the settings of the engine. */
   readonly config?: (config: EngineConfig) => EngineConfig
   readonly vault?: (vault: SimVault) => SimVault
   /** What functions are given. */

@@ -579,7 +579,7 @@ export const BUGS: readonly Bug[] = [
     breaks: ['N4'],
     profile: (profile) => ({
       ...profile,
-      // Few, so that no other item with the same key settles the doubts.
+      // Few, so that no other job with the same key resolves the unknown outcomes.
       messages: 8,
       kinds: { booked: 1 },
       operatorEveryMs: 500,

@@ -1,4 +1,4 @@
-// Planted bugs of the bus: what is said of a message before it is true, and what is told beside the commit.
+// Planted bugs of the bus: acknowledgements before the commit, and messages published outside of it.
 
 import type { Bus } from '../src/ports/bus.ts'
 import type { Store } from '../src/ports/store.ts'
@@ -29,7 +29,7 @@ const trusting = (bus: Bus): Bus => ({
   [Symbol.asyncDispose]: () => bus[Symbol.asyncDispose](),
 })
 
-/** What is to be told follows in a commit of its own. */
+/** The outbox rows follow in a separate commit. */
 const tellingLater = (store: Store): Store => ({
   ...store,
   async commit(commit) {

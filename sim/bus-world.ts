@@ -28,7 +28,7 @@ export interface BusWorld {
   /** Everything that goes wrong and is sent while faults are on. */
   begin(repeat: (chaos: Rng, everyMs: number, act: () => void) => void): void
   heal(): void
-  /** Whether all that was published was taken, and all that happened was told. */
+  /** Whether every published message was consumed, and every outbox row was published. */
   isMended(): boolean
   end(): void
 }
@@ -48,7 +48,7 @@ const NOTHING: BusWorld = {
 
 /** A publisher that got no answer publishes again after this. */
 const AGAIN_MS = 2_000
-/** Whoever keeps the streams of others makes one again that is gone. */
+/** The operator of the bus recreates a stream that is gone. */
 const REMAKE_MS_MAX = 5_000
 
 const encode = (text: string) => new TextEncoder().encode(text)
@@ -70,7 +70,7 @@ export function makeBusWorld(
   hub.addStream(STREAM)
   const checks = makeBusChecks({ ...outside, hasOutbox: plan.hasOutbox, stored: hub.stored })
   const connected = new Map<Life, LocalBus>()
-  /** Who has not been told yet that his message is there. */
+  /** The publishers whose message is not acknowledged yet. */
   const publishing = new Set<string>()
 
   const watched = (life: Life, bus: Bus): Bus => ({

@@ -11,14 +11,14 @@ export interface BusPlan {
   readonly twice: number
   readonly late: number
   readonly lateMsMax: number
-  /** Nobody reaches the bus for a while. */
+  /** The bus is unreachable for a while. */
   readonly awayEveryMs: number
   readonly awayMsMax: number
   /** It comes back without anything that it held. */
   readonly loseEveryMs: number
   /** What others publish for us. */
   readonly messages: number
-  /** What happens here is told to it. */
+  /** The engine publishes its outbox to the bus. */
   readonly hasOutbox: boolean
 }
 
@@ -46,7 +46,7 @@ export function drawWakes(rng: Rng): BusPlan {
 
 export function makeFate(plan: BusPlan, rng: Rng, isHealed: () => boolean): (moment: Moment) => Fate {
   return ({ what }) => {
-    // A wake-up may be lost at any time: nobody depends on it.
+    // A wake-up may be lost at any time: nothing depends on it.
     if (isHealed() && what !== 'wake') return {}
     return {
       isLost: rng.chance(plan.lost[what] ?? 0),

@@ -1,5 +1,5 @@
 // What is promised of the bus. In: a message is acknowledged only when the store has its event, and each that stays in its stream
-// becomes one (N1). Out: what happened and what tells of it are one commit; a row leaves the outbox when the bus has it; at the end
+// becomes one (N1). Out: a change and its outbox row are one commit; a row leaves the outbox when the bus has it; at the end
 // nothing is left in it, and the bus holds the tokens of every instance (N13).
 
 import type { StoredMessage } from '../src/adapters/bus-local/index.ts'
@@ -14,7 +14,7 @@ import type { Outside } from './node-access.ts'
 export interface BusChecks {
   applying(commits: readonly Commit[]): void
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
-  /** A node says that it is kept. */
+  /** A node acknowledges that it is stored. */
   acknowledged(message: IncomingMessage): void
   /** The bus says that it has it. */
   told(message: OutgoingMessage): void
@@ -100,7 +100,7 @@ export function makeBusChecks(
     isMended: () =>
       data.outbox().length === 0 &&
       deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)) &&
-      // What the bus lost is told anew, behind all else.
+      // What the bus lost is republished, after everything else.
       (!hasLost || !hasOutbox || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
@@ -112,7 +112,7 @@ export function makeBusChecks(
 
   function isTaken({ id, subject, number }: StoredMessage): boolean {
     if (id !== null) return kept.has(keyOf(subject, id))
-    // It is known by its place: stream, birth of the stream, number.
+    // Its identity is the stream, the creation time of the stream, and the sequence number.
     return [...kept].some((key) => key.startsWith(`at:${STREAM.name}@`) && key.endsWith(`:${number}`))
   }
 

@@ -1,6 +1,6 @@
 // What is promised of connections, on every commit and on every call that reaches a vendor: who may call when (CX1, CX2, CX4, CX6), which secret
 // is in use and since when (CD1, CD17), how many rotations and refreshes there are (CD2, CD3, CD4), what a refused credential costs (DR6), and
-// that runs tell what became of it all (DR11, RN1, RN2). N3, N4 and N6 are those of every other call; N10 and N11 are looked at here too.
+// that integration runs record all of it (DR11, RN1, RN2). N3, N4 and N6 are those of every other call; N10 and N11 are looked at here too.
 //
 // The vendors' own log is the oracle. What a node knows of connections may be some seconds old, so a closed gate is held against what this life
 // must know: what it wrote itself, what was there before it started, or has been for a while since faults stopped.
@@ -33,7 +33,7 @@ import type { Send } from './vendor.ts'
 export interface ConnectionChecks {
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   sent(send: Send): void
-  /** Somebody asks for a token; answers what is done when he is answered. */
+  /** A caller asks for a token; returns what to do when the answer arrives. */
   asked(request: TokenRequest): () => void
   /** A value takes the place of the one in use. */
   promoted(tenant: TenantId, name: string, value: string): void
@@ -71,7 +71,7 @@ export function makeConnectionChecks(deps: {
   readonly time: VirtualTime
   readonly secrets: Secrets
   readonly accounts: () => Accounts
-  /** Nobody puts other documents in force. */
+  /** No other documents are deployed. */
   readonly isSteady: boolean
 }): ConnectionChecks {
   const { observations, data, time, secrets } = deps
@@ -126,7 +126,7 @@ export function makeConnectionChecks(deps: {
     const last = history.at(-1)
     if (last === undefined || !isKnown(send.life, last)) return
     const { retired, circuit } = last.state
-    // Which document is in force is known only where nobody changes it.
+    // The deployed document is known only if nothing changes it.
     if (retired !== null && deps.isSteady) {
       observations.violate('CX2', `${name} is made, and it is retired`)
       return
@@ -141,7 +141,7 @@ export function makeConnectionChecks(deps: {
     if (override === null && circuit.state === 'half-open') checkTry(send, last, name)
   }
 
-  /** Whoever wrote the try down makes one call at a time. */
+  /** The job that recorded the attempt makes one call at a time. */
   const checkTry = (send: Send, { life }: Change<ConnectionState>, name: string) => {
     if (send.life !== life) return
     const others = callsSince.get(send.operation.connection ?? '') ?? []
@@ -262,7 +262,7 @@ export function makeConnectionChecks(deps: {
     const before = runs.get(row.id)
     runs.set(row.id, row)
     if (row.purpose === 'verification') observations.counts.verifications += 1
-    // What may be repeated outside of an effect is done anew with its function.
+    // Calls outside of an effect run again with their function.
     if (before === undefined || row.operation.endsWith('.fnput')) return
     const name = `run ${short(row.id)} of ${row.operation}`
     if (FINAL_RUNS.has(before.state) && row.state !== before.state)
@@ -326,7 +326,7 @@ export function makeConnectionChecks(deps: {
 
   const begins = (commit: Commit, write: Write) => {
     if (write.w !== 'event.append' || write.event.subject !== 'integration.credential.rotating') return
-    // A copy that a person edited tells of it once more, and begins nothing.
+    // A copy that an operator edited reports it once more, and starts nothing.
     if (!commit.writes.some((one) => one.w === 'work.add' && one.work.kind === 'rotation')) return
     const { token } = JSON.parse(write.event.data) as { token: string }
     if (tokens.has(`${commit.tenant} ${token}`))
@@ -374,7 +374,7 @@ export function makeConnectionChecks(deps: {
     asked(request) {
       observations.counts.refreshes += 1
       const mint = ACCOUNTS.find(({ provider }) => provider === 'mint') as AccountName
-      // One that is being verified is tried out by whoever verifies it.
+      // The verifying job itself tries a secret that is being verified.
       const isInUse = secrets.current(mint.tenant, mint.secret) === request.secret
       for (const other of asking) {
         const isLost = other.life.isDead() || wasPaused(other.life, other.at - HEARD_MS)

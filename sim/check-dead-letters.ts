@@ -1,4 +1,4 @@
-// DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that no letter is replayed twice by one replay.
+// DL4, DL5, D8 and RP4 on every applied commit: what an edit may change, and that one replay replays no dead letter twice.
 
 import { isLockKey } from '../src/core/effects/action/index.ts'
 import { deadLetterOfEdit, type StoredEvent } from '../src/core/events/event/index.ts'
@@ -15,7 +15,7 @@ export interface DeadLetterChecks {
   applied(commit: Commit): void
 }
 
-/** Copies that a person made; nobody else's event has such a key. */
+/** Copies that an operator made; no other event has such a key. */
 export function isCopy({ dedupKey }: Pick<StoredEvent, 'dedupKey'>): boolean {
   return deadLetterOfEdit(dedupKey) !== null
 }
@@ -72,7 +72,7 @@ export function makeDeadLetterChecks({
     if (!isAlike) observations.violate('DL5', `the copy ${short(event.id)} is not like its original`)
   }
 
-  /** One effect per key: a replay calls under the key that the letter had, whatever the payload says now. */
+  /** One effect per key: a replay calls under the key that the dead letter had, whatever the payload says now. */
   const reserved = ({ entry }: Extract<Write, { w: 'ledger.reserve' }>) => {
     const item = observations.works.get(entry.work)
     const replayOf = item === undefined ? null : deadLetterOf(item)
@@ -87,7 +87,7 @@ export function makeDeadLetterChecks({
   const recorded = (write: Extract<Write, { w: 'record.put' }>, commit: Commit) => {
     if (write.kind !== 'replay') return
     if (!write.key.startsWith('rpl_')) {
-      // Whoever adds to a subscription takes its turn, which is no replay.
+      // A commit that adds to a subscription uses its version guard, which is no replay.
       if (!write.key.startsWith('turn/')) observations.replaying.add(write.key)
       return
     }

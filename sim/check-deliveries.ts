@@ -34,9 +34,9 @@ export interface DeliveryChecks {
   sent(call: HookCall): void
   started(life: Life): void
   healed(): void
-  /** Somebody asks for it. */
+  /** Called when an operator disables it. */
   disables(tenant: TenantId, name: string): void
-  /** What people and the log were shown. */
+  /** What users and the log have seen. */
   shown(text: string): void
   end(): void
 }
@@ -108,7 +108,7 @@ export function makeDeliveryChecks(deps: {
         ]
       : ([0, 1] as const).map((bundle) => hooksBeside(bundle).find((one) => one.name === name))
 
-  /** All that was ever in force under the name. */
+  /** Every document ever deployed under the name. */
   const docsOf = (tenant: TenantId, name: string): readonly SubscriptionDocument[] => [
     ...folderDocs(tenant, name).flatMap((one) => one ?? []),
     ...(changes.get(placeOf(tenant, name)) ?? []).flatMap(({ record }) => record?.document ?? []),
@@ -124,7 +124,7 @@ export function makeDeliveryChecks(deps: {
     return isOld || isHeard ? last : undefined
   }
 
-  /** The document of the API that this life must have in force, or of the definitions where there is but one. */
+  /** The API document that this life must have deployed, or that of the definitions if there is only one. */
   const surely = (life: Life, tenant: TenantId): readonly SubscriptionDocument[] => {
     const sure: SubscriptionDocument[] = []
     for (const place of changes.keys()) {
@@ -195,7 +195,7 @@ export function makeDeliveryChecks(deps: {
   const isSkipped = (commit: Commit, { id }: NewWork) =>
     commit.writes.some((write) => write.w === 'work.settle' && write.work === id)
 
-  /** Work of the recovery's own commit is in the book already: it is left out by its id. */
+  /** Jobs of the recovery's own commit are recorded already: they are left out by id. */
   const recovered = (commit: Commit, write: Extract<Write, { w: 'record.put' }>) => {
     const replay = JSON.parse(write.body) as {
       of: string
@@ -294,7 +294,7 @@ export function makeDeliveryChecks(deps: {
     }
   }
 
-  /** What its status follows from, by what its endpoint answered and people said. */
+  /** What determines its status: the responses of its endpoint and the operators' actions. */
   const changed = (life: Life, tenant: TenantId, name: string, record: SubscriptionRecord | null) => {
     const place = placeOf(tenant, name)
     const history = changes.get(place) ?? []
@@ -425,7 +425,7 @@ export function makeDeliveryChecks(deps: {
     const document = change?.record?.document ?? hooksBeside(0)[0]
     if (change?.record == null || document === undefined) return
     const status = effectiveStatus(document, change.record.state)
-    // In our hands before it was said.
+    // Leased before the change was announced.
     if ((heldSince.get(row.id) ?? 0) <= change.at) return
     if (status === 'paused' || status === 'disabled')
       complain('DY14', `hook ${call.number} is sent to ${call.name}, which is ${status}`)
@@ -446,7 +446,7 @@ export function makeDeliveryChecks(deps: {
     },
     sent(call) {
       observations.counts.hooks += 1
-      // A test that a person asked for is no delivery: nothing of it is kept.
+      // A test that a user requested is no delivery: nothing of it is stored.
       const work = ids.get(call.span)
       if (work === undefined) return
       const row = data.work(call.tenant, work)

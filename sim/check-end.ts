@@ -25,10 +25,10 @@ import { TWIN } from './twin-tenant.ts'
 /** The longest that a function waits before it asks the vendor. */
 const PROBE_AFTER_MS_MAX = 15 * SECOND
 
-/** Nobody will act on these by himself. */
+/** No node will act on these by itself. */
 const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancelled'])
 
-/** Waits only for somebody whose outcome a person has to decide. */
+/** Waits only for a job whose outcome an operator has to decide. */
 function isHeld(observations: Observations, row: WorkRow): boolean {
   if (row.state !== 'ready') return false
   const held = [row.key, observations.locks.get(row.id) ?? null]
@@ -42,7 +42,7 @@ function isHeldBy(observations: Observations, row: WorkRow, key: string): boolea
   return isWithOperator(observations, holder, entry)
 }
 
-/** What becomes of the entry is for a person to say, who looks at its holder or at the batch that this is in. */
+/** An operator decides about the entry, by its holder or by the batch that contains it. */
 function isWithOperator(
   observations: Observations,
   holder: WorkRow | undefined,
@@ -80,7 +80,7 @@ export function hasUnsettled(observations: Observations, model: CaseModel): bool
   return false
 }
 
-/** Parked, or cancelled while nobody knew what became of the effect. */
+/** Parked, or cancelled while the outcome of the effect was unknown. */
 export function waitingForOperator(observations: Observations): readonly WorkRow[] {
   return [...observations.works.values()].filter((row) => {
     // A rotation waits for its next secret, which is no decision.
@@ -119,7 +119,7 @@ export function healingMs(
   const onceMs =
     Math.max(...longest) + Math.max(waitForKeyMs, waitForProbeMs) + paceMs + 2 * pollMs + 30 * SECOND
   // A poisonous item takes its node down four times, and with it whatever ran.
-  // In a lane each may have to wait once more for whoever is before it.
+  // In a lane each job may have to wait once more for the one before it.
   return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs + ordered * 90 * SECOND
 }
 
@@ -176,7 +176,7 @@ function checkEvents(observations: Observations, dump: StoreDump): void {
   }
 }
 
-/** One item per route that matched it, whether at the door or later; what replays add is apart. */
+/** One job per matching route, whether matched at ingest or later; jobs of replays are counted separately. */
 function checkMatched(observations: Observations, dump: StoreDump, event: StoredEvent): void {
   const all = dump.work.filter(({ eventId }) => eventId === event.id)
   const own = all.filter(({ kind, replayOf }) => kind === 'route' && replayOf === null)
@@ -209,7 +209,7 @@ function checkMatched(observations: Observations, dump: StoreDump, event: Stored
   const first = intake.filter(({ replayOf }) => replayOf !== event.id)
   const matches = first.filter(({ state }) => state === 'done').length
   if (matches > 1) observations.violate('N2', `event ${short(event.id)} is matched ${matches} times`)
-  // What this system tells, and nobody wants, is not shown as unmatched.
+  // Canonical events that no route selects are not shown as unmatched.
   const least = isCanonicalSource(event.source) ? 1 : 0
   const expected =
     first.length > 0 && matches === 0 ? { made: 0, matched: 1 } : { made, matched: Math.max(least, made) }
@@ -254,7 +254,7 @@ function checkDeadLetters(observations: Observations, dump: StoreDump): void {
   const events = new Map(dump.events.map((event) => [event.id, event]))
   const nameOf = (row: Pick<WorkRow, 'eventId' | 'consumer'>) =>
     `${rootOf(events, row.eventId)} ${row.consumer}`
-  /** How many letters there are, by event and consumer. */
+  /** The number of dead letters, by event and consumer. */
   const kept = new Map<string, number>()
   for (const letter of dump.deadLetters) {
     const name = nameOf(letter)
@@ -272,7 +272,7 @@ function checkDeadLetters(observations: Observations, dump: StoreDump): void {
     if (!isRight)
       observations.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
   }
-  // An item has one letter; a replay of its event makes another item.
+  // A job has one dead letter; a replay of its event makes another job.
   const left = new Map(kept)
   for (const row of dump.work) {
     if (deadLetterOf(row) === null && row.kind !== 'batch')
@@ -287,7 +287,7 @@ function checkDeadLetters(observations: Observations, dump: StoreDump): void {
   }
 }
 
-/** The function may be run anew: its effect may be repeated. */
+/** The function may run again: its effect may be repeated. */
 function isHarmless({ key }: LedgerEntry): boolean {
   return HARMLESS.some((end) => key.endsWith(end))
 }
@@ -298,7 +298,7 @@ function isUnderWay(state: WorkRow['state'] | undefined): boolean {
   return state === 'ready' || state === 'waiting' || state === 'leased' || state === 'parked'
 }
 
-/** Nobody is left to settle an entry whose item is over. */
+/** No job is left to settle an entry whose job has ended. */
 function checkLedger(observations: Observations, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   for (const entry of dump.ledger) {
@@ -311,14 +311,14 @@ function checkLedger(observations: Observations, dump: StoreDump): void {
     }
     if (isLockKey(entry.key)) continue
     if (isEffectKey(entry.key)) {
-      // A function may go on after a call that had no effect; it may neither be done nor die over one in doubt.
+      // A function may go on after a call that had no effect; it may neither succeed nor be dead-lettered while one has an unknown outcome.
       if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {
         observations.violate(
           'N4',
           `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`,
         )
       }
-      // Whoever looks at a cancelled item is asked about one doubt after the other.
+      // An operator who looks at a cancelled job is asked about its unknown outcomes one by one.
       const named = works.get(entry.work)?.key
       const isAsked = dump.ledger.some(
         ({ key, state, work }) => key === named && state === 'unknown' && work === entry.work,
@@ -331,7 +331,7 @@ function checkLedger(observations: Observations, dump: StoreDump): void {
       }
       continue
     }
-    // A secret that could not be made at the vendor was brought by a person.
+    // A secret that could not be made at the vendor was set by an operator.
     const isBrought = entry.consumer.startsWith('credential:') && entry.state !== 'reserved'
     if (state === 'done' && entry.state !== 'done' && !isBrought) {
       observations.violate('N4', `work ${short(entry.work)} is done, but its ledger entry is ${entry.state}`)

@@ -1,5 +1,5 @@
-// FL3, FL9, ES2 and ES4 when a run is over: every failed item has a failure in the right state, each dead letter and each parked item
-// an escalation, and what was told was told once and never about what tells.
+// FL3, FL9, ES2 and ES4 when a run is over: every failed job has a failure in the right state, each dead letter and each parked job
+// an escalation, and each is published once, and never about a job that publishes.
 
 import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/index.ts'
 import { failureId } from '../src/core/failures/failure/index.ts'
@@ -14,7 +14,7 @@ export function checkFailures(observations: Observations, dump: StoreDump): void
   const failures = new Map(dump.failures.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((row) => [row.id, row]))
   const works = new Map(dump.work.map((row) => [row.id, row]))
-  // Of an edited letter the failure is of the copy, and goes with that.
+  // The failure of an edited dead letter belongs to the copy, and is deleted with it.
   const gone = new Set([...observations.gone.deadLetters.values()].map(({ failureId: one }) => one))
   const causes = new Set(dump.escalations.map(({ cause }) => cause))
 
@@ -32,7 +32,7 @@ export function checkFailures(observations: Observations, dump: StoreDump): void
       observations.violate('FL3', `dead work ${short(row.id)} has no failure`)
   }
   for (const letter of dump.deadLetters) {
-    // Retention takes the failure with the event, also where an edited letter has another by now.
+    // Retention takes the failure with the event, also where an edited dead letter has another by now.
     if (observations.gone.work.has(letter.workId)) continue
     const state = letter.failureId === null ? undefined : failures.get(letter.failureId)?.state
     const expected = letter.state === 'resolved' || letter.state === 'discarded' ? 'resolved' : 'escalated'
@@ -56,13 +56,13 @@ function checkTold(observations: Observations, dump: StoreDump): void {
   const seen = new Set<string>()
   const about = new Map<string, string[]>()
   for (const event of told) {
-    // A person who mends a letter of one that listens makes a copy, which tells nobody anything.
+    // An operator who edits the dead letter of a listening route makes a copy, which publishes nothing.
     if (isCopy(event)) continue
     const name = `${event.tenant} ${event.dedupKey}`
     if (seen.has(name)) observations.violate('ES4', `${event.dedupKey} was told twice`)
     seen.add(name)
     const cause = event.causationId === null ? undefined : events.get(event.causationId)
-    // A rotation begins with an event of its own, and tells how it ended.
+    // A rotation starts with its own event, and publishes how it ended.
     if (cause !== undefined && isCanonical(cause) && cause.subject !== 'integration.credential.rotating')
       observations.violate('FL9', `event ${short(event.id)} tells of work that tells`)
     const { failureId: id } = JSON.parse(event.data) as { failureId?: string }

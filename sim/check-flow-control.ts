@@ -44,7 +44,7 @@ export function makeFlowControlChecks(deps: {
   const taken = new Map<string, number>()
   const cycles = new Set<string>()
 
-  /** Over all nodes, in any stretch of time. Whoever has a token and a lease may be stopped before the call. */
+  /** Over all nodes, in any stretch of time. A job with a permit and a lease may be stopped before the call. */
   const checkShared = (consumer: string, at: number, { perMinute, burst }: RatePolicy) => {
     const all = [...(sends.get(consumer) ?? []), at]
     sends.set(consumer, all)

@@ -1,4 +1,4 @@
-// N1 and N2 where an event is matched, at the door or later, IN20 and IN21: what an event is matched to, what its source
+// N1 and N2 where an event is matched, at ingest or later, IN20 and IN21: what an event is matched to, what its source
 // dispatches of it, under which keys its routes work, however often it is replayed, and what becomes of edited copies.
 
 import { isLockKey } from '../src/core/effects/action/index.ts'
@@ -29,7 +29,7 @@ export function makeIntakeChecks({
   readonly observations: Observations
   readonly data: Data
 }): IntakeChecks {
-  /** Who gets work of the event by this commit, and whether that is what one of the bundles in force says. */
+  /** Which consumers get jobs of the event by this commit, and whether one of the deployed bundles says so. */
   const isMatched = (commit: Commit, event: Pick<Appended, 'id' | 'subject' | 'data'>): number | null => {
     const given = consumersOf(commit, event.id)
     // One that is disabled takes no part in the choice between them: it is skipped, and the other runs whatever it wants (FO2).
@@ -51,7 +51,7 @@ export function makeIntakeChecks({
     return isRight ? given.length : null
   }
 
-  /** One item for each trigger that wants it; whoever is asked for by name has its own. */
+  /** One job for each trigger that selects it; a requested start names its own. */
   const checkTriggers = (commit: Commit, event: Pick<Appended, 'id' | 'subject'>) => {
     const isAsked = /^workflow\.[^.]+\.requested$/.test(event.subject)
     const cases = commit.tenant === DEFAULT_TENANT ? observations.cases : null
@@ -67,7 +67,7 @@ export function makeIntakeChecks({
   const complain = (event: Pick<Appended, 'id' | 'subject'>, what: string) =>
     observations.violate('N2', `event ${short(event.id)} ${event.subject} ${what}`)
 
-  /** It is kept unmatched: by a source that may be paused, or dead at once because nothing can be made of it. */
+  /** It is stored unmatched: by a source that may be paused, or dead at once because it cannot be parsed. */
   const keptAside = (commit: Commit, event: Appended, item: WorkId) => {
     if (event.matched !== 1) complain(event, 'waits, and does not count its intake')
     const isDead = commit.writes.some((write) => write.w === 'work.settle' && write.work === item)
@@ -126,7 +126,7 @@ export function makeIntakeChecks({
       if (count === null) complain(event, `is matched to ${consumersOf(commit, event.id).join() || 'nobody'}`)
       const triggers = triggersOf(commit, event.id).length + deliveriesOf(commit, event.id)
       if (event.source !== 'hub') {
-        // What this system tells, and nobody wants, is not shown as unmatched.
+        // Canonical events that no route selects are not shown as unmatched.
         const least = isCanonicalSource(event.source) ? 1 : 0
         if (count !== null && Math.max(least, count + triggers) !== event.matched)
           complain(event, 'counts others than it has')
@@ -137,7 +137,7 @@ export function makeIntakeChecks({
         (write) => write.w === 'event.append' && write.event.causationId === event.id,
       )
       const wanted = dispatchedOf(event)
-      // Whom nothing is made of is dead at once, unless somebody wants it as it is.
+      // An event that cannot be parsed is dead at once, unless a route selects it as it is.
       const isWanted = wanted !== null && (wanted.length > 0 || triggers > 0)
       if (!isWanted || children.length !== wanted.length)
         complain(event, `dispatches ${children.length} events`)
@@ -163,10 +163,10 @@ export function makeIntakeChecks({
       }
     },
 
-    /** The same event gives the same key for ever, whoever replays it. */
+    /** The same event gives the same key forever, however it is replayed. */
     keyed(entry) {
       const item = observations.works.get(entry.work)
-      // A letter has its own word about the key, which an edit of the payload does not change.
+      // A dead letter stores its own key, which an edit of the payload does not change.
       if (isLockKey(entry.key) || item?.kind === 'batch' || item?.kind === 'rotation') return
       if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
       // A step is of its firing, an event may begin many.
@@ -183,7 +183,7 @@ export function makeIntakeChecks({
 /** Of these the first that wants an event runs. */
 const FIRST = ['route:north', 'route:south']
 
-/** It is disabled: what arrives for it ends at its birth. */
+/** It is disabled: a job for it ends when it is inserted. */
 function isSkipped({ writes }: Commit, id: EventId, consumer: string): boolean {
   const born = writes.flatMap((write) =>
     write.w === 'work.add' && write.work.eventId === id && write.work.consumer === consumer
@@ -222,7 +222,7 @@ function triggersOf(commit: Commit, id: EventId): readonly string[] {
   return [...new Set(triggers)].sort()
 }
 
-/** A message of the bus that nobody can read. */
+/** A bus message that cannot be parsed. */
 function isUnread({ headers }: Pick<StoredEvent, 'headers'>): boolean {
   return 'millrace-unread' in (JSON.parse(headers) as object)
 }

@@ -1,5 +1,5 @@
-// N7, and what else is promised of turns: in a lane the next one starts after the one before is over, what is older than its lane
-// does not run, whoever gives way points to one that stands for it, and a list makes one item per element.
+// N7, and the other promises about lanes: the next job starts after the one before it has ended, a job older than its lane
+// does not run, a superseded job names the one that replaces it, and a list makes one job per element.
 //
 // The vendor's log is the oracle of starts; rows say only who is in whose way.
 
@@ -28,7 +28,7 @@ export function makeLaneChecks({
 }): LaneChecks {
   /** Items by lane, in no order. */
   const lanes = new Map<string, Set<WorkId>>()
-  /** Items that a person let go, so that they may run beside their lane. */
+  /** Jobs that an operator released, so that they may run outside of their lane. */
   const left = new Set<WorkId>()
   /** The version of what was done last, by lane. */
   const versions = new Map<string, number>()
@@ -78,7 +78,7 @@ export function makeLaneChecks({
           const id = write.w === 'work.add' ? write.work.id : 'work' in write ? (write.work as WorkId) : null
           const row = id === null ? null : rowOf(id)
           if (row === null || row.lane === null) continue
-          // People let go only of what is over.
+          // Operators release only jobs that have ended.
           if (write.w === 'lane.leave' && isStuck(row)) left.add(row.id)
           const name = nameOf(row)
           lanes.set(name, (lanes.get(name) ?? new Set()).add(row.id))
@@ -119,7 +119,7 @@ export function makeLaneChecks({
       }
       if (order?.stale !== 'skip' || !isFirst || row.generation > 1) return
       const [amount, done] = [amountOf(row), versions.get(name)]
-      // Whoever died with a reserve in its hands may have called.
+      // A job that died with a reserve may have called.
       if ((observations.lost.get(id) ?? 0) > 0) return
       if (amount !== null && done !== undefined && amount < done && row.attempts === 0)
         observations.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
@@ -127,7 +127,7 @@ export function makeLaneChecks({
   }
 }
 
-/** What its lane is by. What somebody may patch away says nothing of those that are held up. */
+/** The expression of its lane. An expression that a patch may remove says nothing about blocked jobs. */
 function turnsOf({ consumer }: WorkRow): Pick<RouteDocument, 'order' | 'concurrency'> {
   if (!consumer.startsWith('subscription:')) return routeOf(consumer).document
   return consumer === 'subscription:books' ? { order: { by: 'payload.order' } } : {}
@@ -147,7 +147,7 @@ function isStuck({ state }: WorkRow): boolean {
   return state === 'dead' || state === 'parked'
 }
 
-/** Nobody of those that gave way is forgotten: each leads to one that did not. */
+/** No superseded job is forgotten: each leads to one that was not superseded. */
 export function checkSuperseded(observations: Observations, { work }: Pick<StoreDump, 'work'>): void {
   const rows = new Map<string, WorkRow>(work.map((row) => [row.id, row]))
   for (const row of work) {
@@ -164,7 +164,7 @@ export function checkElements(observations: Observations, { work }: Pick<StoreDu
   const byEvent = new Map<string, number[]>()
   for (const row of work) {
     if (row.consumer !== 'route:parts' || row.replayOf !== null) continue
-    // One that stands for a list of nobody, or of a route that is off.
+    // A job for an empty list, or for a route that is disabled.
     if (row.state === 'skipped' && row.element === null) continue
     byEvent.set(row.eventId, [...(byEvent.get(row.eventId) ?? []), row.element ?? -1])
   }
@@ -173,7 +173,7 @@ export function checkElements(observations: Observations, { work }: Pick<StoreDu
       observations.violate('N2', `${event} has items of ${elements.join()}`)
 }
 
-/** Waits behind one that holds its lane up, which a person has to mend. */
+/** Waits behind a job that blocks its lane until an operator resolves it. */
 export function waitsBehindHolder(observations: Observations, row: WorkRow): boolean {
   if (row.state !== 'waiting') return false
   for (const other of observations.works.values()) {

@@ -74,7 +74,7 @@ function checkGone(
     const isLast = !before.events.some(
       (other) => other.source === source && other.dedupKey === dedupKey && other.receivedAt > receivedAt,
     )
-    // A copy that a person made has a key of its own, and no sender can repeat it.
+    // A copy that an operator made has a key of its own, and no sender can repeat it.
     if (isLast && !isCopy({ dedupKey }) && receivedAt + (WINDOWS.get(source) ?? 0) > now) {
       observations.violate('N1', `event ${short(id)} goes while its dedup window is open`)
     }

@@ -1,4 +1,4 @@
-// ND6 and ND7: who claims work, in whose hands it is born, and who does what goes by the clock.
+// ND6 and ND7: which nodes claim jobs, insert leased jobs, and run scheduled tasks.
 
 import type { Role } from '../src/core/queue/node-role/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'

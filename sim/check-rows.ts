@@ -30,14 +30,14 @@ export interface RowChecks {
   claimed(life: Life, request: ClaimRequest, result: ReturnType<Data['claim']>): void
   joined(life: Life, node: NodeId, result: ReturnType<Data['join']>): void
   reclaimed(life: Life, given: readonly WorkId[]): void
-  /** A node went by itself: what it held is given back, and nobody counts it as lost by a crash. */
+  /** A node stopped by itself: its jobs are released, and no crash is counted. */
   left(life: Life, given: readonly WorkId[]): void
 }
 
 type WorkWrite = Extract<Write, { w: 'work.settle' | 'work.again' }>
 type LedgerWrite = Extract<Write, { w: 'ledger.reserve' | 'ledger.settle' | 'ledger.done' }>
 
-/** Classes that nobody but a person may try again. */
+/** Classes that only an operator may retry. */
 const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 410, 422, 501])
 
 const TURNS: ReadonlySet<WorkState> = new Set<WorkState>(['ready', 'waiting'])
@@ -117,7 +117,7 @@ export function makeRowChecks(deps: {
     if (isPersons) observations.counts.resolved += 1
   }
 
-  /** What its instance does not wait for any more is over with the change of that, whoever holds it. */
+  /** A job that its instance no longer waits for ends with that change, whichever node leases it. */
   const isDropped = (commit: Commit, row: WorkRow): boolean => {
     const { kind, instance } = row
     const isDroppable = kind === 'timer' || kind === 'admit' || (kind === 'step' && deps.hasFailed(row))
@@ -126,7 +126,7 @@ export function makeRowChecks(deps: {
     )
   }
 
-  /** Only the life that holds an item moves it, and only while nobody has fenced it. */
+  /** Only the incarnation that leases a job changes it, and only while it is not fenced. */
   const checkHolder = (life: Life, commit: Commit, before: WorkRow) => {
     const owner = before.owner
     if (owner === null || !life.owners.has(owner)) {
@@ -148,11 +148,11 @@ export function makeRowChecks(deps: {
     // A function may make something else of a refusal.
     if (last === undefined || isEffectKey(last.key)) return
     if (last.outcome?.kind !== 'response') return
-    // Another credential may do; and a rotation is tried again whatever it was told.
+    // Another credential may do; and a rotation is retried whatever the response was.
     const isAuth = last.outcome.status === 401 || last.outcome.status === 403
     if (last.operation.isRotation || (last.operation.connection !== undefined && isAuth)) return
     const entry = entries.get(last.key)
-    // Only what this very hold of the item was told: after a crash nobody knows it any more.
+    // Only responses during this very lease of the job: after a crash they are unknown.
     if (entry?.work !== before.id || entry.epoch !== before.epoch) return
     if (last.life.owners.has(before.owner!) && REFUSALS.has(last.outcome.status)) {
       observations.violate('N6', `work ${short(before.id)} is tried again after ${last.outcome.status}`)
@@ -169,7 +169,7 @@ export function makeRowChecks(deps: {
     if (isRepetition && from !== 'done')
       observations.violate('N3', `ledger ${key} is repeated while the one before is ${from}`)
     if (isRepetition) observations.counts.generations += 1
-    // Who died with a lock takes it again, and anybody that of one who is over: it stands for no effect that could be in doubt.
+    // A job that died with a lock takes it again, and any job takes that of an ended one: a lock is no effect with an outcome.
     const isKept =
       isLockKey(key) &&
       write.w === 'ledger.reserve' &&
@@ -232,7 +232,7 @@ export function makeRowChecks(deps: {
     )
   }
 
-  /** An accepted event has exactly the work that one of the bundles in force says. */
+  /** An accepted event has exactly the jobs that one of the deployed bundles says. */
   const checkMatched = (commit: Commit) => {
     for (const write of commit.writes) if (write.w === 'event.append') checkAppended(commit, write)
   }
@@ -298,7 +298,7 @@ export function makeRowChecks(deps: {
     observations.violate('BROKEN', `a commit of ${life.name} is broken: ${messageOf(error)}`)
   }
 
-  /** A person is asked about one doubt of a cancelled item after the other: with each word it names the next. */
+  /** An operator is asked about the unknown outcomes of a cancelled job one by one: each decision shows the next. */
   const checkNamed = (commit: Commit) => {
     for (const write of commit.writes) {
       if (write.w !== 'ledger.settle' || write.proof !== 'person') continue
@@ -334,7 +334,7 @@ export function makeRowChecks(deps: {
     // Who was stopped for long may still speak of what retention has taken.
     if (row === null && observations.gone.work.has(id)) return
     const said = states.get(id) ?? before?.state ?? null
-    // Whether it waits for its turn is the lane's to say.
+    // The lane decides whether it waits.
     const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
     const expected = isTurn && said !== null && TURNS.has(said) ? row.state : said
     if ((row?.state ?? null) !== expected) {

@@ -11,7 +11,7 @@ import { CLOCKWORK } from './scenario.ts'
 
 export interface ScheduleChecks {
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
-  /** Somebody has begun to look at the time: a node that does may be the last to start. */
+  /** A node has begun to watch the schedules: a node with that role may be the last to start. */
   isSeen(): boolean
   /** When everything has healed. */
   end(): void

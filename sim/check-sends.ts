@@ -73,7 +73,7 @@ export function makeSendChecks(deps: {
     return { work: reserve.work, isHeld }
   }
 
-  /** Whoever shares a call waits in its batch, and has a reserve of its own. */
+  /** A job that shares a call waits in its batch, and has its own reserve. */
   const checkMembers = (send: Send, batch: WorkId, name: string) => {
     if (send.members.length === 0) observations.violate('N3', `${name} is made for nobody`)
     for (const sent of send.members) {
@@ -91,7 +91,7 @@ export function makeSendChecks(deps: {
 
   /**
    * The reserve is open and the lease outlasts the call. A lease ends early in one way only: the node was started a
-   * second time. Then the call may still be made until its `sendBy`, and whoever takes over reckons with it.
+   * second time. Then the call may still be made until its `sendBy`, and the node that takes over allows for it.
    */
   const checkHeld = (send: Send, reserve: Reserve, name: string): boolean => {
     const row = data.work(DEFAULT_TENANT, reserve.work)
@@ -140,7 +140,7 @@ export function makeSendChecks(deps: {
     if (earlier.length > 0) observations.counts.secondSends += 1
     for (const before of earlier) {
       if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
-      // A person released the key while a call that was given up could still be made.
+      // An operator released the key while a call that was given up could still be made.
       if (deps.wasDoubled(send.life) && observations.words.has(send.key)) continue
       observations.violate(
         'N3',
@@ -208,7 +208,7 @@ export function makeSendChecks(deps: {
   const releasedBy = (key: string): number =>
     (observations.words.get(key) ?? []).filter((word) => word === 'released').length
 
-  /** One object per reference, whoever creates it. */
+  /** One object per reference, whichever job creates it. */
   const checkObject = (send: Send) => {
     observations.counts.created += 1
     const name = `${send.operation.name} ${send.ref}`
@@ -231,7 +231,7 @@ export function makeSendChecks(deps: {
       if (send.operation.isUnreserved) return
       const reserve = checkReserve(send)
       const work = reserve?.work ?? null
-      // Whoever took the item over reckons with a call of the process that it replaced: this one starts nothing in its lane.
+      // The node that took the job over allows for a call of the replaced process: this call starts nothing in its lane.
       if (reserve?.isHeld) deps.lanes.started(reserve.work, !observations.calls.has(reserve.work))
       if (send.operation.name.endsWith('fresh')) observations.counts.updated += 1
       if (send.operation.isBatch) checkMemberRepeats(send)
@@ -248,7 +248,7 @@ export function makeSendChecks(deps: {
       if (send.operation.isIdempotent) return
       const sends = sendsWithEffect.get(key) ?? new Set()
       sendsWithEffect.set(key, sends.add(send.id))
-      // A person may have been wrong; everybody else may not.
+      // An operator may have been wrong; the engine may not.
       const excused = releasedBy(keyOfSent(key).key)
       if (sends.size > 1 + excused) {
         observations.violate('N3', `key ${key} has the effects of sends ${[...sends].join(' and ')}`)

@@ -1,4 +1,4 @@
-// N10 where rows are looked up: at the end of a run somebody who has nothing asks the store for everything that others have, by id, by key
+// N10 where rows are looked up: at the end of a run a tenant without data asks the store for everything of the others, by id, by key
 // and by list, and holds guards against their rows. Nothing may be found, and no guard may hold.
 
 import type { TenantId } from '../src/core/foundation/ids/index.ts'

@@ -1,5 +1,5 @@
-// What must be true of workflows when a run is over: every event that a trigger wanted has come to an end that somebody sees (N2), and
-// every instance has ended, waits for somebody by its own net, or asks for a person (N8, N12).
+// What must be true of workflows when a run is over: every event that a trigger selected has reached a visible end (N2), and
+// every instance has ended, waits for a user by its own net, or needs an operator (N8, N12).
 
 import type { TransitionDocument, WorkflowDocument } from '../src/core/definitions/documents/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
@@ -100,7 +100,7 @@ function isActive(model: CaseModel, id: Instance['id']): boolean {
   return model.instances.get(id)?.instance.state === 'active'
 }
 
-/** Somebody who lives has the place that this item waits for. */
+/** A live job has the lane position that this one waits for. */
 function hasHolder(observations: Observations, model: CaseModel, item: WorkRow['id'] | null): boolean {
   const row = item === null ? undefined : observations.works.get(item)
   return row !== undefined && waitsForAdmission(observations, model, row)

@@ -42,7 +42,7 @@ export interface CaseModel {
 
 export interface WorkflowChecks {
   readonly model: CaseModel
-  /** Of groups whose work is known to the book already. */
+  /** Of groups whose jobs are recorded already. */
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
   /** A commit that no store can take. */
   broken(commit: Commit): void
@@ -157,7 +157,7 @@ export function makeWorkflowChecks({
     if (hasError !== (state === 'failed')) complain(id, `it is ${state} at ${places.join()}`)
   }
 
-  /** Tokens that are held are there, and nobody waits for one that has left. */
+  /** Held tokens exist, and nothing waits for a token that has left. */
   const checkHeld = ({ instance, document, walk }: KnownInstance) => {
     const { id, firings, marking, stays } = instance
     const undoing = firings.filter(({ type }) => type === 'undo').length
@@ -266,7 +266,7 @@ export function makeWorkflowChecks({
     }
   }
 
-  /** One that waits is somebody's: an item will look at it. */
+  /** A waiting orphan has a job that will handle it. */
   const checkOrphans = () => {
     for (const { id, state, workId } of model.orphans.values()) {
       const item = observations.works.get(workId)

@@ -2,14 +2,14 @@
 // order in which the timers were set.
 //
 // After each timer all promises settle that can: a tick runs when no promise is left to settle. Nothing in a simulation waits for
-// anything real, so that this is quiescence, and the same every time. A turn of the real event loop would do the same at several
+// anything real, so that this is quiescence, and the same every time. An iteration of the real event loop would do the same at several
 // times the cost; one is taken now and then, so that messages between processes and signals get through.
 
 import type { Instant } from '../src/core/foundation/time/index.ts'
 import type { Clock } from '../src/ports/clock.ts'
 
 export interface VirtualTime {
-  /** The true time, which nobody inside the simulation can read but the store. */
+  /** The true time, which only the store can read inside the simulation. */
   now(): Instant
   after(delayMs: number, callback: () => void): () => void
   /** Fires timers until `isOver`, until the next one is later than `until`, or until there are none. */

@@ -46,7 +46,7 @@ const committing =
 const changing = (change: (write: Write) => Write) =>
   committing((commit) => ({ ...commit, writes: commit.writes.map(change) }))
 
-/** Without the guards that `isLeft` names; whoever is refused by another hears which of his own it was. */
+/** Without the guards that `isLeft` names; a commit that another guard refuses gets the index in its own list. */
 const unguarded =
   (isLeft: (commit: Commit, guard: Commit['guards'][number]) => boolean) =>
   (store: Store): Store => ({
@@ -64,7 +64,7 @@ const begins = ({ writes }: Commit) =>
     (write) => write.w === 'event.append' && write.event.subject === 'integration.credential.rotating',
   )
 
-/** Somebody takes the lock of a refresh. */
+/** The commit takes the lock of a refresh. */
 const locks = ({ writes }: Commit) =>
   writes.some((write) => write.w === 'record.put' && write.body.includes('"refresh":{'))
 

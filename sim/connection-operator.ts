@@ -1,5 +1,5 @@
-// People who keep connections and their credentials: who bring the next secret, rightly or wrongly, ask for rotations, test, switch circuits
-// for a while, and retire. Each act is one that the API offers, at a moment when it may be wrong.
+// Operators of connections and credentials: they set the next secret, rightly or wrongly, request rotations, test, switch circuits
+// for a while, and retire. Each action is one that the API offers, at a moment when it may be wrong.
 
 import type { CredentialState } from '../src/core/connections/credential/index.ts'
 import type { Engine } from '../src/engine/index.ts'
@@ -14,7 +14,7 @@ const ASKED = { by: 'keeper', reason: 'because' } as const
 
 export interface ConnectionOperator {
   act(): void
-  /** Once nothing goes wrong any more: whoever waits for a secret gets one that opens. Answers what is left to do. */
+  /** After the faults have ended: each credential that waits for a secret gets a valid one. Returns what is left to do. */
   mend(): number
 }
 
@@ -30,7 +30,7 @@ export function makeConnectionOperator(
   const { accounts, secrets } = deps
   const { time, trace } = outside
 
-  /** Into the vault, as by the command line; then the node is told, or finds it by itself. */
+  /** Writes to the vault, like the command line; then the node is notified, or finds it by itself. */
   const supply = (engine: Engine, account: AccountName, isGood: boolean, isTold: boolean) => {
     const { tenant, secret } = account
     secrets.give(tenant, secret, accounts.make(account, isGood), true)

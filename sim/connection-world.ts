@@ -1,5 +1,5 @@
-// The part of the world that has to do with connections: vendors with accounts, the vault, the people who keep them, and the checks. Of a run
-// without them nothing is there, and nothing is drawn.
+// The part of the world that has to do with connections: vendors with accounts, the vault, the operators, and the checks. In a run
+// without connections it is empty, and draws nothing.
 
 import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
@@ -19,12 +19,12 @@ import type { Effect, Front, Send } from './vendor.ts'
 import type { VendorOperation } from './vendor-operation.ts'
 
 export interface ConnectionWorld {
-  /** How often people do something; 0: there are none. */
+  /** How often operators act; 0: never. */
   readonly everyMs: number
   readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]
   beside(bundle: 0 | 1): readonly DefinitionDocument[]
   client(life: Life, others: HttpClient): HttpClient
-  /** null: whoever else has one gives it. */
+  /** null: another part provides it. */
   vault(life: Life): SimVault | null
   front(operation: VendorOperation, request: HttpRequest): Front
   sent(send: Send): void
@@ -132,7 +132,7 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
       checks.healed()
       mend()
     },
-    // People look every few seconds; what began since then is theirs too.
+    // Operators look every few seconds, and also handle what began since then.
     isMended: () => isMended && checks.isCalm(),
     end: checks.end,
   }

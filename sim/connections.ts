@@ -2,7 +2,7 @@
 // operations. Every promise about repetition is here once: a key that the vendor remembers, a lookup, an operation that may be done
 // twice, and one that may not.
 //
-// `depot` is called with a token that a person brings; `mint` with access tokens, which it gives out for a secret that it makes itself. A second
+// `depot` is called with a token that an operator sets; `mint` with access tokens, which it gives out for a secret that it makes itself. A second
 // tenant has an account at the depot under the same names.
 
 import type {
@@ -198,7 +198,7 @@ function credential({ credential: name, provider, secret }: AccountName): Creden
   }
 }
 
-/** Beside the routes, by the number of their bundle: in the second one a connection is another document, which is to be tested anew. */
+/** Beside the routes, by the number of their bundle: in the second one a connection is another document, which must be tested again. */
 export function connectionsBeside(bundle: 0 | 1): readonly DefinitionDocument[] {
   return bundle === 0 ? IN_FIRST : IN_SECOND
 }

@@ -146,7 +146,7 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
   }
   const changes = db.prepare('SELECT total_changes() AS count')
   let dumped: { readonly changes: number; readonly dump: StoreDump } | null = null
-  /** Reading everything is dear, and often nothing has changed since somebody did. */
+  /** Reading everything is expensive, and often nothing has changed since the last read. */
   const dump = (): StoreDump => {
     const { count } = changes.get() as { count: number }
     if (dumped?.changes !== count) dumped = { changes: count, dump: reads.dump() }

@@ -1,5 +1,5 @@
-// A person who mends: marks dead letters ready, edits, discards and replays them by the many; asks for, hurries and ends
-// work. Each act is one that the API offers, at a moment when it may be wrong.
+// An operator of dead letters: marks them ready, edits, discards and bulk-replays them; probes, retries and cancels
+// jobs. Each action is one that the API offers, at a moment when it may be wrong.
 
 import type { StoredEvent } from '../src/core/events/event/index.ts'
 import type { DeadLetter } from '../src/core/failures/dead-letter/index.ts'
@@ -17,7 +17,7 @@ const WORK_ACTS: Readonly<Partial<Record<WorkAct, number>>> = { retry: 45, probe
 
 export function mend(outside: Outside, engine: Engine, dump: StoreDump): void {
   const { rng } = outside
-  // Also such as somebody is busy with: those are refused.
+  // Also dead letters that are being replayed, and leased jobs: those are refused.
   const letters = dump.deadLetters.filter(({ state }) => state !== 'resolved' && state !== 'discarded')
   const waiting = dump.work.filter(
     ({ state }) => state === 'ready' || state === 'parked' || state === 'leased',

@@ -1,7 +1,7 @@
-// People who change definitions while events flow: who pause, resume, disable and roll back. And what must be true of it:
-// a node that was told that a route or a source is paused or disabled asks for none of its work (DV13, DV14, IN4).
+// Operators who change definitions while events flow: they pause, resume, disable and roll back. The check:
+// a node that knows that a route or a source is paused or disabled claims none of its jobs (DV13, DV14, IN4).
 //
-// What a node was told counts only while nobody else says anything: another word may reach it at any time.
+// What a node knows counts only while no other change is made: another change may reach it at any time.
 
 import type { ControlVerb, DefinitionStatus } from '../src/core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
@@ -13,11 +13,11 @@ import type { Observations } from './run-observations.ts'
 import { ROUTES, SOURCES } from './scenario.ts'
 
 export interface Definers {
-  /** Somebody pauses, resumes, disables or rolls back. */
+  /** An operator pauses, resumes, disables or rolls back. */
   act(): void
   /** Until every route and source goes on. */
   resumeAll(): void
-  /** Definitions are applied: nobody knows what holds until it is over. */
+  /** Definitions are being applied: what is deployed is unknown until it ends. */
   applying(life: Life, applied: Promise<unknown>): void
   claimAsked(life: Life, request: ClaimRequest): void
 }

@@ -96,7 +96,7 @@ function drawSharpFleet(rng: Rng, leaseMs: number): FleetPlan {
     failOverEveryMs: some(400, () => rng.between(5, 15) * 1_000),
     awayMsMax: rng.pick([300, 3_000, leaseMs + 2_000]),
     wallDrift: some(400, () => rng.between(1, 100)),
-    // Who has a role alone meets nobody in it.
+    // A node that has a role alone competes with no other node in it.
     hasRoles: rng.chance(250),
   }
 }

@@ -43,7 +43,7 @@ export interface HookCall {
   readonly span: string
   /** What the endpoint answered; null: nothing, or not yet. */
   answered: number | null
-  /** What the engine was told, if it lived to hear it. */
+  /** The response that the engine received, if it lived long enough. */
   outcome: HttpOutcome | null
   outcomeAt: number | null
 }

@@ -28,7 +28,7 @@ const CASE_MESSAGES: readonly Message[] = [
   { ...order, id: 'm6', kind: 'netted', order: 'o3', amount: 20 },
 ]
 
-/** Calls on connections while secrets end: rotations are made by a vendor and by people, verified, promoted and ended. */
+/** Calls on connections while secrets end: rotations are made by a vendor and by operators, verified, promoted and ended. */
 const CONNECTION_MESSAGES: readonly Message[] = [
   { ...order, id: 'm1', kind: 'linked', amount: 5 },
   { ...order, id: 'm2', kind: 'linked', order: 'o2', amount: 8 },
@@ -44,7 +44,7 @@ const CONNECTION_PLAN: ConnectionPlan = {
 /** What a small run is about. */
 type About = 'routes' | 'cases' | 'connections'
 
-/** What becomes of the first calls: some end in doubt, so that a mishap meets every state of the ledger. */
+/** The outcomes of the first calls: some are unknown, so that a fault meets every state of the ledger. */
 const FATES: readonly VendorFate[] = [
   'reset-after',
   'lie',

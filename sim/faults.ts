@@ -18,7 +18,7 @@ export interface StoreFate {
   readonly beforeMs: number
   readonly afterMs: number
   /**
-   * `unavailable`: not applied, and said so. `lost` and `unanswered`: nobody can tell; the first was not applied, the
+   * `unavailable`: not applied, and reported. `lost` and `unanswered`: the caller cannot know; the first was not applied, the
    * second was. The crashes take the node down just before and just after it is applied.
    */
   readonly what: 'ok' | 'unavailable' | 'lost' | 'unanswered' | 'crash-before' | 'crash-after'
@@ -130,7 +130,7 @@ export interface Profile {
   readonly messages: number
   /** What the messages are about, in shares; as the scenario says when left out. */
   readonly kinds?: Readonly<Record<string, number>>
-  /** What a person does to work, in shares; a little of everything when left out. */
+  /** The operator's actions on jobs, in shares; a little of everything if left out. */
   readonly workActs?: Readonly<Partial<Record<WorkAct, number>>>
   readonly leaseMs: number
   readonly concurrency: number
@@ -156,13 +156,13 @@ export interface Profile {
   /** Pauses, resumes, rolls back. */
   readonly controlEveryMs: number
   readonly skewMs: number
-  /** How long events are kept; 0: for good, and nobody walks. */
+  /** How long events are stored; 0: forever, and retention does not run. */
   readonly keepMs: number
   /** Workflows are defined, and most messages are about them. */
   readonly hasCases?: true
-  /** Subscriptions are there, with endpoints and people who keep them, and a second tenant. */
+  /** The run has subscriptions, with endpoints and operators, and a second tenant. */
   readonly hasHooks?: true
-  /** Connections are there, with vendors, credentials and people who keep them, and a second tenant. */
+  /** The run has connections, with vendors, credentials and operators, and a second tenant. */
   readonly hasConnections?: true
   /** Left out: drawn. */
   readonly connections?: ConnectionPlan

@@ -1,4 +1,4 @@
-// Planted bugs of several nodes: what one is told to leave to others, what it hears of them, and what it believes when the store
+// Planted bugs of several nodes: what a node leaves to others, what it learns from them, and what it assumes when the store
 // does not answer.
 
 import { ALL_ROLES } from '../src/core/queue/node-role/index.ts'
@@ -29,7 +29,7 @@ function believing(store: Store): Store {
   }
 }
 
-/** Nobody sees that work is in his hands whose claim was not answered. */
+/** The node does not notice jobs that a claim with a lost answer leased to it. */
 const withoutLostClaims = (store: Store): Store => ({
   ...store,
   forTenant(tenant) {

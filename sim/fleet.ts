@@ -6,7 +6,7 @@ import type { Rng } from './random.ts'
 
 /** Mean times between, 0: never. */
 export interface FleetPlan {
-  /** A node is added that nobody knew, and leaves for good after a while. */
+  /** A new node is added, and leaves for good after a while. */
   readonly guestEveryMs: number
   /** Connections to the store break, all at once. */
   readonly cutEveryMs: number

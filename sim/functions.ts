@@ -1,7 +1,7 @@
 // Functions that act on the outside, as users write them: one effect, two in a row and an event, three at once, one that
-// takes long and says so, one that swallows every error that it is told, and two that let errors pass which are not about
-// the call that they pass through. What they hear from the vendor they report
-// by the rules of the documentation: an error with a name where nothing happened, any other one where nobody knows.
+// takes long and says so, one that swallows every error, and two that let errors pass which are not about
+// the call that they pass through. They report the vendor's responses
+// by the rules of the documentation: a named error where nothing happened, any other one where the outcome is unknown.
 
 import type { StaticFunction } from '../src/adapters/code-static/index.ts'
 import type { JsonValue } from '../src/core/foundation/json/index.ts'

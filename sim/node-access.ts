@@ -27,7 +27,7 @@ export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>, role: R
   return open.length === 0 ? null : rng.pick(open)
 }
 
-/** Whatever the answer: a person sees an error, looks again, and decides anew. */
+/** Whatever the response: an operator sees an error, looks again, and decides again. */
 export function ask({ observations }: Outside, answer: Promise<unknown>): void {
   answer.catch((error: unknown) => {
     const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')

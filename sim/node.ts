@@ -52,7 +52,7 @@ export interface Life extends Gate {
   readonly owners: Set<Incarnation>
   /** Takes events; null before the start is over and after the end. */
   engine(): Engine | null
-  /** Puts definitions in force; settles when it is done, never if the life ends first. */
+  /** Deploys definitions; settles when it is done, never if the life ends first. */
   apply(routes: readonly ScenarioRoute[]): Promise<void>
 }
 
@@ -61,7 +61,7 @@ export interface NodeDeps {
   readonly roles: ReadonlySet<Role>
   /** Others use the store too. */
   readonly isShared: boolean
-  /** What happens is told to the bus. */
+  /** The outbox is published to the bus. */
   readonly hasOutbox: boolean
   readonly time: VirtualTime
   readonly machine: MachineClock
@@ -73,7 +73,7 @@ export interface NodeDeps {
   store(life: Life, clock: Clock): Store
   http(life: Life): HttpClient
   context(context: FunctionContext): FunctionContext
-  /** Some life puts these in force, and every other one follows. */
+  /** One life deploys these, and every other one follows. */
   onApply(life: Life, routes: readonly ScenarioRoute[], applied: Promise<void>): void
   /** Workflows and subscriptions that are defined beside these routes. */
   definedBeside(routes: readonly ScenarioRoute[]): readonly DefinitionDocument[]
@@ -137,7 +137,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
       trace(name, () => `goes on with ${waiting.length} waiting`)
       const woken = waiting
       waiting = []
-      // One turn each, in the order in which they came.
+      // One step each, in the order of arrival.
       for (const callback of woken) time.after(0, () => life.pass(callback))
     },
     engine: () => (isDead ? null : started),
@@ -149,7 +149,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
   }
 
   const applyNow = async (routes: readonly ScenarioRoute[]) => {
-    // One after the other, as whoever applies would.
+    // One after the other, as a client that applies would.
     const before = applying
     let done = () => {}
     applying = new Promise<void>((resolve) => {

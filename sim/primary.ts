@@ -1,15 +1,15 @@
 // The server that holds the data, where it is another machine than the nodes': its connections break, all at once, and at times
 // another server takes its place, which has all that was acknowledged.
 //
-// What is under way when a connection breaks ends in doubt. It may have been applied already; where the server stays it may also be
-// applied after the node was told; where another one takes over it never will be.
+// A call in flight when a connection breaks has an unknown outcome. It may have been applied already; where the server stays it may also be
+// applied after the node got the error; where another one takes over it never will be.
 
 import type { VirtualTime } from './clock.ts'
 
 export interface Break {
   /** Before the write that is under way arrives, or after. */
   readonly isBefore: boolean
-  /** Nobody answers for so long, then another server does; null: the server stays. */
+  /** No server answers for so long, then another one does; null: the server stays. */
   readonly awayMs: number | null
   /** Where it stays: what is under way takes so much longer. */
   readonly lingerMs: number

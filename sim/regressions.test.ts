@@ -94,11 +94,11 @@ test('[N2] what nothing is dispatched of may be wanted as it is (seed 30073)', a
   expect((await simulate({ seed: 30_073, store: 'memory' })).violations).toEqual([])
 })
 
-test('[CD2] a copy of what told of a rotation, which a person edited, begins none (seed 555000110)', async () => {
+test('[CD2] an edited copy of a rotation’s event starts no rotation (seed 555000110)', async () => {
   expect((await simulate({ seed: 555_000_110, store: 'memory' })).violations).toEqual([])
 })
 
-test('[DR11] what a person says of an effect that was never begun needs no run (seed 555000136)', async () => {
+test('[DR11] an operator’s decision about an effect that never began needs no run (seed 555000136)', async () => {
   expect((await simulate({ seed: 555_000_136, store: 'sqlite' })).violations).toEqual([])
 })
 
@@ -114,7 +114,7 @@ test('[CX1] [DR11] a connection that opened after the reserve sends nothing with
   expect(violations).toEqual([])
 })
 
-test('a replayed letter may be in a batch that waits for a decision (seed 901406)', async () => {
+test('a replayed dead letter may be in a batch that waits for a decision (seed 901406)', async () => {
   const { violations } = await simulate({ seed: 901_406, store: 'memory', draw: 'sharp' })
   expect(violations).toEqual([])
 })
@@ -129,7 +129,7 @@ test('[N6] a rotation counts the call whose node stopped after the reserve had e
   expect(violations).toEqual([])
 })
 
-test('[N12] a rotation whose item a person cancelled ends though its secret comes after all (seed 2005309)', async () => {
+test('[N12] a rotation whose job an operator cancelled ends even if its secret is set later (seed 2005309)', async () => {
   const { violations } = await simulate({ seed: 2_005_309, store: 'memory', draw: 'sharp' })
   expect(violations).toEqual([])
 })
@@ -182,7 +182,7 @@ test('[N12] what a guest leaves behind after the last word of an operator is dec
   expect(violations).toEqual([])
 })
 
-test('[FL3] the failure of an edited letter goes with the copy of its event (seed 3019239)', async () => {
+test('[FL3] the failure of an edited dead letter is deleted with the copy of its event (seed 3019239)', async () => {
   const { violations } = await simulate({ seed: 3_019_239, store: 'memory', draw: 'sharp' })
   expect(violations).toEqual([])
 })
@@ -207,7 +207,7 @@ test('[N7] a call of a process that was replaced starts nothing in its lane (see
   expect(violations).toEqual([])
 })
 
-test('a node that was stopped twice past its lease is not told that its name is taken (seed 975779627)', async () => {
+test('a node that was stopped twice past its lease does not learn that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])
 })

@@ -224,16 +224,16 @@ export interface Observations {
   readonly shared: Map<string, Set<string>>
   readonly releases: Map<string, Release[]>
   readonly reserves: Map<string, Reserve[]>
-  /** Calls of an item since a person gave it all its attempts again. */
+  /** Calls of a job since an operator reset its attempts. */
   readonly calls: Map<WorkId, Send[]>
-  /** What a person said about a key, before the engine was told. */
+  /** The operator's decision about a key, before it reached the engine. */
   readonly words: Map<string, ('done' | 'released')[]>
   /** Times that an item was taken from the dead. */
   readonly lost: Map<WorkId, number>
   /** Which lock the item of an upsert needs. */
   readonly locks: Map<WorkId, string>
   readonly acknowledgements: Acknowledgement[]
-  /** Sources that somebody has paused at some time. */
+  /** Sources that were paused at some time. */
   readonly everPaused: Set<string>
   /** Subjects that were dispatched of an event. */
   readonly dispatched: Map<EventId, string[]>
@@ -241,7 +241,7 @@ export interface Observations {
   readonly keys: Map<string, string>
   /** Markers of replays that are not over. */
   readonly replaying: Set<string>
-  /** The bundles that were in force, or about to be. */
+  /** The bundles that were deployed, or about to be. */
   readonly bundles: (readonly ScenarioRoute[])[]
   /** What retention took, as it was last. */
   readonly gone: Gone

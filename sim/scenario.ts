@@ -1,4 +1,4 @@
-// The definitions of the simulated shop, and what its vendor and its people know of them.
+// The definitions of the simulated shop, and what its vendor and its operators know of them.
 //
 // Every kind of route is here once: with a probe, without one, with a vendor that remembers keys, idempotent, functions
 // with and without effects of their own, emitted events and their followers, two routes that want the same key, a key that cannot be made, paused, disabled,
@@ -69,7 +69,7 @@ export const SOURCES: readonly SourceDocument[] = [
   },
 ]
 
-/** The same, but for the order of its rules where the first bundle is not in force. */
+/** The same, but for the order of its rules where the first bundle is not deployed. */
 export function sourcesWith(routes: readonly ScenarioRoute[]): readonly SourceDocument[] {
   return routes.some(({ document }) => document.name === 'mail') ? SOURCES : REVERSED
 }
@@ -91,7 +91,7 @@ export function dispatchOf(
   return [...(amount > 20 ? [`order.${kind}`] : []), ...(vat === null ? [] : ['order.noted'])]
 }
 
-/** Fires every minute, and whatever it missed; nobody wants its events. */
+/** Fires every minute, and for missed slots; no route selects its events. */
 export const CLOCKWORK: SourceDocument & Required<Pick<SourceDocument, 'schedule'>> = {
   ...source('clockwork', { scheme: 'closed' }, 10 * MINUTE),
   subject: 'clockwork.ticked',
@@ -378,14 +378,14 @@ export const ROUTES: readonly ScenarioRoute[] = [
     key: '"tag:" + event.id',
     do: upsert('tag', { method: 'PATCH', idempotent: false }),
   }),
-  // Two of one order at once, whoever is before the other.
+  // Two of one order at once, in either sequence.
   route('pairs', {
     on: ['order.stocked'],
     key: '"pairs:" + event.id',
     pace: { concurrency: { limit: 2, by: 'payload.order' } },
     do: http('pairs', { method: 'PUT', idempotent: true }),
   }),
-  // Hears what the system tells of itself, and fails now and then.
+  // Selects canonical events, and fails now and then.
   route('told', {
     on: ['integration.>'],
     key: '"told:" + event.id',
@@ -400,7 +400,7 @@ export const ROUTES: readonly ScenarioRoute[] = [
 const RENAMED: readonly string[] = ['invoice', 'audit', 'long', 'sly']
 
 /**
- * Two bundles that a person may put in force in turn: one has a route less, another one active, and other keys for some, and calls
+ * Two bundles that an operator may deploy alternately: one has a route less, another one active, and other keys for some, and calls
  * say which.
  */
 export const BUNDLES: readonly (readonly ScenarioRoute[])[] = [
@@ -465,7 +465,7 @@ export const KINDS: Readonly<Record<string, number>> = {
   moved: 25,
 }
 
-/** Mostly of what takes turns. */
+/** Mostly of routes with lanes. */
 export const LANE_KINDS: Readonly<Record<string, number>> = { ...KINDS, moved: 300 }
 
 /** Mostly of what is called for together, or by reference. */
@@ -559,7 +559,7 @@ export function routeOf(consumer: string): ScenarioRoute {
   return found
 }
 
-/** How often whoever it is may call. */
+/** How many attempts the consumer's jobs have. */
 export function attemptsOf(consumer: string): number {
   if (consumer.startsWith('credential:')) return ROTATION_ATTEMPTS
   return consumer.startsWith('workflow:')

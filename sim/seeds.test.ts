@@ -1,4 +1,4 @@
-// Pinned seeds, and some that nobody has seen before. A fresh seed that fails is printed: run it again with
+// Pinned seeds, and some fresh ones. A fresh seed that fails is printed: run it again with
 // `npm run sim -- --seed <n> --trace`, and keep it among the pinned ones.
 
 import { describe, expect, test } from 'vitest'
@@ -35,8 +35,8 @@ const FRESH_BUSES = 1
 const FRESH_MIXED = 16
 
 /**
- * Too rare for so few seeds: a process that wakes up with a reserve in its hands after it was replaced, a batch that is cut in two or
- * waits for a person, an effect that is repeated on purpose, and what a recovery finds or an endpoint does after it failed.
+ * Too rare for so few seeds: a process that resumes with a reserve after it was replaced, a batch that is cut in two or
+ * waits for an operator, an effect that is repeated on purpose, and what a recovery finds or an endpoint does after it failed.
  */
 const RARE: readonly Counted[] = [
   'staleSends',

@@ -1,4 +1,4 @@
-// Those outside: senders who repeat until they are answered, and a person who decides and replays.
+// The outside: senders that repeat until they get a response, and an operator who decides and replays.
 
 import { keyOfGeneration } from '../src/core/effects/ledger/index.ts'
 import { AppError } from '../src/core/foundation/errors/index.ts'
@@ -25,7 +25,7 @@ export interface Message {
   readonly order: string
   readonly amount: number
   readonly vat: string | null
-  /** Signed with a secret that nobody gave it. */
+  /** Signed with a wrong secret. */
   readonly isForged: boolean
 }
 
@@ -142,7 +142,7 @@ function ofTenant(dump: StoreDump, tenant: TenantId): StoreDump {
   }
 }
 
-/** Looks at what waits for a person, and decides about one or two of them. */
+/** Looks at what waits for an operator, and decides about one or two of them. */
 export function actAsOperator(outside: Outside): void {
   const { data, rng } = outside
   const life = pickLife(outside)
@@ -165,7 +165,7 @@ export function actAsOperator(outside: Outside): void {
   })
 }
 
-/** Decides about everything that waits for a person, truly. */
+/** Decides correctly about everything that waits for an operator. */
 export function decideAll(outside: Outside): void {
   const engine = pickLife(outside)?.engine() ?? null
   if (engine === null) return
@@ -179,7 +179,7 @@ function decide(outside: Outside, engine: Engine, row: WorkRow, wrongPerMille = 
     observations.violate('BROKEN', `work ${short(id)} is parked without a key`)
     return
   }
-  // A person looks at the vendor's screen, and is seldom wrong.
+  // The operator looks at the vendor's screen, and is seldom wrong.
   const isThere = outside.vendor().has(keyOfGeneration(key, row.generation)) !== rng.chance(wrongPerMille)
   const as = isThere ? 'done' : 'released'
   addTo(observations.words, key, as)

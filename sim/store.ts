@@ -107,7 +107,7 @@ export function makeNodeStore(deps: NodeStoreDeps): Store {
         if (primary.term() === term) perform()
       }
       reach(operation, fate, () => {
-        // The server that had it is gone; or it has it still, and nobody waits for the answer.
+        // The server that had it is gone; or it still has it, and no caller waits for the answer.
         if (primary.term() !== term) return
         if (isBroken) {
           if (isWrite && fate.what === 'ok') time.after(primary.lingerMs(), linger)

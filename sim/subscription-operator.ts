@@ -1,5 +1,5 @@
-// People who keep subscriptions: who make, patch, pause, enable, disable and remove them, rotate their secrets, send deliveries once more
-// and recover what was missed. Each act is one that the API offers, at a moment when it may be wrong.
+// Operators of subscriptions: they create, patch, pause, enable, disable and remove them, rotate secrets, resend deliveries
+// and recover missed events. Each action is one that the API offers, at a moment when it may be wrong.
 
 import type { SubscriptionDocument } from '../src/core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../src/core/foundation/ids/index.ts'
@@ -42,7 +42,7 @@ export function makeSubscriptionOperator(
   outside: Outside,
   rng: Rng,
   endpoints: Endpoints,
-  /** What people were given is theirs: nobody else may see it. */
+  /** Secrets that were given to users: no one else may see them. */
   told: { disables(tenant: TenantId, name: string): void; sees(text: string): void },
 ): SubscriptionOperator {
   const { time, trace } = outside

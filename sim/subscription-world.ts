@@ -1,5 +1,5 @@
-// The part of the world that has to do with subscriptions: endpoints, the vault, the people who keep them, and the checks. Of a run
-// without them nothing is there, and nothing is drawn.
+// The part of the world that has to do with subscriptions: endpoints, the vault, the operators, and the checks. In a run
+// without subscriptions it is empty, and draws nothing.
 
 import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
@@ -19,7 +19,7 @@ import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import { makeSecrets, PLAIN_VAULT, type Secrets } from './vault.ts'
 
 export interface HookWorld {
-  /** How often people do something; 0: there are none. */
+  /** How often operators act; 0: never. */
   readonly everyMs: number
   readonly others: readonly { readonly tenant: TenantId; readonly documents: readonly DefinitionDocument[] }[]
   beside(bundle: 0 | 1): readonly DefinitionDocument[]

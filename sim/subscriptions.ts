@@ -1,5 +1,5 @@
-// The subscriptions of the simulated shop, and what the checks know of them: those of the definitions, those that people make by the
-// API, and those of a second tenant, who has one of the same name. `wants` says in plain code what patterns and condition mean.
+// The subscriptions of the simulated shop, and what the checks know of them: those of the definitions, those that users create through the
+// API, and those of a second tenant, which has one of the same name. `wants` says in plain code what patterns and condition mean.
 
 import type {
   DefinitionDocument,
@@ -11,10 +11,10 @@ import { HOUR, MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
 import type { Rng } from './random.ts'
 import { SOURCES } from './scenario.ts'
 
-/** Somebody else, who must see nothing of the shop. */
+/** Another tenant, which must see nothing of the shop. */
 export const OTHER_TENANT = 'acme' as TenantId
 export const TENANTS: readonly TenantId[] = [DEFAULT_TENANT, OTHER_TENANT]
-/** Names that people give to what they make by the API; of each tenant. */
+/** Names of the subscriptions that users create through the API, for each tenant. */
 export const API_NAMES: readonly string[] = ['api1', 'api2', 'api3', 'api4']
 /** So long may one fail before it disables itself: a run has time for it. */
 const DISABLE_AFTER_MS = 40 * SECOND
@@ -58,7 +58,7 @@ const books = hook(DEFAULT_TENANT, 'books', {
   on: ['order.unheard', 'order.paid'],
   order: { by: 'payload.order' },
 })
-/** Hears all that the system tells of itself, of its own deliveries too. */
+/** Selects all canonical events, also those about its own deliveries. */
 const ops = hook(DEFAULT_TENANT, 'ops', { on: ['integration.>', 'webhook.>'], timeoutMs: 2 * SECOND })
 
 /** Beside the routes, by the number of their bundle: in the second one is gone and another has moved. */
@@ -79,7 +79,7 @@ export const OTHER_DOCUMENTS: readonly DefinitionDocument[] = [
 
 const SIGNINGS: readonly Signing[] = ['standard', 'standard', 'ed25519', 'github']
 
-/** What somebody makes by the API, or patches one to. */
+/** What users create through the API, or patch one to. */
 export function drawHook(rng: Rng, tenant: TenantId, name: string): SubscriptionDocument {
   const isRicher = rng.chance(400)
   const host = rng.chance(80) ? 'blocked.test' : 'hooks.test'

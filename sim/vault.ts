@@ -24,9 +24,9 @@ export interface Secrets {
   throughout(tenant: TenantId, name: string, from: number, to: number): readonly string[]
   /** The one in use; null: none is. */
   current(tenant: TenantId, name: string): string | null
-  /** By a person, at the vault itself. */
+  /** By an operator, at the vault itself. */
   give(tenant: TenantId, name: string, value: string, isPending: boolean): void
-  /** Who is told when a value that waited takes its place. */
+  /** Called when a pending value becomes current. */
   onPromoted(told: (tenant: TenantId, name: string, value: string) => void): void
   /** All values that were ever set. */
   all(): readonly string[]
@@ -137,7 +137,7 @@ export function makeSecrets(deps: {
 
 const valueIn = ({ value }: Span): string => value
 
-/** Without subscriptions: nobody asks for more than what signs requests to sources. */
+/** Without subscriptions, only the secrets of sources are read. */
 export const PLAIN_VAULT: SimVault = {
   ...makeMemoryVault(() => 0),
   resolve: async (_tenant = DEFAULT_TENANT) => [SECRET],

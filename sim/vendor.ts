@@ -1,4 +1,4 @@
-// Somebody else's server, and the network in front of it. Its own log is the oracle: what was sent, what arrived, what
+// The vendor's server, and the network in front of it. Its own log is the oracle: what was sent, what arrived, what
 // took effect and what was answered.
 //
 // Assumption that the engine rests on: a request that the client gave up takes effect within the operation's
@@ -36,7 +36,7 @@ export interface Send {
   taken: readonly string[] | null
   /** What the vendor says of each that shares the call, once it is done. */
   said: readonly { readonly key: string; readonly ok: boolean }[] | null
-  /** What the engine was told, if it lived to hear it. */
+  /** The response that the engine received, if it lived long enough. */
   outcome: HttpOutcome | null
   outcomeAt: number | null
 }
@@ -78,7 +78,7 @@ export interface Vendor {
   client(life: Life): HttpClient
   readonly effects: readonly Effect[]
   readonly answers: readonly Answer[]
-  /** Whether the effect of a key, as it is sent, is there, for a person who looks. */
+  /** Whether the effect of a key, as it is sent, exists, for an operator who looks. */
   has(sentKey: string): boolean
 }
 

@@ -1,4 +1,4 @@
-// Planted bugs about workflows: what somebody might have got wrong in the machine, in its commits, in keys, timers and locks. Each is
+// Planted bugs about workflows: mistakes in the machine, in its commits, in keys, timers and locks. Each is
 // put into the commits of a correct engine, so that the rows, and all that follows from them, are those of an engine that has it.
 
 import type { Instance } from '../src/core/workflows/instance/index.ts'

@@ -1,5 +1,5 @@
-// A person at the desk of the workflows: fires, moves, edits, retries and cancels instances, and says of orphans where they belong. Each
-// act is one that the API offers, at a moment when it may be wrong.
+// An operator of workflows: fires, moves, edits, retries and cancels instances, and assigns orphaned events. Each
+// action is one that the API offers, at a moment when it may be wrong.
 
 import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { InstanceRow } from '../src/core/workflows/instance/index.ts'
@@ -11,7 +11,7 @@ import { ask, type Outside } from './node-access.ts'
 type InstanceAct = 'fire' | 'move' | 'edit' | 'retry' | 'cancel'
 
 const ACTS: Readonly<Record<InstanceAct, number>> = { fire: 50, move: 10, edit: 10, retry: 25, cancel: 5 }
-/** What a step did twice must be the engine's doing, and not a person's. */
+/** A step that ran twice must be caused by the engine, not by an operator. */
 const UNMOVED = 'chain'
 
 const OPERATOR = { tenant: DEFAULT_TENANT, actor: 'clerk', role: 'admin', permissions: [] } as const

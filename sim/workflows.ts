@@ -1,6 +1,6 @@
 // The workflows of the simulated shop, and what the checks know of them. Some are written here, one is drawn by the seed.
 //
-// `chain` is a saga under a lock, with a way back, a time-out and an event that stop it. `desk` has a fork, a join, a person, a
+// `chain` is a saga under a lock, with a way back, a time-out and an event that stop it. `desk` has a fork, a join, a manual step, a
 // bounded cycle and two places among those that run. `combo` waits for a `child`. `net` is drawn: a small net that ends.
 
 import type {
@@ -16,9 +16,9 @@ import type { Rng } from './random.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 
 export interface Cases {
-  /** In force, by the number of the bundle. */
+  /** Deployed, by the number of the bundle. */
   documents(bundle: 0 | 1): readonly WorkflowDocument[]
-  /** Of every version that can be in force. */
+  /** Of every version that can be deployed. */
   byHash(hash: string): WorkflowDocument | undefined
   /** `workflow:chain/0` of every trigger that wants the subject. */
   wanting(subject: string): readonly string[]
@@ -193,7 +193,7 @@ const CHILD = draw({
   triggers: [{ id: '0', manual: {}, map }],
 })
 
-/** Tokens only go on, to places further down, but for one way back that the data closes: it ends, or waits for somebody. */
+/** Tokens only go on, to places further down, but for one way back that the data closes: it ends, or waits for a user. */
 function drawNet(rng: Rng): WorkflowDocument {
   const inner = Array.from({ length: rng.between(2, 4) }, (_, index) => `p${index}`)
   const later = (from: number) => [...inner.slice(from + 1), 'done', ...(rng.chance(200) ? ['broken'] : [])]

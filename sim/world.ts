@@ -1,4 +1,4 @@
-// One simulated run: nodes, data, vendor, people and chaos around one seed. First things go wrong for a while; then
+// One simulated run: nodes, data, vendor, operators and chaos from one seed. First things go wrong for a while; then
 // everything heals, and within a computed time all must be settled.
 
 import type { NodeId, TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
@@ -126,7 +126,7 @@ function makeWorld(options: RunOptions): World {
   const observations = makeObservations(trace, cases)
   const whole = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(whole) ?? whole
-  // Whoever checks the shop sees nothing of its twin.
+  // The checks of the shop see nothing of its twin.
   const plain = profile.hasTwin === true ? withoutTwin(whole) : whole
   const vendorOf = (): Vendor => vendor
   const lanes = makeLaneChecks({ observations, data: plain })
@@ -345,7 +345,7 @@ function makeWorld(options: RunOptions): World {
         time.after(isHealed ? 100 : chaos.between(50, RESTART_MS_MAX), start)
       },
       onError(life, name, message) {
-        // Whoever is started a second time is told so.
+        // A node that was started a second time logs this error.
         const isKnown = name === 'node.name-taken' && doubled.has(life)
         if (!isKnown) observations.violate('BROKEN', `${life.name} ${name}: ${message}`)
       },
@@ -354,7 +354,7 @@ function makeWorld(options: RunOptions): World {
         // It runs while others that are leased to its node wait for a slot or for their commit (O3).
         if ((life.engine()?.health().running ?? 0) > profile.concurrency) observations.counts.ahead += 1
         trace(life.name, () => `runs ${run}, attempt ${attempt}`)
-        // A function with effects may begin anew to look at one of them, which is no attempt.
+        // A function with effects may run again to look at one of them, which is no attempt.
         const policy = PLAIN.has(run)
           ? routes.find(({ document }) => document.name === run)?.document.retry
           : undefined
@@ -423,7 +423,7 @@ function makeWorld(options: RunOptions): World {
         life.resume()
         links.paused(life)
       })
-      // Somebody starts the node a second time and ends the first one only later.
+      // An operator starts the node a second time and ends the first process only later.
       if (profile.isRemote && chaos.chance(300)) {
         time.after(chaos.between(100, pauseMs), () => {
           node.start()
@@ -485,7 +485,7 @@ function makeWorld(options: RunOptions): World {
     for (const life of lives) applyTo(life)
   }
 
-  /** Whoever applies sees a failure of the store, and tries again. */
+  /** The client that applies sees a failure of the store, and tries again. */
   const applyTo = (life: Life) => {
     life.pass(() => {
       const wanted = routes
@@ -588,7 +588,7 @@ function makeWorld(options: RunOptions): World {
       links.end()
       buses.end()
     }
-    // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
+    // An operator can finish the rest: each decision is accepted sooner or later, and the waiting jobs continue.
     if (!isBroken() && waitingForOperator(observations).length > 0) {
       // What a guest leaves behind may have to be decided once more.
       const ask = () => {

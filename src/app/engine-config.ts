@@ -13,7 +13,7 @@ import { packageVersion } from './package-files.ts'
 /** The default name of a node. */
 const UNNAMED = 'node-1'
 
-/** On a shared database two nodes of one name would fence each other for ever: the machine's name tells them apart. */
+/** On a shared database two nodes of one name would fence each other forever: the machine's name distinguishes them. */
 export function nodeName(config: Config, env: Env): string {
   // A program that embeds a node may name it only in the configuration.
   const isNamed = (env.MILLRACE_NODE ?? '').trim() !== '' || config.node !== UNNAMED

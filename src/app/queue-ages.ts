@@ -7,7 +7,7 @@ import type { Store } from '../ports/store.ts'
 
 /** As long as the smallest step that is shown. */
 const EVERY_MS = 2_000
-/** Reads per turn; with more tenants each is read less often. */
+/** Reads per round; with more tenants each is read less often. */
 const TENANTS_PER_ROUND = 20
 
 export interface QueueAges {

@@ -29,7 +29,7 @@ export function openVaults(
   deps: {
     readonly env: Env
     readonly store: Store
-    /** The store behind the seal. */
+    /** The store below the encryption. */
     readonly behind: Store
     readonly clock: Clock
     readonly random: Random

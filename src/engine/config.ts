@@ -1,4 +1,4 @@
-// What the engine needs from outside, and its settings.
+// The ports that the engine needs, and its settings.
 
 import { TENANT_LIMITS, type TenantLimits } from '../core/access/callers/index.ts'
 import { type ProviderDocument, RETENTION_MS } from '../core/definitions/documents/index.ts'
@@ -25,15 +25,15 @@ export interface EngineDeps {
   readonly random: Random
   readonly http: HttpClient
   readonly vault: Vault
-  /** Where secrets that are made here are kept, and those of credentials; `vault` resolves them. */
+  /** Stores generated secrets and those of credentials; `vault` resolves them. */
   readonly secrets: EngineSecrets
-  /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
+  /** Encrypts ledger results of sensitive events; the store encrypts the events themselves. */
   readonly encryption: Encryption
   readonly log: Log
   readonly code: Code
-  /** Between nodes that share the store. */
+  /** Wake-up signals between nodes that share the store. */
   readonly wakes: Wakes
-  /** null: there is none. */
+  /** null: no bus is configured. */
   readonly bus: Bus | null
 }
 
@@ -44,58 +44,58 @@ export type EngineSecrets = Pick<
 
 export interface EngineConfig {
   readonly node: NodeId
-  /** What this node does; the others that share its store do the rest. */
+  /** The roles of this node; other nodes with the same store have the rest. */
   readonly roles: ReadonlySet<Role>
   /** Other nodes may share the store. */
   readonly isShared: boolean
-  /** What happens is told to the bus: the outbox is filled. */
+  /** Commits write outbox rows, which the relay publishes to the bus. */
   readonly hasOutbox: boolean
-  /** The first tokens of what is told to the bus. */
+  /** The prefix of published bus subjects. */
   readonly busPrefix: string
   /** Which streams of the bus the sources of each tenant may read. */
   readonly natsStreams: StreamList
-  /** How much a tenant may have. */
+  /** The limits of a tenant. */
   readonly limits: TenantLimits
   /** Open jobs and dead letters of one tenant, beyond which its new events are refused; 0: no limit. */
   readonly openJobsMax: number
   /** How long an incarnation lives without a heartbeat. */
   readonly leaseMs: number
-  /** Items that run at once on this node. */
+  /** Jobs that run at once on this node. */
   readonly concurrency: number
   /** Bytes of the events whose jobs run at once on this node: beyond it no further job begins. */
   readonly runningBytesMax: number
-  /** Bytes of messages of the bus that are taken and not answered, over all sources. */
+  /** Bytes of bus messages that are received and not yet acknowledged, over all sources. */
   readonly messageBytesMax: number
-  /** The backstop between claims when nothing wakes the node. */
+  /** The longest time between two claims when nothing wakes the node. */
   readonly pollMs: number
   /** A reserved call must begin within this. */
   readonly sendWithinMs: number
   readonly responseBytesMax: number
-  /** `vars` of expressions: what differs between environments. */
+  /** The `vars` of expressions: values that differ between environments. */
   readonly vars: Vars
   /** Headers of requests that are stored besides those that say what an event is; `*` at the end: all that begin so. */
   readonly keptHeaders: readonly string[]
   /** Events that may wait for the store at once; more are refused, so that a slow disk does not fill the memory. */
   readonly acceptsMax: number
-  /** Results larger than this are not kept in the ledger. */
+  /** Results larger than this are not stored in the ledger. */
   readonly resultBytesMax: number
   /** From the end of one walk of retention to the next; 0: never. */
   readonly retentionEveryMs: number
-  /** How long events are kept whose source does not say. */
+  /** How long events are stored if their source does not say. */
   readonly retentionMs: number
   /** How long the ledger remembers effects of routes that are gone. */
   readonly ledgerRetentionMs: number
-  /** Dead letters that were marked ready and are replayed by themselves; 0: none. */
+  /** How many dead letters marked ready are replayed automatically per minute; 0: none. */
   readonly replayReadyPerMinute: number
-  /** How long events are kept by which this system tells of itself. */
+  /** How long canonical events, which the system publishes about itself, are stored. */
   readonly canonicalRetentionMs: number
   /** From the end of one sweep over failures and escalations to the next; 0: never. */
   readonly sweepEveryMs: number
   /** A failure that is open for longer is escalated. */
   readonly escalateAfterMs: number
-  /** What deliveries call themselves by, and calls on connections. */
+  /** The version in the user agent of deliveries and of calls on connections. */
   readonly version: string
-  /** Providers that come with Millrace. */
+  /** The built-in providers. */
   readonly providers: readonly ProviderDocument[]
 }
 

@@ -24,64 +24,64 @@ import type { DeliveryActions, DeliveryViews, Subscriptions } from './webhooks/i
 import type { OrphanActions, WorkflowOperatorApi } from './workflows/index.ts'
 
 export interface EngineHealth {
-  /** Takes events in. */
+  /** Accepts events. */
   readonly open: boolean
-  /** Has a life in the store by its own clock. */
+  /** By the node's own clock, its lease in the store is still valid. */
   readonly alive: boolean
   readonly running: number
 }
 
 export interface Engine extends DeadLetterActions, WorkActions {
-  /** Dead letters by the many. */
+  /** Replays many dead letters or events at once. */
   readonly replays: BulkReplays
-  /** What people do about failures that they were told of. */
+  /** Operator actions on escalated failures. */
   readonly escalations: EscalationActions
-  /** Load or apply before `start`, so that recovered work finds them. */
+  /** Load or apply before `start`, so that recovered jobs find them. */
   readonly definitions: Definitions
-  /** Who holds others up, and letting them go on. */
+  /** Shows which dead or parked job blocks a lane, and lets the jobs behind it continue. */
   readonly lanes: LaneActions
-  /** Whose endpoints get which of our events. */
+  /** Subscriptions: which endpoints receive which events. */
   readonly subscriptions: Subscriptions
-  /** What is sent to the endpoints of subscriptions. */
+  /** Deliveries to the endpoints of subscriptions. */
   readonly deliveries: DeliveryViews & DeliveryActions
-  /** When the work of routes may run. */
+  /** Shows when the jobs of routes may run, and closes circuits. */
   readonly flowControl: FlowControlActions
-  /** Somebody else's systems: providers, connections, credentials and runs. */
+  /** Providers, connections, credentials and integration runs. */
   readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
-  /** Workflows and their instances, as people see and change them. */
+  /** Shows workflows and their instances, and changes them for operators. */
   readonly workflows: WorkflowOperatorApi
-  /** What would happen, and why something did. */
+  /** Explains what an event would do, and why an event did what it did. */
   readonly inspect: Inspect
-  /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
+  /** Deploys these documents as the folder of the tenant; folder definitions that are not among them are removed. */
   apply(tenant: TenantId, documents: readonly DefinitionDocument[]): Promise<{ readonly hash: string }>
   start(): Promise<void>
-  /** How many bytes of a body a source takes; throws AppError where the request is refused whatever its body is. */
+  /** The largest body that the source accepts, in bytes. Throws AppError if the request is refused whatever its body is. */
   bodyBytesMax: Intake['bodyBytesMax']
-  /** What a sender asks: an event, or a handshake that comes before events. */
+  /** Handles a sender's request: an event, or the handshake that precedes events. */
   receive(request: IntakeRequest): Promise<Received>
-  /** The same for requests that are events. */
+  /** Like `receive`, for requests that are events. */
   accept(request: IntakeRequest): Promise<Accepted>
-  /** Tells of a request that was refused before it came here. */
+  /** Records a request that was refused before it reached the engine. */
   refused: Intake['refused']
-  /** What was refused on the way in. */
+  /** The requests that ingest refused. */
   readonly rejections: Pick<Rejections, 'list'>
-  /** Keeps events that somebody publishes. */
+  /** Stores events that a client publishes through the API. */
   publish: Publisher['publish']
-  /** Events that found no instance: what people do about them. */
+  /** Operator actions on orphaned events, which matched no instance or several. */
   readonly orphans: OrphanActions
-  /** When sources fire by the clock. */
+  /** When scheduled sources fire. */
   readonly schedules: Pick<Schedules, 'state'>
-  /** Whether sources take messages of the bus. */
+  /** Whether each source consumes its messages from the bus. */
   readonly busConsumers: Pick<BusConsumers, 'state'>
-  /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
+  /** Accepts nothing new, lets running jobs finish for at most `withinMs`, releases the rest to other nodes, and stops. Returns how many were left. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
-  /** Tells what this node's commits change, as they become durable. Answers how to stop. */
+  /** Calls the listener with the changes of this node's commits as they become durable. Returns a function that unsubscribes. */
   watch: Feed['watch']
-  /** Telling the bus; null: this node does not. */
+  /** Publishes the outbox to the bus; null: this node does not. */
   readonly relay: Pick<Relay, 'status'> | null
-  /** How long work has been due that more nodes could take; null: this node may not ask. */
+  /** The age of the oldest due job that another node could run; null: this node has no lease. */
   backlog(): Promise<BacklogAges | null>
-  /** What this node has done, counted. */
+  /** Counts what this node has done. */
   readonly meter: Omit<Meter, 'applied'>
 }

@@ -1,4 +1,4 @@
-// A world for tests of the engine: one memory store, any number of nodes, time that moves only by hand, and calls that
+// A world for tests of the engine: one memory store, any number of nodes, time that moves only when the test advances it, and calls that
 // the test answers itself. Nothing here waits for anything real.
 
 import { makeStaticCode, type StaticFunction } from '../adapters/code-static/index.ts'
@@ -102,14 +102,14 @@ export function makeDeferred<Value>(): Deferred<Value> {
   return { promise, give }
 }
 
-/** A call under way: nobody answers it but the test. */
+/** A call in flight; only the test answers it. */
 export interface OpenCall {
   readonly node: string
   readonly request: HttpRequest
   answer(outcome: HttpOutcome): void
 }
 
-/** What a test does to a node's dealings with the store; each passes on unless told otherwise. */
+/** Hooks around a node's calls to the store; by default each passes the call on. */
 export interface StoreFaults {
   commit(commit: Commit, pass: () => ReturnType<Store['commit']>): ReturnType<Store['commit']>
   renew(pass: () => ReturnType<Store['renew']>): ReturnType<Store['renew']>
@@ -136,7 +136,7 @@ export interface NodeOptions {
   readonly faults?: Partial<StoreFaults>
   /** Another than the world's own: a node that was given other keys. */
   readonly encryption?: Encryption
-  /** To nodes that share the world's store; left out: none are told of anything. */
+  /** Wake-up signals between nodes that share the world's store; left out: no signals. */
   readonly wakes?: Wakes
   readonly bus?: Bus
   /** How accounts of others are opened. */
@@ -145,7 +145,7 @@ export interface NodeOptions {
 
 export interface World {
   readonly store: Store
-  /** The store behind the seals: what is really there. */
+  /** The store below the encryption: the stored text itself. */
   readonly kept: Store
   readonly reads: TenantReads
   /** Of all nodes. */
@@ -176,7 +176,7 @@ export async function workOf(world: World, eventId: EventId): Promise<WorkRow> {
 
 const START_AT = 1_700_000_000_000
 
-/** `answer` gives the outcome of a call at once; left out, or null, the test answers by hand. `secrets` are what any name stands for. */
+/** `answer` gives the outcome of a call at once; if left out or null, the test answers the call itself. `secrets` holds the value of every name. */
 export function makeWorld(
   answer: (request: HttpRequest, call: number) => HttpOutcome | null = () => null,
   secrets: readonly string[] = [],

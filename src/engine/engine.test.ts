@@ -191,7 +191,7 @@ describe('the engine', () => {
     expect(world.calls.map((call) => call.headers['idempotency-key'])).toEqual(['BOOK:o1', 'BOOK:o1'])
   })
 
-  it('parks an unknown outcome that cannot be asked for, until a person decides', async () => {
+  it('parks an unknown outcome that no probe can resolve, until an operator decides', async () => {
     const world = await makeWorld([ROUTE], (_request, call) => (call === 1 ? answered(500) : CREATED))
     const { eventId } = await world.send(PAID)
     await world.quiet()

@@ -7,7 +7,7 @@ import { accept, CREATED, HTTP, makeWorld, PAID, ROUTE, SOURCE, workOf } from '.
 const settles = (commit: Commit) => commit.writes.some(({ w }) => w === 'work.settle' || w === 'work.again')
 
 describe('what is known', () => {
-  test('[R22] is told, however late', async () => {
+  test('[R22] is recorded, however late', async () => {
     const world = makeWorld()
     const first = await world.node()
     first.crash()
@@ -86,7 +86,7 @@ describe('what is known', () => {
     expect((await world.reads.deadLetters({ cursor: null, limit: 1 })).items).toEqual([])
   })
 
-  test('[R23] a reserve that was forgotten is a doubt, not a licence to send', async () => {
+  test('[R23] a forgotten reserve means an unknown outcome, not permission to send', async () => {
     const world = makeWorld(() => CREATED)
     let broken = 0
     let lost = 0

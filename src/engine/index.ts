@@ -1,3 +1,5 @@
+// The public surface of the engine: what the HTTP API, the app and the simulator may import.
+
 export { DELIVERY_STATES, type DeliveryState } from '../core/webhooks/subscription/index.ts'
 export { ENGINE_DEFAULTS, type EngineConfig, type EngineDeps, type EngineSecrets } from './config.ts'
 export {

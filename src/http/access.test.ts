@@ -109,17 +109,17 @@ describe('every route', async () => {
   )
   const closed = routes.filter(({ needed }) => needed !== 'open')
 
-  test('[AC13] of /v1 but signing in and where vendors send people back is closed', () => {
+  test('[AC13] of /v1 needs a key, except sign-in and the OAuth callback', () => {
     expect(closed.length).toBeGreaterThan(15)
     const open = routes.filter(({ path, needed }) => path.startsWith('/v1/') && needed === 'open')
     expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      // A vendor sends people back to it, and the state in their link says whose they are, once.
+      // A vendor redirects users to it; the state in the link identifies the user, once.
       'GET /v1/integrations/oauth/callback',
       'POST /v1/session',
     ])
   })
 
-  test('[AC13] refuses everybody less than it is for, and says who it is for', async () => {
+  test('[AC13] refuses lower roles, and names the role that it needs', async () => {
     const { ask, makeKey } = makeWorld()
     const keys = await Promise.all(ROLES.map(async (role) => ({ role, key: (await makeKey(role)).key })))
     for (const { method, path, needed } of closed) {
@@ -378,7 +378,7 @@ describe('a session', () => {
     }
   })
 
-  test('[AC9] too many that fail are told to wait', async () => {
+  test('[AC9] too many failed ones get a Retry-After', async () => {
     const { signIn } = makeWorld()
     for (let index = 0; index < 10; index += 1) expect((await signIn({ key: 'wrong' })).status).toBe(401)
     const { status, headers, body } = await signIn({ key: ADMIN_KEY })
@@ -430,7 +430,7 @@ describe('secrets', () => {
     expect((await ask('DELETE', '/v1/secrets/crm')).body).toMatchObject({ status: 404 })
   })
 
-  test('[VA15] are sealed anew by hand, and those that no key opens are named', async () => {
+  test('[VA15] are re-encrypted on request, and those that no key opens are named', async () => {
     const { ask, store, log, clock } = makeWorld()
     expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: [] })
     const keep = async (name: string, fill: number) => {
@@ -444,7 +444,7 @@ describe('secrets', () => {
     expect((await ask('POST', '/v1/secrets/rewrap')).body).toEqual({ rewrapped: 0, unreadable: ['lost'] })
   })
 
-  test('[VA21] that wait are told to whoever rotates credentials', async () => {
+  test('[VA21] that are pending are reported to the rotation of credentials', async () => {
     const { ask, pendings } = makeWorld()
     await ask('POST', '/v1/secrets', { body: { name: 'crm', value: SECRET } })
     await ask('POST', '/v1/secrets', { body: { name: 'crm', value: 'next', pending: true } })
@@ -452,7 +452,7 @@ describe('secrets', () => {
     expect(pendings).toEqual([[DEFAULT_TENANT, 'crm', 'admin']])
   })
 
-  test('[CD22] none is set by people where tokens of credentials are kept', async () => {
+  test('[CD22] no user sets one where tokens of credentials are stored', async () => {
     const { ask } = makeWorld()
     const refused = { code: 'invalid_request', details: { fields: [{ path: '/name' }] } }
     const body = { name: 'credentials.crm', value: SECRET }

@@ -28,7 +28,7 @@ export async function makeAnswerCheck(document: OpenApiDocument): Promise<Answer
     const documented = responses[status] ?? responses[`${String(status)[0]}XX`]
     if (documented === undefined) return fault('the status is not documented')
     if (documented.content === undefined) return text === '' ? null : fault('there is a body')
-    // What somebody else sent us: it may be anything.
+    // Sent by another system: it may be anything.
     if ('*/*' in documented.content) return null
     const schema = documented.content[type.split(';', 1)[0] as string]?.schema
     if (schema === undefined) return fault(`the content type ${type} is not documented`)

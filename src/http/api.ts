@@ -29,7 +29,7 @@ import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
 
 interface DemoState {
-  /** Whether the demo definitions are in force for the caller’s tenant. */
+  /** Whether the demo definitions are deployed for the caller’s tenant. */
   readonly available: boolean
   readonly isSending: boolean
   readonly sent: number
@@ -38,7 +38,7 @@ interface DemoState {
 
 interface DemoApi {
   state(tenant: TenantId): Promise<DemoState>
-  /** Answers how many it took; throws AppError when the demo is not in force. */
+  /** Returns how many it accepted; throws AppError if the demo is not deployed. */
   send(
     tenant: TenantId,
     options: { readonly count: number; readonly perSecond: number },
@@ -60,23 +60,23 @@ export interface HttpApi {
   sourceBodyMax(request: Parameters<Engine['bodyBytesMax']>[0]): number | Promise<number>
   /** Settles when the event is durable, or a handshake answered; throws AppError on refusal. */
   receive(request: IntakeRequest): Promise<Received>
-  /** Tells of a request that was refused before it came that far. */
+  /** Records a request that was refused before it reached the engine. */
   refused: Engine['refused']
   /** What was refused on the way in. */
   readonly rejections: Engine['rejections']
-  /** Settles when all that can be kept is durable. */
+  /** Settles when everything that can be stored is durable. */
   publish: Engine['publish']
   reads(tenant: TenantId): TenantReads
   readonly deadLetters: DeadLetterActions
   readonly work: WorkActions
   readonly replays: BulkReplays
-  /** What people do about failures that they were told of. */
+  /** Operator actions on escalated failures. */
   readonly escalations: Engine['escalations']
   /** Who holds others up. */
   readonly lanes: Engine['lanes']
   /** When the work of routes may run. */
   readonly flowControl: Engine['flowControl']
-  /** Workflows in force and their instances, as people see and change them. */
+  /** Shows deployed workflows and their instances, and changes them for operators. */
   readonly workflows: WorkflowOperatorApi
   /** Events that found no instance, or several. */
   readonly orphans: Engine['orphans']
@@ -123,7 +123,7 @@ export interface HttpApi {
   readonly meter: Pick<Meter, 'rates' | 'stats' | 'queueAge'>
   now(): Instant
   readonly idempotency: Pick<Idempotency, 'begin'>
-  /** Where the node may call; left out: nobody has said. */
+  /** Where the node may call; left out: not configured. */
   outbound?(tenant: TenantId): OutboundPolicy
   /** Names of the node's environment that definitions may name; left out: not known. */
   readonly variableNames?: ReadonlySet<string>
@@ -159,7 +159,7 @@ export interface RefusedCode {
   list(): Promise<readonly RefusedBundle[]>
   /** null: there is none, or it is not refused. */
   one(codeHash: string): Promise<(RefusedBundle & { readonly text: string }) | null>
-  /** Throws `not_found`, and `conflict` for code that somebody changed in the database. */
+  /** Throws `not_found`, and `conflict` for code that was changed in the database. */
   sign(codeHash: string, said: { readonly actor: string; readonly reason: string }): Promise<void>
 }
 

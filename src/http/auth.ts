@@ -1,7 +1,7 @@
 // Who is asking: `authorization: Bearer <key>`, or the console's session in a cookie; and whether their role is enough for
 // the route.
 //
-// A browser sends the cookie by itself, whoever made it send the request. So a cookie counts only from the console's own
+// A browser sends the cookie automatically, whichever site caused the request. So a cookie counts only from the console's own
 // address, and changes something only with a header that no other site's page can add without asking.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -21,7 +21,7 @@ declare module 'fastify' {
     isPublicByTls: boolean
   }
   interface FastifyContextConfig {
-    /** The request or its answer holds what opens a door: nothing of either may be kept, so it takes no idempotency key. */
+    /** The request or its response contains a secret. Neither may be stored, so the route takes no idempotency key. */
     answerIsSecret?: true
   }
 }
@@ -51,7 +51,7 @@ export function assertRole(caller: Caller, needed: Parameters<typeof isAllowed>[
   throw new AppError('not_allowed', detail, { details: { needed, role: caller.role } })
 }
 
-/** Who is asking, by key or session; throws when nobody known is. */
+/** The caller, by key or session; throws if neither is known. */
 export async function authenticate(request: FastifyRequest, access: Authenticators): Promise<Caller> {
   const { authorization } = request.headers
   if (authorization !== undefined) {
@@ -68,7 +68,7 @@ export async function authenticate(request: FastifyRequest, access: Authenticato
   return caller
 }
 
-/** Also for signing in, which has no session yet: nobody may sign a browser in behind its user's back. */
+/** Also for signing in, which has no session yet: another site must not sign a browser in without its user. */
 export function assertOwnOrigin(request: FastifyRequest): void {
   const { origin, host } = request.headers
   if (origin === undefined) return
@@ -112,7 +112,7 @@ export function baseUrl(request: FastifyRequest): string {
 }
 
 /**
- * The operator says where the node is reached, or a proxy that ends TLS says so. Whoever lies about it only gets a cookie that their
+ * The operator says where the node is reached, or a proxy that ends TLS says so. A client that lies about it only gets a cookie that its
  * plain connection never sends. A browser that signs in says it itself, by its `origin`.
  */
 function isSecure(request: FastifyRequest): boolean {

@@ -1,4 +1,4 @@
-// How many bytes of request bodies the node holds at once: received and not answered yet, whoever sent them. What would pass the
+// How many bytes of request bodies the node holds at once: received and not answered yet, from all senders. A body that would pass the
 // limit is refused with 503, so that no number of senders fills the memory. Of bodies that are still coming, one remote address holds
 // no more than its share, so that it alone cannot make the node refuse all others. Connections of trusted proxies carry the bodies of
 // many clients and have no share.

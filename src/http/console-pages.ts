@@ -23,7 +23,7 @@ export interface ConsolePages {
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply | null
 }
 
-/** Whether a person asks for a page, not a program for data. */
+/** Whether a browser asks for a page, not a program for data. */
 export function asksForPage(request: FastifyRequest, path: string): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   return isRead && !FOR_PROGRAMS.test(path) && (request.headers.accept ?? '').includes('text/html')

@@ -1,5 +1,5 @@
-// Definitions that come over the network: read and checked beside what is in force already. Code does not come this way:
-// what runs in the node is the node's own.
+// Reads definitions that arrive over the network, and checks them together with the deployed ones. Code does not arrive this way:
+// the node runs only its own code.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'

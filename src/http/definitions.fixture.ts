@@ -88,7 +88,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
       const made = await inject('POST', '/keys', { name: role, role, ...(tenant && { tenant }) })
       return made.body.key
     },
-    /** An item of an event, as if it had been made when this definition was in force. */
+    /** A job of an event, as if it had been created while this definition was deployed. */
     async keepWork(eventId: string, workId: string, consumer: string, definition: string) {
       const event = { id: eventId as EventId, tenant: DEFAULT_TENANT, source: 'shop', subject: 'shop.paid' }
       const none = { objectType: null, objectId: null, occurredAt: null, causationId: null, raw: null }

@@ -191,7 +191,7 @@ describe('[AP22] connections of one address', () => {
       socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
     })
 
-  test('are as many as allowed; one more is told so', async () => {
+  test('are as many as allowed; one more is refused', async () => {
     const { port } = await makeWorld({ connectionsPerAddressMax: 2 })
     const [one] = [await open(port), await open(port)]
     const refused = await talk(port)

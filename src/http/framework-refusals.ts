@@ -30,7 +30,7 @@ function fromParser(error: { readonly code?: string }): AppError {
   }
 }
 
-/** There is no request yet, so the answer is written by hand, and the connection ends with it. */
+/** There is no request yet, so the response is written to the socket directly, and the connection ends. */
 export function refuseConnection(error: { readonly code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   if (!socket.writable || isAnswering(socket)) {
@@ -48,7 +48,7 @@ function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse |
   return response.headersSent || response.req.complete
 }
 
-/** Writes the refusal by hand, and ends the connection with it. */
+/** Writes the refusal to the socket directly, and ends the connection. */
 export function answerConnection(problem: Problem, socket: Socket): void {
   const text = JSON.stringify(problem)
   const headers = {

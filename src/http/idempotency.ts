@@ -1,11 +1,11 @@
 // `Idempotency-Key` on our own POSTs: a request that is sent again gets the first answer, with `idempotency-replayed: true`.
 //
-// Kept are answers below 500 that were made by the route itself. Refusals that come before it (no key, no right, a body that
-// is not valid) changed nothing and are made anew.
+// Responses below 500 that the route itself produced are stored. Earlier refusals (no key, no permission, a body that
+// is not valid) changed nothing and are produced again.
 //
-// What opens a door is never kept. Where it is the whole point of a request, that takes no key at all (`answerIsSecret`). Where it
-// stands beside what was made (`secretMembers`), the answer is kept with null in its place: whoever lost the first one knows that
-// the thing is there, and rotates its secret.
+// A secret is never stored. If it is the purpose of a request, the route takes no idempotency key (`answerIsSecret`). If it
+// is one field of the response (`secretMembers`), the response is stored with null in its place: a client that lost the first one knows
+// that the object exists, and rotates its secret.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../core/foundation/errors/index.ts'
@@ -22,7 +22,7 @@ declare module 'fastify' {
     idempotentRun: Run | null
   }
   interface FastifyContextConfig {
-    /** Members of the answer that are sent once: a kept answer has null there. */
+    /** Fields of the response that are sent once: a stored response has null there. */
     secretMembers?: readonly string[]
   }
 }

@@ -1,6 +1,6 @@
-// Bodies that come compressed, made whole again: on the pool of threads, a few at a time, and never further than allowed.
-// Those of senders that are verified and those of strangers have inflaters of their own, so that nobody without a secret can
-// make the others wait.
+// Inflates compressed bodies: on the thread pool, a few at a time, and never beyond the limit.
+// Verified and unverified senders have separate inflaters, so that a sender without a secret cannot
+// delay the others.
 //
 // Invariants: GU17 nothing is inflated beyond the limit that the caller gives, nor beyond `RATIO_MAX` times what came, so that
 // a bomb is refused after a few chunks. What is broken or cut off is refused whole.

@@ -216,7 +216,7 @@ describe('a refused request', () => {
     expect(world.failures).toEqual([])
   })
 
-  test('[GU8] for its rate is told when to come again', async () => {
+  test('[GU8] for its rate gets a Retry-After', async () => {
     const world = await makeWorld({
       receive: async () => {
         throw new AppError('rate_limited', undefined, { details: { retryAfterSeconds: 7 } })
@@ -230,7 +230,7 @@ describe('a refused request', () => {
     })
   })
 
-  test('by our own failure is told nothing but its number, and reported', async () => {
+  test('by an internal failure gets only the request id, and the failure is reported', async () => {
     const world = await makeWorld({
       receive: async () => {
         throw new Error('hidden')
@@ -448,7 +448,7 @@ describe('behind a proxy', () => {
   })
 })
 
-test('a sender that goes away in the middle disturbs nobody', async () => {
+test('a sender that disconnects midway does not affect others', async () => {
   const world = await makeWorld()
   const socket = connect(world.port, '127.0.0.1')
   await new Promise((resolve) =>
@@ -510,7 +510,7 @@ describe('memory before a sender is known', () => {
     expect(world.refused.map(({ code }) => code)).toEqual(['body_too_large', 'body_too_large'])
   })
 
-  test('[AP21] what is beyond the node’s budget is told to come again, and the rest goes on', async () => {
+  test('[AP21] a body beyond the node’s budget is refused with a Retry-After, and the others continue', async () => {
     let settle = () => {}
     const stored = new Promise<void>((resolve) => {
       settle = resolve

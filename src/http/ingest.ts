@@ -2,8 +2,8 @@
 // part of it. The body is passed on as the bytes that came, because signatures are made over those. GET is passed on too: some
 // vendors ask with it before they send.
 //
-// Invariants: I1 exactly one answer per request. I2 no byte of a body is kept before its source is known, and of one body no more than
-// the source's limit and `bodyBytesMax`; all bodies under way share one budget of bytes. I3 what is refused here is told to the
+// Invariants: I1 exactly one answer per request. I2 no byte of a body is buffered before its source is known, and of one body no more than
+// the source's limit and `bodyBytesMax`; all bodies in flight share one budget of bytes. I3 a request refused here is reported to the
 // engine, which lists it with its own refusals.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
@@ -20,7 +20,7 @@ import { isOurFailure, PROBLEM_TYPE, problemHeaders, toProblem } from './problem
 
 const PREFIX = '/in/'
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
-/** How long a sender may go on sending what nobody wants, so that it gets to read the refusal. */
+/** How long a sender may continue to send a refused body, so that it can read the refusal. */
 const LINGER_MS = 2_000
 const NO_CONTENT = 204
 
@@ -36,7 +36,7 @@ export interface IngestOptions {
   /** Of all requests of the node. */
   readonly budget: ByteBudget
   requestId(): string
-  /** While the server closes, connections are not kept. */
+  /** While the server closes, connections are not kept alive. */
   isClosing(): boolean
   onFailure(error: unknown, requestId: string): void
 }
@@ -107,7 +107,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   }
 
   /**
-   * Most requests need neither of the two addresses: they are made when somebody asks. A class, because getters of an object
+   * Most requests need neither of the two addresses: they are computed on first use. A class, because getters of an object
    * that is made for every request cost more than reading its headers.
    */
   class Described implements IntakeRequest {
@@ -235,7 +235,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       const error = new AppError('method_not_allowed', detail, { details: { allow: ['POST'] } })
       return refuseWhole(request, response, incoming, error)
     }
-    // First of all, before any byte of the body is kept: what nobody takes costs no memory.
+    // Checked before any byte of the body is buffered: a refused body costs no memory.
     try {
       const bytesMax = options.sourceBodyMax(incoming)
       if (typeof bytesMax === 'number') begin(request, response, incoming, bytesMax)

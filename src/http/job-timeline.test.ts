@@ -12,7 +12,7 @@ const item = (index: number) =>
     ...{ expiresAt: 1, processedAt: 1, replayOf: null },
   }) as unknown as WorkRow
 
-test('an event with many consumers tells the newest fifty, a few at a time', async () => {
+test('an event with many consumers shows the newest fifty, read a few at a time', async () => {
   let running = 0
   let most = 0
   let asked = 0
@@ -33,7 +33,7 @@ test('an event with many consumers tells the newest fifty, a few at a time', asy
   expect(await readStories(reads, work.slice(0, 3))).toHaveLength(3)
 })
 
-test('[CN9] an item that waits tells how many are before it and who holds its lane up', async () => {
+test('[CN9] a waiting job shows how many are before it and which job blocks its lane', async () => {
   const named = (id: string, extra: object) =>
     ({ ...item(0), id, lane: 'order-7', key: null, ...extra }) as WorkRow
   const waiting = ['wrk_a', 'wrk_b', 'wrk_c'].map((id) => named(id, { state: 'waiting' }))
@@ -51,7 +51,7 @@ test('[CN9] an item that waits tells how many are before it and who holds its la
   ])
 })
 
-test('[CN9] a batch tells its members, a member its batch', async () => {
+test('[CN9] a batch shows its members, a member its batch', async () => {
   const member = { ...item(1), state: 'merged', into: 'wrk_0' } as WorkRow
   const batch = { ...item(0), kind: 'batch', state: 'leased' } as WorkRow
   const reads = {

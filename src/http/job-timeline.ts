@@ -1,5 +1,5 @@
-// The whole story of a work item: its tries, what the ledger says of its effect, and the dead letter it became. It takes
-// several reads, so an event tells no more than a person reads, and asks for a few at a time.
+// The timeline of a job: its attempts, the ledger entry of its effect, and its dead letter. It takes
+// several reads, so an event shows a bounded number of jobs and reads a few at a time.
 
 import { deadLetterOfEdit } from '../core/events/event/index.ts'
 import type { DeadLetter } from '../core/failures/dead-letter/index.ts'
@@ -48,7 +48,7 @@ export async function readStory(reads: TenantReads, work: WorkRow) {
   }
 }
 
-/** Whom an item waits behind: those before it in its lane, and whoever holds the lane up. */
+/** What a job waits for: the jobs before it in its lane, and the job that blocks the lane. */
 async function findTurn(reads: TenantReads, { id, state, consumer, lane }: WorkRow) {
   if (state !== 'waiting' || lane === null) return null
   const [waiting, holders] = await Promise.all([
@@ -61,7 +61,7 @@ async function findTurn(reads: TenantReads, { id, state, consumer, lane }: WorkR
   return { ahead, behind: waiting[ahead - 1]?.id ?? null, heldBy: holder?.id ?? null }
 }
 
-/** An item that died and the letter that it became share consumer and event, also after replays. */
+/** A dead job and its dead letter share consumer and event, also after replays. */
 async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
   const replayed = deadLetterOf(work)
   if (replayed !== null) return reads.deadLetter(replayed)
@@ -72,7 +72,7 @@ async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLe
   return found ?? findEdited(reads, work)
 }
 
-/** Its letter points at a copy of the event now, which names the letter. */
+/** Its dead letter now points at a copy of the event, which names the dead letter. */
 async function findEdited(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
   for (const { dedupKey } of await reads.causedBy(work.eventId, COPIES_MAX)) {
     const id = deadLetterOfEdit(dedupKey)

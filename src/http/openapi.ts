@@ -12,7 +12,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a caller must at least be; GET needs a viewer and the rest an operator unless the route says otherwise. */
     role?: NeededRole
-    /** It changes nothing, so it can be sent again without a name, and its answer is not kept. */
+    /** It changes nothing, so it can be repeated without an idempotency key, and its response is not stored. */
     readsOnly?: true
     /** What it is sent has a name of its own, by which it is known again: a key would say nothing new. */
     isIdempotent?: true
@@ -74,7 +74,7 @@ const IDEMPOTENCY_KEY: Schema = {
     'A name for this request, 1 to 255 visible ASCII characters. Sent again within a day, it gets the first answer.',
 }
 
-/** POSTs under /v1 whose answers may be kept. */
+/** POSTs under /v1 whose responses may be stored. */
 export function takesIdempotencyKey(route: Pick<RouteOptions, 'url' | 'method' | 'config'>): boolean {
   const isOpen = neededRole(route) === 'open'
   const { answerIsSecret, readsOnly, isIdempotent } = route.config ?? {}

@@ -34,7 +34,7 @@ export interface ShownPause {
   readonly confirm: string
 }
 
-/** For whoever reads no page: why, and what to do. */
+/** For clients other than browsers: why, and what to do. */
 export function pauseSentences({ reasons, confirm }: ShownPause): string[] {
   return [
     ...reasons,

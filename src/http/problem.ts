@@ -37,7 +37,7 @@ export function toProblem(error: unknown, requestId: string): Problem {
   }
 }
 
-/** Headers that go with a status, whoever writes the answer. */
+/** Headers that go with a status, whichever code writes the response. */
 export function problemHeaders(problem: Problem): Readonly<Record<string, string>> {
   switch (problem.status) {
     case 401:

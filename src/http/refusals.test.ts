@@ -110,7 +110,7 @@ describe('[AP14] a body', () => {
 describe('[AP15] a body that is too large', () => {
   const event = (length: number) => ({ data: 'x'.repeat(length), reason: 'mended' })
 
-  test('is told the limit, and what to do about it', async () => {
+  test('names the limit, and what to do about it', async () => {
     const { post } = makeWorld()
     const small = await post('/v1/session', { key: 'x'.repeat(17_000) })
     expect(small.body).toMatchObject({ detail: 'the limit here is 16384 bytes', details: { limit: 16_384 } })
@@ -233,7 +233,7 @@ test('[AP18] a name of 128 characters finds its way', async () => {
   expect(revoked).toEqual([id])
 })
 
-describe('[AP19] what people write', () => {
+describe('[AP19] what users write', () => {
   test.each(['two\nlines', 'bell\u0007', 'turned \u202e round', 'hidden\ufeff', ' '])(
     'is refused: %j',
     async (reason) => {
@@ -304,7 +304,7 @@ test('[FD11] figures that were asked for just now are given again', async () => 
   expect(asked).toEqual([1_440, 15, 15])
 })
 
-test('[IA8] the address that a vendor sends people back to is the public one, not what a request calls it', async () => {
+test('[IA8] the OAuth callback address is the public one, not the one in the request', async () => {
   const callbacks: unknown[] = []
   const integrations = {
     authorizeUrl: async (_tenant: string, _id: string, callback: string) => {

@@ -1,6 +1,6 @@
 // What is wrong with a request, field by field: every fault of the checked part, in words that say what to write.
 
-/** As Ajv tells it with `verbose`. */
+/** As Ajv reports it with `verbose`. */
 export interface SchemaFault {
   readonly keyword: string
   readonly instancePath: string
@@ -29,7 +29,7 @@ export function describeFaults(faults: readonly SchemaFault[]): readonly FieldFa
   const holders = new Set(seen.flatMap(holdersOf))
   const told = new Map<string, FieldFault>()
   for (const fault of seen) {
-    // A choice that has a description tells itself, otherwise its branches tell.
+    // A choice with a description explains itself; otherwise its branches do.
     const isToldElsewhere =
       isChoice(fault) && !isDescribed(fault)
         ? holders.has(fault.schemaPath)

@@ -1,4 +1,4 @@
-// Where it matters most, nobody changes what happened or happens without saying why.
+// Requires a reason for a change in the environment PROD.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from './api.ts'

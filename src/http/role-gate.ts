@@ -1,5 +1,5 @@
-// Which role each path needs. A node that lacks it says so instead of doing half of it: a request that came to the wrong node is told
-// from one that asks for something that nobody has.
+// Which node role each path needs. A node without the role refuses the request, so that a caller can distinguish
+// the wrong node from something that does not exist.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { Role } from '../core/queue/node-role/index.ts'

@@ -105,7 +105,7 @@ export function addAccessRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access
   )
 }
 
-/** The token stands behind the `#`: browsers send that part to nobody. */
+/** The token follows the `#`: browsers do not send that part to servers. */
 export function signInUrl(base: string, token: string): string {
   return `${base}/sign-in#link=${token}`
 }

@@ -49,7 +49,7 @@ test('[CA19] lists what can be published, by source and by a part of the text', 
   expect(emitted.body.items).toMatchObject([{ subject: 'books.>', hasSchema: false }])
 })
 
-test('[CA19] tells what a route waits for from what none does', async () => {
+test('[CA19] distinguishes subjects that a route selects from those that none does', async () => {
   const subjects = async (query: string) =>
     (await world.get(`/catalog?source=shop&${query}`)).body.items.map(
       (one: { subject: string }) => one.subject,

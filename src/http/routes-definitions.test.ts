@@ -18,7 +18,7 @@ afterEach(async () => {
 const files = (...texts: string[]) => texts.map((text, index) => ({ path: `f${index}.yaml`, text }))
 
 describe('reading', () => {
-  test('lists what is in force, by kind if asked', async () => {
+  test('lists the deployed definitions, by kind if asked', async () => {
     await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
     const { body } = await world.get('/definitions')
     expect(body).toEqual({
@@ -78,7 +78,7 @@ describe('reading', () => {
     expect((await world.get('/definitions/Route/nobody')).body).toMatchObject({ code: 'not_found' })
   })
 
-  test('[WH10] of a subscription, values of the query and of headers are hidden from whoever may only look', async () => {
+  test('[WH10] of a subscription, values of the query and of headers are hidden from viewers', async () => {
     const world = makeDefinitionWorld()
     const hook = `kind: Subscription
 name: crm
@@ -134,7 +134,7 @@ describe('applying', () => {
     expect((await world.get('/definitions/versions')).body.items).toHaveLength(2)
   })
 
-  test('[DV17] [DV18] check and plan tell every finding; apply refuses the whole', async () => {
+  test('[DV17] [DV18] check and plan report every finding; apply refuses the whole', async () => {
     const broken = files(ROUTE_YAML, 'kind: Route\nname: x\non: "a b"\ndo: { emt: c }\n')
     const checked = await world.post('/definitions/check', { files: broken })
     expect(checked.status).toBe(200)
@@ -179,7 +179,7 @@ describe('applying', () => {
     expect((await world.post('/definitions/apply', { files: said })).status).toBe(200)
   })
 
-  test('[DV1] a base that is no longer in force is a conflict', async () => {
+  test('[DV1] a base that is no longer deployed is a conflict', async () => {
     const first = await world.post('/definitions/apply', { files: files(ROUTE_YAML), base: 1 })
     expect(first.body).toMatchObject({ version: 2, changes: [{ name: 'book', change: 'create' }] })
     const second = await world.post('/definitions/apply', { files: files(ROUTE_YAML), base: 1 })
@@ -281,7 +281,7 @@ describe('applying', () => {
     expect(size).toBeLessThanOrEqual(PATTERNS_MAX)
   })
 
-  test('[AC19] of one tenant’s checks ten wait, and the next is told to come again', async () => {
+  test('[AC19] of one tenant’s checks ten wait, and the next is refused with 429', async () => {
     const asked = Array.from({ length: 14 }, () => world.post('/definitions/check', { files: files('a: 1') }))
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(11)
@@ -315,7 +315,7 @@ describe('applying', () => {
     expect((await world.post('/definitions/check', route('known'))).body.ok).toBe(true)
   })
 
-  test('routes may name functions of the node and profiles that are in force', async () => {
+  test('routes may name functions of the node and profiles that are deployed', async () => {
     await world.folder(
       `${SOURCE_YAML}---\nkind: Profile\nname: gentle\nretry: { attempts: 2, delays: [7s] }\n`,
     )
@@ -400,7 +400,7 @@ test('bad requests name their fields', async () => {
   expect(body.details.fields.length).toBe(2)
 })
 
-test('[FO7] a work item tells the version that brought its definition, also after the next one', async () => {
+test('[FO7] a job shows the version that deployed its definition, also after the next version', async () => {
   await world.post('/definitions/apply', { files: files(ROUTE_YAML) })
   const { hash } = (await world.get('/definitions/Route/book')).body
   const [eventId, workId] = [
@@ -476,7 +476,7 @@ do: { http: { method: POST, url: "https://a.example/x?token=abc123", keyTtl: 1h,
     expect(world.faults).toEqual([])
   })
 
-  test('[SE50] PROD refuses to apply them, and takes those that are in force', async () => {
+  test('[SE50] PROD refuses to apply them, and accepts those that are deployed', async () => {
     const about = { environment: 'PROD', version: '0.0.0', node: 'node-1', roles: [] } as const
     const world = makeDefinitionWorld({ about })
     const refused = await world.post('/definitions/apply', { files, reason: 'x' })

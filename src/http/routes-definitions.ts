@@ -1,4 +1,4 @@
-// The definitions in force and their versions: GET /v1/definitions …; POST check, plan, apply, rollback; pause, resume and
+// The deployed definitions and their versions: GET /v1/definitions …; POST check, plan, apply, rollback; pause, resume and
 // disable of one.
 
 import type { FastifyInstance } from 'fastify'
@@ -303,7 +303,7 @@ export function addDefinitionRoutes(
     async (request, reply) => {
       const { kind: asked, name } = request.params
       const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
-      // As it was written it holds what is hidden of it: whoever may not see that gets its normal form.
+      // The text as written contains the hidden values: a caller who may not see them gets the normal form.
       const isHidden = !seesTokens(request.caller) && holdsTokens(found.document, authored)
       const document = isHidden ? hideDefinition(found.document) : found.document
       const shown = {
@@ -325,7 +325,7 @@ export function addDefinitionRoutes(
   app.post<{ Body: { files: readonly DefinitionFile[] } }>(
     '/definitions/check',
     {
-      // A viewer sees what is in force; reading what somebody sends keeps the node busy.
+      // A viewer sees what is deployed; checking a sent document costs the node CPU time.
       config: { role: 'operator', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {
@@ -362,7 +362,7 @@ export function addDefinitionRoutes(
   app.post<{ Body: PlanBody }>(
     '/definitions/plan',
     {
-      // A viewer sees what is in force; reading what somebody sends keeps the node busy.
+      // A viewer sees what is deployed; checking a sent document costs the node CPU time.
       config: { role: 'operator', readsOnly: true },
       bodyLimit: BODY_BYTES_MAX.files,
       schema: {

@@ -103,7 +103,7 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log,
         api.deliveries.request(caller.tenant, params.id),
         reads.event(delivery.work.eventId),
       ])
-      // A subscription may say that what is sensitive is sent: whoever sees it then is told of in the log.
+      // A subscription may send sensitive data; the log records each caller who sees it here.
       if (event !== null && event.sensitive.length > 0 && request.ok && seesTokens(caller))
         logSensitiveRead(log, event, readerOf(caller))
       return {

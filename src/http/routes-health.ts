@@ -1,4 +1,4 @@
-// GET /healthz, /readyz and /errors/{code}: for machines that watch and people that wonder; no key needed.
+// GET /healthz, /readyz and /errors/{code}: for monitors and users; no key needed.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'

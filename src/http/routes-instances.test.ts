@@ -73,7 +73,7 @@ describe('workflows', () => {
     expect((await get('/workflows/nobody/instances')).status).toBe(404)
   })
 
-  test('[HD3] begin an instance by hand, by whoever has the permission', async () => {
+  test('[HD3] start an instance manually, for a caller with the permission', async () => {
     const { get, post, key } = await start()
     const body = { input: { order: 'o7' }, metadata: { requestedBy: 'ann' } }
     const operator = await key('operator')
@@ -156,7 +156,7 @@ describe('an instance', () => {
     expect(body.data.odd).toEqual({ 'a b': [1] })
   })
 
-  test('[HD3] [HD11] is fired by hand, and says why not', async () => {
+  test('[HD3] [HD11] is fired manually, or refused with the reason', async () => {
     const { get, post, key, open } = await start()
     const id = await open()
     const operator = await key('operator')
@@ -254,7 +254,7 @@ describe('an instance', () => {
     })
   })
 
-  test('[HD6] is cancelled, unless something of it is in doubt', async () => {
+  test('[HD6] is cancelled, unless one of its outcomes is unknown', async () => {
     const { post, open, vendor } = await start()
     const id = await open()
     expect((await post(`/instances/${id}/cancel`, { reason: 'gone' })).body.state).toBe('cancelled')
@@ -267,7 +267,7 @@ describe('an instance', () => {
     })
   })
 
-  test('[HD9] in PROD nobody changes one without saying why', async () => {
+  test('[HD9] in PROD every change needs a reason', async () => {
     const { post, open } = await start({ environment: 'PROD' })
     const id = await open()
     const acts = [
@@ -287,7 +287,7 @@ describe('an instance', () => {
     expect((await post(`/instances/${id}/edit`, dry)).status).toBe(200)
   })
 
-  test('[HD2] of a workflow with a required permission is nobody else’s to see', async () => {
+  test('[HD2] of a workflow with a required permission is hidden from all others', async () => {
     const security = {
       permissions: ['triage.see'],
       required: ['triage.see'],

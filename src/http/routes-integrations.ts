@@ -60,7 +60,7 @@ const written = {
   additionalProperties: true,
 } as const
 
-/** `publicUrl`: where people reach the node; null: as each of them says. */
+/** `publicUrl`: the node's public address; null: as each request says. */
 export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: string | null): void {
   const { integrations } = api
 
@@ -444,8 +444,8 @@ function codeOf(findings: readonly FieldFinding[]): ErrorCode {
 const CALLBACK_PATH = '/v1/integrations/oauth/callback'
 
 /**
- * GET /v1/integrations/oauth/callback: where the vendor sends a person back. Whoever comes has no key of ours: the state that the link
- * carried says whose it is, once.
+ * GET /v1/integrations/oauth/callback: where the vendor redirects the user. The request has no API key: the state that the link
+ * carried identifies the credential, once.
  */
 export function addAuthorizationCallback(app: FastifyInstance, api: Pick<HttpApi, 'integrations'>): void {
   app.get<{ Querystring: { state?: string; code?: string; error?: string } }>(
@@ -482,7 +482,7 @@ export function addAuthorizationCallback(app: FastifyInstance, api: Pick<HttpApi
         const text = `The credential ${credential} has what it needs. You can close this page and test the connection.`
         return await reply.type(HTML).send(pageInWords('Done', text))
       } catch (refusal) {
-        // Programs get what they get everywhere; a person looks at it in a browser.
+        // Programs get the usual response; a user sees a page in the browser.
         if (!(refusal instanceof AppError) || !(headers.accept ?? '').includes('text/html')) throw refusal
         const { title, next, status } = ERRORS[refusal.code]
         return reply

@@ -1,4 +1,4 @@
-// GET /v1/ledger and /v1/ledger/history: what was done to the outside, and what may be done about outcomes that nobody knows.
+// GET /v1/ledger and /v1/ledger/history: the effects on other systems, and what may be done about unknown outcomes.
 
 import type { FastifyInstance } from 'fastify'
 import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'

@@ -25,7 +25,7 @@ export function addOrphanRoutes(
   const find = async (caller: Caller, id: OrphanId): Promise<Orphan> => {
     const orphan = await api.reads(caller.tenant).orphan(id)
     if (orphan === null) throw new AppError('not_found', 'there is no orphan with this id')
-    // By its workflow as it is in force: an orphan has no instance whose version would count.
+    // By its deployed workflow: an orphan has no instance whose version would count.
     if (!maySee(caller, orphan)) api.workflows.one(caller, orphan.workflow)
     return orphan
   }
@@ -78,7 +78,7 @@ export function addOrphanRoutes(
       const { instance, reason: said = null } = body
       mustSayWhy(api.about, said, 'correlating an orphan')
       await find(caller, params.id)
-      // Whoever may not see the instance may not give it anything either.
+      // A caller who may not see the instance may not assign an event to it.
       await api.workflows.reading.one(caller, instance)
       await api.orphans.correlate(caller.tenant, params.id, instance, { actor: caller.actor, reason: said })
       return showOrphan(await find(caller, params.id))

@@ -12,7 +12,7 @@ import { iso, isoOrNull, splitConsumer } from './shapes.ts'
 const SAMPLE_MS_MIN = 2_000
 const TENANTS_MAX = 1_000
 const MINUTES_MAX = 1_440
-/** Answers of /stats that are kept: at most one per tenant and step. */
+/** Cached responses of /stats: at most one per tenant and step. */
 const STATS_CACHED_MAX = 100
 /** Up to here the step is small. */
 const FINE_MINUTES_MAX = 15
@@ -160,7 +160,7 @@ function makeStatsText(api: Pick<HttpApi, 'meter' | 'now'>) {
   }
 }
 
-/** The store's counts, at most so old; each look is kept as the age of the queue. */
+/** The store's counts, at most so old; each read is recorded as the age of the queue. */
 function makeSampler(api: Pick<HttpApi, 'reads' | 'meter' | 'now'>) {
   const samples = new Map<TenantId, { readonly at: number; readonly overview: Promise<StoreOverview> }>()
   return (tenant: TenantId): Promise<StoreOverview> => {
@@ -172,7 +172,7 @@ function makeSampler(api: Pick<HttpApi, 'reads' | 'meter' | 'now'>) {
     samples.set(tenant, { at: now, overview })
     overview.then(
       ({ oldestReadyAt }) => api.meter.queueAge(tenant, oldestReadyAt === null ? 0 : now - oldestReadyAt),
-      // Whoever asked hears it; the next one asks anew.
+      // The caller gets the error; the next request asks again.
       () => samples.delete(tenant),
     )
     return overview

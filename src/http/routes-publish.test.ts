@@ -80,7 +80,7 @@ async function makeApi(options: NodeOptions = {}) {
 }
 
 describe('POST /v1/events', () => {
-  test('[CE1] [CE13] a structured event is kept, matched and worked on', async () => {
+  test('[CE1] [CE13] a structured event is stored, matched and run', async () => {
     const { world, publish } = await makeApi()
     const { status, body } = await publish(EVENT)
     expect([status, body]).toEqual([
@@ -117,7 +117,7 @@ describe('POST /v1/events', () => {
     expect(await send(65)).toEqual([400, 400, 400])
   })
 
-  test('[CE14] a leap second is kept on its day', async () => {
+  test('[CE14] a leap second stays on its day', async () => {
     const { world, publish } = await makeApi()
     const { body } = await publish({ ...EVENT, time: '2016-12-31T23:59:60Z' })
     expect(await world.reads.event(body.eventId)).toMatchObject({
@@ -213,7 +213,7 @@ describe('POST /v1/events', () => {
     expect((await world.reads.events({ cursor: null, limit: 9 })).items).toEqual([])
   })
 
-  test('[CE12] what the store did not keep is told, and sending all again is safe', async () => {
+  test('[CE12] events that the store did not store are reported, and sending all again is safe', async () => {
     let isBroken = true
     const { publish } = await makeApi({
       faults: {
@@ -270,7 +270,7 @@ describe('POST /v1/events', () => {
 describe('events as CloudEvents', () => {
   const JSON_TYPE = 'application/json'
 
-  test('[CE8] [CE9] one event goes out as it came in, for whoever asks so', async () => {
+  test('[CE8] [CE9] one event is returned as it was received, if the client asks for it', async () => {
     const { ask, publish } = await makeApi()
     const { body: sent } = await publish({ ...EVENT, myextension: 'x' })
     const one = await ask('GET', `/events/${sent.eventId}`, { accept: `${STRUCTURED};q=0.9, */*` })

@@ -1,6 +1,6 @@
-// POST /v1/events: events that somebody publishes, as CloudEvents in any of the three modes.
+// POST /v1/events: events that a client publishes, as CloudEvents in any of the three modes.
 //
-// Everything is checked before anything is written. What the store could not keep is told event by event.
+// Everything is checked before anything is written. Events that the store could not store are reported one by one.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
@@ -49,7 +49,7 @@ export function addPublishRoutes(
       {
         bodyLimit: limits.eventBodyLimit,
         config: { isIdempotent: true },
-        // What an event must be is said in the words of CloudEvents, by whoever reads it.
+        // The parser checks the event, and its errors use the words of CloudEvents.
         validatorCompiler: () => () => true,
         schema: {
           operationId: 'publishEvents',

@@ -1,4 +1,4 @@
-// What people do about dead letters and work, over the API: a real engine, a vendor in the test's hand.
+// Operator actions on dead letters and jobs, over the API: a real engine, a vendor that the test controls.
 
 import { afterEach, expect, test } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
@@ -251,7 +251,7 @@ test('[DL2] dead letters are grouped by what killed them', async () => {
   expect(await get('/dead-letters/groups?state=lost')).toMatchObject({ status: 400 })
 })
 
-test('[DL3] a letter is marked ready and discarded; a second time is a conflict', async () => {
+test('[DL3] a dead letter is marked ready and discarded; a second time is a conflict', async () => {
   const { send, post } = await makeWorld()
   const { letterId } = await send('dead')
   expect(await post(`/dead-letters/${letterId}/ready`, {})).toMatchObject({
@@ -273,7 +273,7 @@ test('[DL3] a letter is marked ready and discarded; a second time is a conflict'
   expect(await post('/dead-letters/dlq_none/discard', { reason: 'x' })).toMatchObject({ status: 404 })
 })
 
-test('[DL4] a letter is edited, with numbers as they were written', async () => {
+test('[DL4] a dead letter is edited, with numbers as they were written', async () => {
   const { send, get, post } = await makeWorld()
   const { letterId, eventId, workId } = await send('dead')
   const text = '{"data":{"kind":"paid","order":"o9","id":12345678901234567890},"reason":"typo"}'
@@ -284,7 +284,7 @@ test('[DL4] a letter is edited, with numbers as they were written', async () => 
   expect(shown.text).toContain('12345678901234567890')
   expect(shown.body.event).toMatchObject({ causationId: eventId, data: { order: 'o9' } })
   expect(shown.body.event.editedFrom).toBe(eventId)
-  // The item that died still leads to its letter, which points at the copy now.
+  // The dead job still leads to its dead letter, which now points at the copy.
   expect((await get(`/work/${workId}`)).body.deadLetter).toMatchObject({ id: letterId })
   expect(await post(`/dead-letters/${letterId}/edit`, { reason: 'no data' })).toMatchObject({
     status: 400,
@@ -344,7 +344,7 @@ test('[DL9] work without a probe is not asked for', async () => {
   })
 })
 
-test('[RP1] [RP3] many letters are looked at first, and then replayed', async () => {
+test('[RP1] [RP3] many dead letters are previewed first, and then replayed', async () => {
   const { send, get, post, vendor, seen, urls } = await makeWorld()
   const letters = [await send('dead'), await send('dead')]
   const filter = { consumer: 'book', cause: 'answered 422' }
@@ -383,7 +383,7 @@ test('[RP1] [RP3] many letters are looked at first, and then replayed', async ()
 
 test('[RP7] a replay is cancelled once', async () => {
   const { post, get } = await makeWorld()
-  // Letters that nobody has are refused one by one: enough of them that it cannot be over yet.
+  // Unknown dead letters are refused one by one: enough of them that the replay cannot be over yet.
   const ids = Array.from({ length: 500 }, (_, index) => `dlq_${index}`)
   const { replayId } = (await post('/dead-letters/replay', { filter: { ids } })).body
   const cancelled = await post(`/replays/${replayId}/cancel`, { reason: 'not yet' })
@@ -467,7 +467,7 @@ test('[RL5] a deliberate second effect needs a reason everywhere', async () => {
   })
 })
 
-test('[RL11] [RL12] the ledger tells what may be done about each effect, and its generations', async () => {
+test('[RL11] [RL12] the ledger shows what may be done about each effect, and its generations', async () => {
   const { send, get, post, vendor } = await makeWorld()
   vendor.answer = LOST
   const { workId } = await send('parked')

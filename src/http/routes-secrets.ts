@@ -186,7 +186,7 @@ function readOverlap(text: string | undefined): number {
   return overlapMs
 }
 
-/** Removing one is allowed: its token is got anew. */
+/** Removing one is allowed: its token is requested again. */
 function refuseOwn(name: string): void {
   if (!name.startsWith(OWN_SECRETS)) return
   const message = `what begins with \`${OWN_SECRETS}\` keeps tokens of credentials: give the secret another name`

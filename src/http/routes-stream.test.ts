@@ -43,7 +43,7 @@ async function start() {
   return { feed, url }
 }
 
-test('[FD3] the stream brings changes to whoever has a key, through the client', async () => {
+test('[FD3] the stream sends changes to a caller with a key, through the client', async () => {
   const { feed, url } = await start()
   const stop = new AbortController()
   const stream = makeClient({ url, key: 'good' }).stream({ signal: stop.signal })
@@ -66,7 +66,7 @@ test('[FD8] open streams do not keep a node from closing', async () => {
   expect(await text).toContain('event: ping')
 })
 
-test('[FD8] the fifty-first reader of a tenant is told to come again later', async () => {
+test('[FD8] the fifty-first reader of a tenant gets a Retry-After', async () => {
   const { url } = await start()
   const stop = new AbortController()
   const open = (key: string) =>
@@ -79,7 +79,7 @@ test('[FD8] the fifty-first reader of a tenant is told to come again later', asy
   stop.abort()
 })
 
-test('[FD8] the eleventh reader with one key is told to come again later', async () => {
+test('[FD8] the eleventh reader with one key is refused with 429', async () => {
   const { url } = await start()
   const stop = new AbortController()
   const open = () =>

@@ -98,7 +98,7 @@ export function addStreamRoutes(
     },
   )
 
-  /** Instances and orphans of workflows that the caller may not see are not told. An admin may see all. */
+  /** Instances and orphans of workflows that the caller may not see are left out. An admin may see all. */
   function lensOf(caller: Caller): { readonly lens?: Lens } {
     if (caller.role === 'admin') return {}
     const sees = (change: Change) =>

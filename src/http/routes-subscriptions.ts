@@ -198,7 +198,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, api: Api): void {
   app.post<{ Params: Named }>(
     '/webhooks/subscriptions/:name/test',
     {
-      // One more call each time; nothing of it is kept.
+      // One more call each time; nothing of it is stored.
       config: { role: 'operator', readsOnly: true },
       schema: {
         operationId: 'testSubscription',
@@ -284,7 +284,7 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
   pause: 'pausing a subscription',
 }
 
-/** Checked as a definition is, and its address by the rules for what leaves. `before`: as it is in force already. */
+/** Checked like a definition, and its address by the outbound rules. `before`: the deployed version. */
 async function check(
   api: Api,
   tenant: TenantId,

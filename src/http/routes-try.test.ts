@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const given = (data: object) => ({ subject: 'shop.events.paid', data })
 
-test('[TR2] tries a route in force on an accepted event, digit for digit', async () => {
+test('[TR2] tries a deployed route on an accepted event, digit for digit', async () => {
   const { status, body, text } = await world.post('/try', { route: 'book', event: EVENT })
   expect(status).toBe(200)
   expect(body).toMatchObject({

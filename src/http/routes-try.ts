@@ -148,7 +148,7 @@ export function addTryRoutes(
           details: { fields: [fault] },
         })
       }
-      // As for `check`: reading what somebody sends is not for those who only look.
+      // As for `check`: viewers may not send documents.
       if (yaml !== undefined) assertRole(request.caller, 'operator')
       const written = yaml === undefined ? null : await readRoute(tenant, yaml)
       const asked = written?.document ?? (route as string)

@@ -1,5 +1,5 @@
-// GET /webhooks/{tenant}/{name}/keys: the public keys of a subscription that signs with ed25519, for its receiver, who has no key of
-// ours. They are public by nature; of any other name the answer is the same as of none, so that asking tells nothing.
+// GET /webhooks/{tenant}/{name}/keys: the public keys of a subscription that signs with ed25519, for its receiver, who has no API
+// key. They are public by nature. Any other name gets the same response as an unknown one, so that a request reveals nothing.
 
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/foundation/errors/index.ts'

@@ -23,7 +23,7 @@ const HEALTH = {
   isCapped: false,
 }
 
-/** Subscriptions that are kept in a map, and what was asked of them. */
+/** Subscriptions in a map, and the calls made to them. */
 function makeParts(over: Partial<HttpApi> = {}) {
   const asked: unknown[][] = []
   const kept = new Map<string, SubscriptionDetail>()
@@ -281,7 +281,7 @@ describe('secrets', () => {
 })
 
 describe('what viewers see', () => {
-  test('[WH10] values of the query and of headers are hidden from whoever may only look', async () => {
+  test('[WH10] values of the query and of headers are hidden from viewers', async () => {
     const world = makeParts()
     await create(world, { headers: { 'x-token': 'h1dden' } })
     const [viewer, operator] = [await world.key('viewer'), await world.key('operator')]
@@ -295,7 +295,7 @@ describe('what viewers see', () => {
   })
 })
 
-test('[WH11] public keys are there for everybody, of ed25519 ones alone', async () => {
+test('[WH11] public keys are open to all, for ed25519 subscriptions only', async () => {
   const world = makeParts()
   const ask = (name: string) => world.server.app.inject(`/webhooks/${DEFAULT_TENANT}/${name}/keys`)
   const answer = await ask('keyed')
@@ -305,7 +305,7 @@ test('[WH11] public keys are there for everybody, of ed25519 ones alone', async 
   expect(other.json().detail).toBe(none.json().detail)
 })
 
-test('[WH12] a test tells what came back, and needs an operator', async () => {
+test('[WH12] a test shows the response, and needs an operator', async () => {
   const world = makeParts()
   await create(world)
   expect(await world.post('/webhooks/subscriptions/crm/test')).toMatchObject({

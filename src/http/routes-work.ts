@@ -1,4 +1,4 @@
-// GET /v1/work and /v1/work/{id}; POST /v1/work/{id}/resolve, probe, retry and cancel: what people decide.
+// GET /v1/work and /v1/work/{id}; POST /v1/work/{id}/resolve, probe, retry and cancel: operator actions on jobs.
 
 import type { FastifyInstance } from 'fastify'
 import type { FailureClass } from '../core/failures/failure/index.ts'

@@ -1,4 +1,4 @@
-// Workflows in force, their instances, and starting one: GET /v1/workflows …; GET and POST …/{name}/instances; POST …/migrate.
+// Deployed workflows, their instances, and starting one: GET /v1/workflows …; GET and POST …/{name}/instances; POST …/migrate.
 
 import type { FastifyInstance } from 'fastify'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
@@ -100,7 +100,7 @@ export function addWorkflowRoutes(
     async ({ caller, params, query }) => {
       const asked = { ...splitQuery(query), workflow: params.name }
       const { items, nextCursor } = await api.workflows.reading.list(caller, asked)
-      // Nothing to see may be a name that nobody knows, or that the caller may not see.
+      // An empty result may mean an unknown name, or one that the caller may not see.
       if (items.length === 0) api.workflows.one(caller, params.name)
       return { items: items.map(showInstance), nextCursor }
     },

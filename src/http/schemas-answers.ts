@@ -157,7 +157,7 @@ const deadLetter = {
 } as const
 const deadLetterOptional = ['key', 'runbook', 'failureId', 'step']
 const verdicts = ['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail'] as const
-/** What a preview says of one letter, or of one route about an event. */
+/** The preview of one dead letter, or of one route for an event. */
 const judged = {
   verdict: oneOf(verdicts),
   reason: string,

@@ -1,4 +1,4 @@
-// What requests may contain, as JSON Schema for Fastify. A field that nobody reads is refused: a mistyped filter would
+// What requests may contain, as JSON Schema for Fastify. An unknown field is refused: a mistyped filter would
 // otherwise answer everything.
 
 import { LEDGER_STATES } from '../core/effects/ledger/index.ts'
@@ -54,7 +54,7 @@ export const ledgerQuery = fields({
   key: ledgerKey,
 })
 export const ledgerHistoryQuery = fields({ key: ledgerKey }, ['key'])
-/** What is not indexed: the newest ten thousand letters are looked at for one page. */
+/** Filters without an index: one page searches the newest ten thousand dead letters. */
 const deadLetterConditions = {
   cause: { ...text, description: 'As the groups of dead letters tell it.' },
   key: { ...ledgerKey, description: 'Under this idempotency key.' },
@@ -84,11 +84,11 @@ export const plainText = {
   pattern: '^[\\P{C}\\u200c\\u200d]*$',
   description: 'It must not hold control characters, line breaks or invisible marks.',
 } as const
-/** What people write into one line, for others to read. */
+/** A line of text that users write for other users. */
 export const line = (maxLength: number) =>
   ({ type: 'string', minLength: 1, maxLength, allOf: [{ pattern: '\\S' }, plainText] }) as const
 
-/** Why a person did it, for the log. */
+/** The reason that the user gives, for the log. */
 export const reason = line(1_000)
 export const reasonBody = fields({ reason })
 export const neededReasonBody = fields({ reason }, ['reason'])
@@ -194,7 +194,7 @@ interface Times {
   readonly to?: string
 }
 
-/** Instants are texts for people, and numbers for the store. */
+/** Instants are text in the API, and numbers in the store. */
 export function readTimes<Query extends Times>({ from, to, ...rest }: Query) {
   return {
     ...rest,
@@ -203,7 +203,7 @@ export function readTimes<Query extends Times>({ from, to, ...rest }: Query) {
   }
 }
 
-/** People write `crm`; the store knows `route:crm`. */
+/** Users write `crm`; the store knows `route:crm`. */
 export function toConsumer(name: string): string {
   return name.includes(':') ? name : `route:${name}`
 }

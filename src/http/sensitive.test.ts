@@ -29,7 +29,7 @@ describe('bodies of events', () => {
     expect(() => readBodies(EVENT, callerOf('viewer'), log)).toThrow(/needs the role operator/)
   })
 
-  test('[SE14] whoever sees them is in the log, without what was seen', () => {
+  test('[SE14] the log names each caller who sees them, without the values', () => {
     for (const role of ['operator', 'admin'] as const) {
       const log = makeMemoryLog()
       expect(showBodies(EVENT, callerOf(role), log)).toMatchObject({
@@ -46,7 +46,7 @@ describe('bodies of events', () => {
     }
   })
 
-  test('[SE13] other events are shown to everybody as they are, and nobody is told', () => {
+  test('[SE13] other events are shown to all callers as they are, without a log line', () => {
     const log = makeMemoryLog()
     const usual = { ...EVENT, sensitive: [] }
     expect(showBodies(usual, callerOf('viewer'), log)).toEqual({

@@ -1,5 +1,5 @@
-// What a caller sees of an event's payload and headers: operators all of it, which leaves a line in the log; whoever may only
-// look, `[hidden]` at the sensitive places. A payload that does not open is left out, and the answer says why.
+// What a caller sees of an event's payload and headers: operators see all of it, which leaves a line in the log; viewers
+// see `[hidden]` at the sensitive places. A payload that does not open is left out, and the answer says why.
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { StoredEvent } from '../core/events/event/index.ts'
@@ -23,7 +23,7 @@ export function readerOf(caller: Caller): Reader {
   return { actor: caller.actor, seesSensitive: isAllowed(caller, 'operator') }
 }
 
-/** `log` is told when somebody reads what is sensitive. */
+/** `log` gets a line when a caller reads sensitive data. */
 export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): ShownBodies {
   const { sensitive, data, headers } = event
   const about = { sensitive }

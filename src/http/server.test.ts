@@ -390,7 +390,7 @@ describe('events', () => {
     expect(asked).toEqual(['events', 'workOfEvents'])
   })
 
-  test('are told whole: envelope, payload to the digit, and what became of every consumer', async () => {
+  test('are shown whole: envelope, payload to the digit, and what became of every consumer', async () => {
     const { store, get } = makeWorld()
     await writeStory(store)
     const { body, text, headers } = await get('/v1/events/evt_1')
@@ -474,7 +474,7 @@ describe('work', () => {
     expect(await get('/v1/work/wrk_none')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
-  test('is resolved by a person, who says why', async () => {
+  test('is resolved by an operator, who gives a reason', async () => {
     const { store, post, calls } = makeWorld()
     await writeStory(store)
     const answer = await post('/v1/work/wrk_2/resolve', { as: 'done', reason: 'seen in the inbox' })
@@ -604,7 +604,7 @@ describe('a request that makes no sense', () => {
     ['/v1/events?sorce=x', 'sorce'],
     ['/v1/work?state=lost', 'ready, waiting, leased'],
     ['/v1/dead-letters?class=bad', 'transient'],
-  ])('%s is told what is wrong', async (url, hint) => {
+  ])('%s is refused with what is wrong', async (url, hint) => {
     const answer = await makeWorld().get(url)
     expect(answer).toMatchObject({
       status: 400,
@@ -613,14 +613,14 @@ describe('a request that makes no sense', () => {
     expect(answer.body.detail).toContain(hint)
   })
 
-  test('with a wrong cursor is told so', async () => {
+  test('with a wrong cursor is refused', async () => {
     expect(await makeWorld().get('/v1/events?cursor=nonsense')).toMatchObject({
       status: 400,
       body: { code: 'invalid_cursor' },
     })
   })
 
-  test('[AP47] with a body that is not JSON, says a thing twice, is too large or of another type is told so', async () => {
+  test('[AP47] with a body that is not JSON, says a thing twice, is too large or of another type is refused', async () => {
     const { server } = makeWorld()
     const send = async (payload: string, type: string) =>
       (
@@ -734,7 +734,7 @@ describe('on one port', () => {
     agent.destroy()
   })
 
-  test('closing does not wait for a kept connection whose request has ended meanwhile', async () => {
+  test('closing does not wait for a kept-alive connection whose request has ended meanwhile', async () => {
     let release = () => {}
     let entered = () => {}
     const inside = new Promise<void>((resolve) => {
@@ -756,7 +756,7 @@ describe('on one port', () => {
     await closed
   })
 
-  test('closing does not wait for ever for somebody who never ends', async () => {
+  test('closing does not wait forever for a client that never ends', async () => {
     const { server } = makeWorld({ receive: () => new Promise(() => {}) })
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect(port, '127.0.0.1')
@@ -780,7 +780,7 @@ describe('[AP4] what is wrong with a request', () => {
     })
   })
 
-  test('is told at every field, with what to write', async () => {
+  test('is reported at every field, with what to write', async () => {
     const { post, get } = makeWorld()
     const body = { as: 'gone', reason: ' ', forse: true }
     const answer = await post('/v1/work/wrk_1/resolve', body)
@@ -902,7 +902,7 @@ describe('an idempotency key', () => {
     expect(failures).toBe(2)
   })
 
-  test('[AP9] is not taken where a secret is told, and nothing is made', async () => {
+  test('[AP9] is refused where the response has a secret, and nothing is created', async () => {
     const world = makeWorld()
     const answer = await send(world, 'k-1', { name: 'mine', role: 'viewer' }, '/v1/keys')
     expect(answer.statusCode).toBe(400)

@@ -104,7 +104,7 @@ const HEADERS_MS_MAX = 10_000
 const REQUEST_MS_MAX = 30_000
 /** How often the two are looked at; Node's own 30 s would let either pass by as much. */
 const TIMEOUT_CHECK_MS = 1_000
-/** Longer than the minute for which load balancers keep connections: whoever closes first loses requests. */
+/** Longer than the minute for which load balancers keep connections: the side that closes first loses requests. */
 const KEEP_ALIVE_MS = 72_000
 const JSON_DEPTH_MAX = 64
 const CLOSE_STEP_MS = 25
@@ -286,7 +286,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
   const close = async () => {
     if (closing) return
     closing = true
-    // A connection that was busy when closing began becomes idle later, and would be kept for its whole time.
+    // A connection that was busy when closing began becomes idle later, and would stay open for its whole time.
     // One that browsers open in advance counts as busy until its first request, which may never come.
     const step = setInterval(() => {
       server?.closeIdleConnections()
@@ -340,7 +340,7 @@ function readJsonExactly(app: FastifyInstance): void {
   })
 }
 
-/** For programs, and people without a browser: a browser gets the console. */
+/** For programs and command-line users: a browser gets the console. */
 const WELCOME = `${JSON.stringify({
   name: 'Millrace',
   console: 'open this address in a browser',

@@ -1,5 +1,5 @@
-// Providers, connections, credentials and runs as the API shows them. Values of secrets are in none of these, so nothing is taken out;
-// only what was sent and answered is kept from viewers, since it may quote what an event hides from them.
+// Providers, connections, credentials and runs as the API shows them. None of these contains the value of a secret, so nothing is removed;
+// only requests and responses are hidden from viewers, because they may quote the sensitive data of an event.
 
 import type { ProbeResult } from '../core/connections/connection/index.ts'
 import type { CredentialVersion } from '../core/connections/credential/index.ts'

@@ -1,5 +1,5 @@
-// Subscriptions and deliveries as clients see them. Tokens often stand in the query of an address and in headers: whoever may only
-// look sees that they are there, and nothing of them.
+// Subscriptions and deliveries as clients see them. The query of an address and headers often contain tokens: viewers
+// see that they exist, but not their values.
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'

@@ -1,4 +1,4 @@
-// Workflows, instances and orphans as clients see them. Data goes out digit for digit as it is kept: answers that hold it are
+// Workflows, instances and orphans as clients see them. Data is returned digit for digit as it is stored: responses with data are
 // written by `stringifyJson`.
 
 import type { TransitionDocument, WorkflowDocument } from '../core/definitions/documents/index.ts'
@@ -128,7 +128,7 @@ export function showInstanceDetail({ row, workflow, instance }: ReadInstance, { 
   }
 }
 
-/** As it was; what the history does not tell of the past is left empty. */
+/** The past state; what the history does not contain is left empty. */
 export function showPast({ row, workflow, past, entries }: ReadPast, shown: number) {
   const { state, version, marking, data, metadata, correlations, sequence, at, isWhole } = past
   return {

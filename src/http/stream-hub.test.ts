@@ -95,7 +95,7 @@ const work = (id: number, state: 'leased' | 'done' = 'leased'): Change => ({
 })
 
 describe('the stream', () => {
-  test('[FD3] tells a reader the changes of its own tenant, gathered', async () => {
+  test('[FD3] sends a reader the changes of its own tenant, gathered', async () => {
     const { read, change, pass } = makeWorld()
     const [ours, theirs] = [read(OURS), read(THEIRS)]
     change(OURS, work(1))
@@ -114,7 +114,7 @@ describe('the stream', () => {
     expect(theirs.told()).toMatchObject([{ data: { changes: [{ id: 'wrk_3' }] } }])
   })
 
-  test('[FD3] tells a reader with a lens only what it may see, and others all of it', async () => {
+  test('[FD3] sends a reader with a lens only what it may see, and others all of it', async () => {
     const { read, change, pass } = makeWorld()
     const lens = { name: 'none', sees: (one: Change) => one.type !== 'instance' }
     const [all, some] = [read(OURS), read(OURS, null, 'other', lens)]
@@ -149,7 +149,7 @@ describe('the stream', () => {
     expect(first[0]).toMatchObject({ id: 'wrk_0', state: 'done' })
   })
 
-  test('[FD6] tells a gap to whoever is too far behind, and then goes on', async () => {
+  test('[FD6] reports a gap to a reader that is too far behind, and then continues', async () => {
     const { read, change, pass } = makeWorld({ behindMax: 10 })
     const reader = read(OURS)
     for (let id = 0; id < 11; id += 1) change(OURS, work(id))
@@ -162,7 +162,7 @@ describe('the stream', () => {
     ])
   })
 
-  test('[FD6] keeps nothing for a slow reader but its place, and disturbs nobody else', async () => {
+  test('[FD6] stores only the position of a slow reader, and does not affect others', async () => {
     const { read, change, pass } = makeWorld({ behindMax: 10 })
     const [slow, quick] = [read(OURS), read(OURS)]
     slow.state.canTake = false
@@ -230,7 +230,7 @@ describe('the stream', () => {
     expect(read(OURS, null, 'mine').seat).not.toBeNull()
   })
 
-  test('[FD6] tells a gap when nobody knows what changed', async () => {
+  test('[FD6] reports a gap when it is unknown what changed', async () => {
     const { read, lose, pass } = makeWorld()
     const reader = read(OURS)
     lose()
@@ -267,7 +267,7 @@ describe('the stream', () => {
     expect(afterLoss.told()).toMatchObject([{ event: 'gap' }])
   })
 
-  test('[FD7] watches only while somebody reads, and a little longer', async () => {
+  test('[FD7] watches only while there is a reader, and a little longer', async () => {
     const { read, watchers, pass, change } = makeWorld()
     expect(watchers.size).toBe(0)
     const reader = read(OURS)

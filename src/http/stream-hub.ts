@@ -1,9 +1,9 @@
-// The tail of what changes, for many readers: one watch per node, one ring of the latest changes per tenant that somebody
-// reads, and per reader no more than a place in it. Messages are gathered, so that a burst costs a few writes a second.
+// Sends the latest changes to many readers: one watch per node, one ring of changes per tenant with readers,
+// and per reader only a position in it. Messages are gathered, so that a burst costs a few writes a second.
 //
-// Invariants: FD3 a reader gets changes of its own tenant only. A reader that is too slow misses changes and is told so; it
-// never holds more than the message that is on its way. FD10 whoever is let go has no seat any more, at once, and no
-// connection a little later, whether it reads or not.
+// Invariants: FD3 a reader gets changes of its own tenant only. A reader that is too slow misses changes and gets a gap message; it
+// never holds more than the message in flight. FD10 a reader that is disconnected frees its seat at once, and its
+// connection closes a little later, whether it reads or not.
 
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import { type Change, changeName, type Feed } from '../engine/index.ts'
@@ -12,7 +12,7 @@ import { showChange } from './shapes.ts'
 export interface Reader {
   /** false: it cannot take more until `drained` is called. */
   write(text: string): boolean
-  /** Says goodbye; whoever does not read never hears it. */
+  /** Sends a closing message; a client that does not read never receives it. */
   end(): void
   /** Cuts the connection. */
   drop(): void
@@ -47,7 +47,7 @@ export interface StreamHub {
 }
 
 export interface HubLimits {
-  /** Changes kept per tenant, to go on from after a short break. */
+  /** Changes in memory per tenant, to resume from after a short break. */
   readonly ringMax: number
   /** Changes that one reader may be behind. */
   readonly behindMax: number
@@ -56,7 +56,7 @@ export interface HubLimits {
   readonly readersPerCredentialMax: number
   readonly gatherMs: number
   readonly pingMs: number
-  /** How long changes are kept for readers that may come back. */
+  /** How long changes stay in memory for readers that may reconnect. */
   readonly lingerMs: number
   /** A reader that takes nothing for so long is let go. */
   readonly stuckMsMax: number
@@ -80,7 +80,7 @@ interface Room {
   readonly ring: Change[]
   /** How many changes there ever were. */
   head: number
-  /** Before this one nobody can go on: something was lost. */
+  /** No reader can resume before this one: changes were lost. */
   floor: number
   readonly seats: Set<Sitting>
   isDue: boolean
@@ -178,7 +178,7 @@ export function makeStreamHub(
   }
 
   const changesMessage = (room: Room, from: number, { lens }: Who): string => {
-    // Of a row that changed several times only the last is worth telling.
+    // If a row changed several times, only the last change is sent.
     const latest = new Map<string, Change>()
     for (let at = from; at < room.head; at += 1) {
       const change = room.ring[at % limits.ringMax] as Change
@@ -204,7 +204,7 @@ export function makeStreamHub(
       (may) => {
         if (!may) letGo(room, sitting)
       },
-      // Nobody can say so now: the next ping asks again.
+      // The check failed: the next ping asks again.
       () => {},
     )
   }

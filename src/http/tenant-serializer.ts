@@ -1,5 +1,5 @@
-// One after the other for each tenant: for requests that keep the whole node busy while they run. Whoever has many of them
-// under way waits for their own, not others for them.
+// Serializes expensive requests per tenant: they keep the whole node busy while they run. A tenant with many of them
+// waits for its own; other tenants do not wait.
 
 import { AppError } from '../core/foundation/errors/index.ts'
 

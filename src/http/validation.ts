@@ -3,8 +3,8 @@
 // Addresses and headers hold texts alone, so `limit=20` is read as a number there. A body says itself what it means: a wrong
 // type is refused and never bent into shape, because `null` would become «no» and a preview a real run.
 //
-// A form shows every fault at its field, so all are looked for, but only in a body of a size that people write. Of a larger
-// one the first fault is told: looking for all would let anybody keep the node busy.
+// A form shows every fault at its field, so all are reported, but only in a body of a size that users write. In a larger
+// one only the first fault is reported: a search for all would let any caller keep the node busy.
 
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'

@@ -1,4 +1,4 @@
-// A server over a real engine with the triage of instance-actions.fixture.ts, and a vendor in the test's hand.
+// A server over a real engine with the triage of instance-actions.fixture.ts, and a vendor that the test controls.
 
 import { expect } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
@@ -122,7 +122,7 @@ export async function makeWorkflowServer({
       const asked = { name: `${role}’s`, role, permissions, expiresInMs: null }
       return (await access.keys.make(tenant as TenantId, asked, 'test')).key
     },
-    /** An instance that came to this place, or needs somebody. */
+    /** An instance that reached this place, or needs a decision. */
     async open(place = 'review') {
       sent += 1
       const payload = { kind: 'paid', id: `d${sent}`, order: `o${sent}`, email: SECRET, by: 'jo' }

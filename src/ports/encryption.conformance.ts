@@ -31,7 +31,7 @@ export function encryptionConformance(name: string, makeHarness: () => Encryptio
     return 'opened'
   }
 
-  describe(`seal: ${name}`, () => {
+  describe(`encryption: ${name}`, () => {
     test('[SE6] text and paths come back unchanged, and encrypted text shows neither', () => {
       const { encryption } = makeHarness()
       for (const text of [TEXT, '', '"x"', 'x'.repeat(100_000)]) {

@@ -58,7 +58,7 @@ export type HttpOutcome =
 export type Vetted =
   | {
       readonly ok: true
-      /** Worth telling the author of the address: it could not be resolved completely. */
+      /** A warning for the author of the address: it could not be resolved completely. */
       readonly warning?: string
     }
   /** The message names the rule and what to do, as a clause without its full stop. */

@@ -487,7 +487,7 @@ export interface Store extends AsyncDisposable {
    * discarded, and their jobs hold no ledger entry that is reserved or unknown. Their jobs with attempts, failures and runs,
    * their duplicates, dead letters and dedup entries are deleted with them. An event that started an active instance, or that a
    * waiting or open orphan is about, stays. After the events come the ledger, the lanes, the escalations, then instances that
-   * ended longer ago than any event is kept, with their history, orphans that are correlated or discarded for as long, and runs
+   * ended longer ago than any event is stored, with their history, orphans that are correlated or discarded for as long, and runs
    * without a job that were untouched for as long.
    * Reads `scanMax` rows at most; may be called by several nodes at once, and again.
    */

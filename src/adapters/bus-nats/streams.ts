@@ -52,7 +52,7 @@ export function ownStreams(prefix: string): readonly Wanted[] {
 
 /**
  * Returns one sentence per difference, whether the stream writes to a disk at all, and its identity: a recreated stream
- * has another birth.
+ * has another creation time.
  */
 export async function ensureStream(
   manager: JetStreamManager,

@@ -87,7 +87,7 @@ export interface BundleCodeOptions {
 
 export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   const { builtIn } = options
-  /** Bundles that were read and may be stored: kept as long as the caller holds the folder, and no longer. */
+  /** Bundles that were read and may be stored; they stay in memory only while the caller holds the folder. */
   const read = new WeakMap<CodeFolder, ReadonlyMap<string, Bundle>>()
   const functions = new Map<string, ReadonlyMap<string, UserFunction>>()
   const stored = new Set<string>()
@@ -159,7 +159,7 @@ export function makeBundleCode(options: BundleCodeOptions): BundleCode {
   /** Whether the store can return what this node has read itself. */
   const isIntact = async (from: Shelf, hash: string): Promise<boolean> => {
     if (!stored.has(hash)) return false
-    // Without signatures only the hash could tell.
+    // Without signatures, the hash is the only check.
     if (from.signatures === undefined) return true
     try {
       return (await readChecked(from, hash)) !== null

@@ -110,7 +110,7 @@ export async function showBundle(shelf: Shelf, hash: string): Promise<ShownBundl
 
 /**
  * Signs a bundle that an operator vouches for: one without a signature, or with that of a master key that this node was not given.
- * A text without the hash and a forged signature show that somebody changed the database: such a bundle is not signed, and why is answered.
+ * A text without the hash and a forged signature show that the database was changed: such a bundle is not signed, and the reason is returned.
  */
 export async function signBundle(shelf: Shelf, hash: string): Promise<string | null> {
   const { store, tenant, signatures } = shelf

@@ -66,7 +66,7 @@ export function makeLocalEncryption(deps: {
         decipher.setAAD(boundTo(place, parts.paths)).setAuthTag(bytes.subarray(-PROOF_BYTES))
         const open = decipher.update(bytes.subarray(NONCE_BYTES, -PROOF_BYTES))
         const text = Buffer.concat([open, decipher.final()]).toString('utf8')
-        // Authenticated by now: only the seal can have written them.
+        // The bytes are authenticated: only the encryption can have written them.
         return { text, paths: JSON.parse(Buffer.from(parts.paths, 'base64url').toString('utf8')) as string[] }
       } catch {
         // The library's own message would only say that it failed.

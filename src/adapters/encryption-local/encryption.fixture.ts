@@ -1,4 +1,4 @@
-// A seal for tests and the simulator: a well-known key, and counted nonces, so that equal runs are equal.
+// Encryption for tests and the simulator: a well-known key, and counted nonces, so that equal runs are equal.
 
 import { makeMasterKeys } from '../../core/secrets/index.ts'
 import type { Encryption } from '../../ports/encryption.ts'

@@ -244,7 +244,7 @@ describe('where rows are stored', () => {
     expect(await names()).toEqual([nameAt('event', WEEKS)])
   })
 
-  test('[PG4] the previous release’s rows are kept, as the partition of everything before', async () => {
+  test('[PG4] the previous release’s rows stay, as the partition of everything before', async () => {
     const database = await server.makeDatabase({ empty: true })
     cleanUps.push(() => database.drop())
     const before = MIGRATIONS.findIndex(({ name }) => name.endsWith('by weeks'))
@@ -504,7 +504,7 @@ describe('retention by partitions', () => {
     expect(await namesOf(world, 'event')).toContain(partition.name)
   })
 
-  test('[PG9] if all are kept for weeks, events wait for their week; otherwise each is removed at its time', async () => {
+  test('[PG9] if all are stored for weeks, events wait for their week; otherwise each is removed at its time', async () => {
     const world = await openWorld()
     await acceptDaily(world, 7, 2)
     await world.setNow(MONDAY + 3 * DAY + KEEP + 2 * HOUR)
@@ -544,7 +544,7 @@ describe('retention by partitions', () => {
       const world = await openWorld()
       await acceptOfBoth(world)
       const request = { ...REQUEST, scanMax: 2, byTenant: { [OTHER]: keep(KEEP + 2 * DAY) } }
-      // If all are kept about as long, those that expire first wait for the others.
+      // If all are stored about as long, those that expire first wait for the others.
       await world.setNow(MONDAY + WEEK + KEEP + HOUR)
       expect((await walk(world.store, request)).gone).toMatchObject({ events: 0 })
       await world.setNow(MONDAY + WEEK + KEEP + 2 * DAY + HOUR)

@@ -364,7 +364,7 @@ test('[ST135] [ST140] nodes that create and change the instance of one key at on
   expect(events).toHaveLength(60)
 })
 
-test('[ST140] keys that nodes put and free by turns, several in one commit: no instance has half of them', async () => {
+test('[ST140] keys that nodes put and free alternately, several in one commit: no instance has half of them', async () => {
   const three = await openNodes(3)
   const keys = times(3, (index) => `order/part/${index}`)
   const turn = async ({ store }: Node, order: readonly string[], body: string) => {

@@ -26,7 +26,7 @@ export function runsWhere({ state, purpose }: Parameters<TenantReads['runs']>[0]
   return [...states, ...purposes].join(' AND ') || 'true'
 }
 
-/** Those without a job, not touched for as long as any event is kept. */
+/** Runs without a job that were untouched for as long as any event is stored. */
 export async function pruneRuns(
   { pool, schema, request, now }: Walking,
   after: string,

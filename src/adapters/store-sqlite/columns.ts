@@ -24,6 +24,6 @@ export const INSTANCE_COLUMNS =
   'id, workflow, definition, version, event_id, correlation_id, parent, created_at, state, attention, revision,' +
   ' updated_at, ended_at, marking, body'
 
-/** Different keys of one hash are told apart by the key itself. */
+/** Different keys with one hash are distinguished by the key itself. */
 export const CORRELATION_BY_HASH =
   'SELECT version, body FROM correlation WHERE hash = ? AND tenant = ? AND key = ?'

@@ -26,7 +26,7 @@ function whereTo(file: string): string {
     const { to, at } = JSON.parse(readFileSync(markOf(file), 'utf8')) as { to: string; at: string }
     return ` to ${to} at ${at}`
   } catch {
-    // A mark that an operator created by hand means the same.
+    // A mark that an operator created manually means the same.
     return ''
   }
 }

@@ -121,7 +121,7 @@ export function makeRunReads({ get, tenantNumber }: ReadAccess, page: Pager): Ru
   }
 }
 
-/** Those without a job, not touched for as long as any event is kept. */
+/** Runs without a job that were untouched for as long as any event is stored. */
 export function walkRuns(
   session: Session,
   now: Instant,

@@ -2,7 +2,7 @@
 // name works. The rest is Millrace's: the pending value, former values that are still valid, who changed it. Foreign
 // fields are left as they are.
 //
-// A version's number is that of the write that created it, so it only grows, whoever wrote. The value's fingerprint is
+// A version's number is that of the write that created it, so it only grows, whichever client wrote. The value's fingerprint is
 // stored beside it: if it does not match, a user changed the value outside Millrace, and the entry's own number is the
 // version.
 

@@ -81,7 +81,7 @@ export function makeLocalVault(deps: LocalVaultDeps): SecretVault {
   const load = async (tenant: TenantId, name: string): Promise<Opened> => {
     const keep = values.reading()
     const row = await read(tenant, name)
-    // A separate object for each: `vain` tells them apart.
+    // A separate object for each: `vain` distinguishes them.
     const opened: Opened =
       row === null ? { current: null, former: [] } : openAll(parse(row.body), tenant, name)
     keep(placeOf(tenant, name), opened, clock.monotonic())

@@ -1,3 +1,5 @@
+// Parses, checks and evaluates the expressions, conditions and templates in definitions.
+
 export { type AskedFields, askedFields } from './asked-fields.ts'
 export { clearPaths } from './clear-paths.ts'
 export { type Condition, compileCondition } from './condition.ts'

@@ -1,3 +1,5 @@
+// Matches an event against routes and expands it into jobs.
+
 export type { Elements } from './each-element.ts'
 export type { Chosen } from './fan-out.ts'
 export { chooseRoutes } from './fan-out.ts'

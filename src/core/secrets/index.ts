@@ -1,3 +1,5 @@
+// Names, versions, fingerprints and redacts secrets.
+
 export {
   findLiterals,
   HIDDEN,

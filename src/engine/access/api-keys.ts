@@ -190,7 +190,7 @@ export function makeKeys(deps: {
     },
     async check({ tenant, id, secret }) {
       const stored = await load(tenant, id)
-      // Compared also if there is nothing to compare with: the duration must not tell.
+      // Compares even without a stored hash, so that the duration does not reveal whether the key exists.
       const isRight = matchesHash(secret, stored?.record.hash ?? NO_HASH)
       if (stored === null || !isRight || isExpired(stored.record.expiresAt, clock.now())) return null
       noteUse(tenant, id, stored)

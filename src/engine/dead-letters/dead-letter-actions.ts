@@ -173,7 +173,7 @@ export function makeReplayer(
     throw new AppError('conflict', why)
   }
 
-  /** If the source was removed, the dead job tells what it was. */
+  /** If the source was removed, its definition is that of the dead job. */
   const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
     const source = registry.source(letter.tenant, event.source)
     return newIntake(ids, event, source?.hash ?? died?.definition ?? '', letter.id)

@@ -1,4 +1,4 @@
-// Operator actions on jobs that are not leased: resolve an unknown outcome by hand or by a probe, make a job due at
+// Operator actions on jobs that are not leased: resolve an unknown outcome manually or by a probe, make a job due at
 // once, or cancel it.
 //
 // Every action is guarded by the job's state and epoch: if the job changed meanwhile, nothing happens.

@@ -74,7 +74,7 @@ const NOTHING: BundleRecord = {
 }
 const CONTROLS_PER_PAGE = 500
 
-/** Versions are kept for rolling back; the oldest are deleted. */
+/** Versions are stored for rollbacks; the oldest are deleted. */
 const VERSIONS_STORED = 1_000
 
 function versionKey(version: number, part: 'v' | 'h' = 'v'): string {

@@ -432,7 +432,7 @@ describe('pausing', () => {
     ).toHaveLength(1)
   })
 
-  test('[DV13] jobs of a route that was removed and comes back paused are kept', async () => {
+  test('[DV13] jobs of a route that was removed and comes back paused stay', async () => {
     const world = makeWorld(() => answered(503))
     const slow = { ...ROUTE, retry: { profile: null, attempts: 2, delaysMs: [20_000] } }
     const node = await world.node({ documents: [SOURCE, slow] })
@@ -447,7 +447,7 @@ describe('pausing', () => {
     expect((await workOf(world, eventId)).state).toBe('ready')
   })
 
-  test('[DV21] jobs of a route that is new and paused are kept by a node that does not know it yet', async () => {
+  test('[DV21] a node that does not know a new, paused route yet leaves its jobs alone', async () => {
     const world = makeWorld(() => CREATED)
     // The node looks for jobs without a consumer between two checks of the definitions.
     const config = { pollMs: 8_000 }

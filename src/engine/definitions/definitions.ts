@@ -536,7 +536,7 @@ export function makeDefinitions(
     return deployedBundles.get(tenant)?.items.get(id) ?? null
   }
 
-  /** The versions in which the definition changed, as far as they are kept. */
+  /** The versions in which the definition changed, as far as they are still stored. */
   const historyOf = async (reads: TenantReads, item: DefinitionItem): Promise<readonly HistoryItem[]> => {
     const id = definitionId(item)
     const history: HistoryItem[] = []

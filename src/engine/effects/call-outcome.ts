@@ -32,7 +32,7 @@ export function isFresh(item: Item): boolean {
 }
 
 /**
- * The first claim of this very job: nothing can be reserved in its name. Counters cannot tell: a node that
+ * The first claim of this very job: nothing can be reserved in its name. Counters do not show this: a node that
  * stops gives its running jobs back without recording what they did.
  */
 export function isFirstRun({ work }: Item): boolean {

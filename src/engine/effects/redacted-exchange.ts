@@ -9,7 +9,7 @@ import type { HttpOutcome } from '../../ports/http-client.ts'
 /** Per beginning, in characters. */
 export const HEAD_LENGTH_MAX = 2_048
 
-/** Headers that carry credentials, whoever set them. */
+/** Headers that carry credentials, whether a user or the engine set them. */
 const HIDDEN = /^(?:proxy-)?authorization$|^(?:set-)?cookie$|^x-api-key$|^api-key$|token|secret|signature/i
 
 export function requestHead(

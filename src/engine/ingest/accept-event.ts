@@ -77,7 +77,7 @@ export function makeAcceptor(
   ): Promise<Value> => {
     const dedup = { g: 'dedup', source: event.source, key: event.dedupKey } as const
     // The `beside` guards come first: a caller that is too late there has not repeated the event. The guards of inline
-    // starts come last: a duplicate is reported as one, whoever holds its keys.
+    // starts come last: a duplicate is reported as one, whichever instance holds its keys.
     const own = begun === null ? [dedup] : [dedup, ...begun.guards]
     const guards = beside === undefined ? own : [...beside.guards, ...own]
     const all = beside === undefined ? writes : [...writes, ...beside.writes]

@@ -27,7 +27,7 @@ export function makeLatencies(
     if (done === 0) return NOTHING
     const number = Math.floor(from / stepMs) + bucket
     const kept = known.get(number)
-    // The count tells whether the bucket is still the same, also after a clock has stepped back.
+    // The count shows whether the bucket is still the same, also after a clock has stepped back.
     if (kept?.done === done) return kept.latency
     const latency = compute(from, bucket)
     if (known.size >= 2 * count) known.clear()

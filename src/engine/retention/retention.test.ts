@@ -99,14 +99,14 @@ describe('events whose time is up', () => {
     expect([...known].sort()).toEqual(['default', 'here', 'made'])
   })
 
-  test('[RT4] events without a source definition are kept as long as the default', () => {
+  test('[RT4] events without a source definition are stored as long as the default', () => {
     const times = keepTimesOf([{ name: 'shop', retentionMs: 1 }, { name: 'crm' }], 30)
     expect(times).toEqual({ keepMs: { shop: 1, 'source:shop': 1 }, otherwiseMs: 30 })
   })
 })
 
 describe('[RL16] effects of the ledger', () => {
-  test('are kept as their route says, or needs, and for removed routes as the setting says', () => {
+  test('are stored as their route says or needs, and for removed routes as the setting says', () => {
     const events = keepTimesOf([{ name: 'shop', retentionMs: 200 * DAY }], 30 * DAY)
     const said = { ...ROUTE, name: 'said', ledgerKeepMs: 400 * DAY }
     const { keepMs, otherwiseMs } = ledgerKeepTimesOf([ROUTE, said], events, 365 * DAY)

@@ -11,7 +11,7 @@ export interface NoValue {
   readonly error: string
 }
 
-/** A vault that is sealed, down or refuses us is waited for: its operator must fix that. */
+/** Jobs wait for a vault that is sealed, down or refuses access: its operator must fix that. */
 export function unreadable(error: unknown): NoValue {
   if (error instanceof AppError) {
     const isAway = ERRORS[error.code].kind === 'unavailable'

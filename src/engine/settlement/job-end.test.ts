@@ -95,7 +95,7 @@ describe('the end of a job', () => {
     expect(end.plans).toHaveLength(2)
   })
 
-  test('of an ordered route tells the lane its version, and a decision’s place wins over that of the lane', () => {
+  test('of an ordered route records its version in the lane, and a decision’s position wins over that of the lane', () => {
     const { planEnd } = makeWorld()
     const inLane = makeLeased({ lane: 'o1', hasPlace: true })
     const settled = (decision: Decision) =>

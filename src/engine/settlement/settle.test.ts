@@ -43,7 +43,7 @@ interface World {
   settleUnheld(decision: Decision): Promise<Settlement>
 }
 
-/** Each result is that of the commit in its turn; the last one stays. */
+/** The results of the commits, in order; the last one repeats. */
 function makeWorld(
   parts: Readonly<Record<string, (asked: number, decision: Decision, job: Settling) => Part | null>>,
   results: readonly (CommitResult | Error)[],

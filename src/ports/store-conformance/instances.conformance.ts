@@ -436,7 +436,7 @@ export function instanceRules(kit: () => Kit): void {
       expect(await reads().lane(ROUTE, lane.key)).toMatchObject({ places: 1, waiting: 0 })
     })
 
-    test('[ST145] a job may be settled whoever leases it: its owner finds its lease gone', async () => {
+    test('[ST145] a job may be settled whichever node leases it: that node finds its lease gone', async () => {
       const owner = await kit().join()
       const lane = { key: 'l', width: 1 }
       const { work: leased } = await kit().add({ lease: owner, work: { lane } })

@@ -114,7 +114,7 @@ export function leaseRules(kit: () => Kit): void {
       expect(await kit().store.renew(b, 30_000)).toBe('fenced')
     })
 
-    test('[ST44] the lowest id comes first, whoever held it', async () => {
+    test('[ST44] the lowest id comes first, whichever node held it', async () => {
       const [a, b] = [await kit().join(), await kit().join(NODE_B)]
       const held = []
       for (const lease of [b, a, b, a]) held.push((await kit().add({ lease })).work.id)

@@ -442,7 +442,7 @@ export function outcomeRules(kit: () => Kit): void {
       expect(await failures()).toEqual([failureId(stays.id)])
     })
 
-    test('[ST131] a lane is deleted when it is empty and untouched for as long as any event is kept', async () => {
+    test('[ST131] a lane is deleted when it is empty and untouched for as long as any event is stored', async () => {
       const inLane = (key: string) => add({ lane: { key, width: 1 } })
       const [idle, busy] = [await inLane('idle'), await inLane('busy')]
       await kit().apply([settle(idle, 'done')])

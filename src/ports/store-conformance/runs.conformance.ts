@@ -176,7 +176,7 @@ export function runRules(kit: () => Kit): void {
       expect(await reads().runs({ workId: done.id, cursor: null, limit: 9 })).toMatchObject({ items: [] })
     })
 
-    test('[ST162] runs without a job are deleted when they were untouched for as long as any event is kept', async () => {
+    test('[ST162] runs without a job are deleted when they were untouched for as long as any event is stored', async () => {
       const { work } = await kit().add()
       const gone = kit().work(kit().ids.event())
       const old = [kit().run(null, { purpose: 'test' }), kit().run(gone), kit().run(null)]

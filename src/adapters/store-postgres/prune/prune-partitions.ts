@@ -9,7 +9,7 @@
 // Attempts are partitioned by their job and history by its instance. When all jobs or instances of a week are gone, so
 // is the week; while a few are left, the rows of those that are gone are removed row by row.
 //
-// If events are kept for less than four weeks, all of this happens row by row, and partitions are dropped when they are
+// If events are stored for less than four weeks, all of this happens row by row, and partitions are dropped when they are
 // empty.
 
 import type { QueryResult } from 'pg'
@@ -84,7 +84,7 @@ export async function readPartitions(walking: Walking): Promise<Partitions> {
 }
 
 /**
- * If all tenants' events are kept about as long, and for weeks, they wait for their partition. Otherwise each is
+ * If all tenants' events are stored about as long, and for weeks, they wait for their partition. Otherwise each is
  * removed by itself.
  */
 async function findWeeks(

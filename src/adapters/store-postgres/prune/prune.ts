@@ -199,7 +199,7 @@ const IDLE = {
   orphans: { table: 'orphan', key: 'id', where: "t.state IN ('correlated', 'discarded')", order: 't.id' },
 } as const
 
-/** Rows that were not touched for as long as any event is kept, by age: all of them are removed. */
+/** Rows that were not touched for as long as any event is stored, by age: all of them are removed. */
 async function pruneIdle(
   { pool, schema, request, now }: Walking,
   kind: keyof typeof IDLE,

@@ -1,3 +1,5 @@
+// Decides what a caller may do: roles, permissions, tokens, tenants, tenant limits and the audit trail.
+
 export { AUDIT_MESSAGES, isAuditMessage } from './audit.ts'
 export {
   type Holder,

@@ -1,7 +1,7 @@
 // Tokens that callers present: `mrk_{tenant}_{id}_{secret}` for a key, `mrs_…` for a session, `mrl_…` for a one-time link.
 //
 // The tenant and the id locate the record; the secret is 256 random bits, of which only the SHA-256 is stored. A slow hash
-// would add nothing: it makes guessing expensive where people choose the secret, and 256 random bits cannot be guessed. It
+// would add nothing: it makes guessing expensive where users choose the secret, and 256 random bits cannot be guessed. It
 // would cost milliseconds on each request.
 
 import { createHash, timingSafeEqual } from 'node:crypto'

@@ -1,3 +1,5 @@
+// Decides which addresses may call in, how fast, and which addresses may be called.
+
 export { clientAddress, type ProxyHeaders, type PublicUrlInput, publicUrl } from './client-address.ts'
 export { type Bucket, type BucketPolicy, takeToken } from './inbound-bucket.ts'
 export {

@@ -1,3 +1,5 @@
+// Describes a tenant's connection to a provider: its address, health probe and state.
+
 export { type Addresses, type Located, locate, resolveAddresses } from './connection-address.ts'
 export { probeOf, provesReachOnly } from './connection-probe.ts'
 export {

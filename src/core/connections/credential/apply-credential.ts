@@ -85,7 +85,7 @@ export function applyHmac(
       [TIMESTAMP_HEADER]: timestamp,
     },
     query: {},
-    // The signature is redacted too: whoever has it can resend the request while its timestamp is valid.
+    // The signature is redacted too: anyone who has it can resend the request while its timestamp is valid.
     secrets: [key, signature],
   }
 }

@@ -1,3 +1,5 @@
+// Applies a credential to a request and decides the credential's next state.
+
 export {
   type Applied,
   applyHmac,

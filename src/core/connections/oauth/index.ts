@@ -1,3 +1,5 @@
+// Builds OAuth token requests and signed assertions, and reads the token responses.
+
 export {
   githubAppJwt,
   KeyError,

@@ -1,3 +1,5 @@
+// Defines the documents that users write, their language version and their hashes.
+
 export type { AgentDocument } from './agent-document.ts'
 export { type AuthDocument, authHeaderOf, authSecretOf } from './auth-document.ts'
 export { hashBundle } from './bundle-hash.ts'

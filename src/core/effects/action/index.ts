@@ -1,3 +1,5 @@
+// Compiles the actions of a route and builds the requests that they send.
+
 export type { Action, EmitAction, FunctionAction } from './action.ts'
 export { compileAction } from './action.ts'
 export type { HttpAction, ParsedResponse, RenderedRequest } from './http.ts'

@@ -1,3 +1,5 @@
+// Builds the requests to a language model and reads its answers.
+
 export { type Answer, makeAnswerCheck } from './agent-answer.ts'
 export {
   chatRequest,

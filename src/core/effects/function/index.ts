@@ -1,3 +1,5 @@
+// Describes a user's function: its code, the tenants that may run it and its outcome.
+
 export {
   type CodeExport,
   type CodeFile,

@@ -1,3 +1,5 @@
+// Describes one integration run (a connector call): its id, state and steps.
+
 export {
   type NewRun,
   RUN_ATTEMPTS_MAX,

@@ -1,3 +1,5 @@
+// Decides by the ledger whether an effect may run, has run, or has an unknown outcome.
+
 export type { EffectAbilities, EffectQuestion, EffectStep } from './decide-effect.ts'
 export {
   acknowledgedRef,

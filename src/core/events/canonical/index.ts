@@ -1,3 +1,5 @@
+// Names the canonical events, which the system publishes about itself.
+
 export type { CanonicalKind, CanonicalSubject } from './canonical.ts'
 export {
   CANONICAL_EVENTS,

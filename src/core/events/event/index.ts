@@ -1,3 +1,5 @@
+// Defines the stored event, its envelope and its edited copies.
+
 export { deadLetterOfEdit, type Edit, editedFrom, editKey } from './edited-copy.ts'
 export type { Envelope, EventSummary, NewEvent, StoredEvent } from './event.ts'
 export { showEnvelope } from './event-envelope.ts'

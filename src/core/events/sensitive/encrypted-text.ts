@@ -1,7 +1,7 @@
 // The format of encrypted text: `mrs1.<key id>.<paths>.<nonce, ciphertext, tag>`, the last two in base64url. Encryption and
 // decryption are behind a port (src/ports/encryption.ts); this file reads only what needs no key.
 //
-// No JSON text begins like this, so the first characters of a payload tell whether it is encrypted.
+// No JSON text begins like this, so the first characters of a payload show whether it is encrypted.
 
 import { JsonError, type JsonValue, parseJson } from '../../foundation/json/index.ts'
 

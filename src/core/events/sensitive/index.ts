@@ -1,3 +1,5 @@
+// Finds, redacts and inherits the sensitive parts of a payload.
+
 export { findClearRead, findClearReads } from './clear-reads.ts'
 export {
   ENCRYPTED_MARK,

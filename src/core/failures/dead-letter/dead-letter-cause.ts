@@ -13,7 +13,7 @@ const READ_LENGTH_MAX = 1_000
 const QUOTED = /"[^"\n]*"|`[^`\n]*`|«[^»\n]*»|(?<![\p{L}\p{N}])'[^'\n]*'(?![\p{L}\p{N}])/gu
 const UUID = /(?<![0-9a-zA-Z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-zA-Z])/gi
 const HEX = /(?<![\p{L}\p{N}])(?=[a-f]*\d)[0-9a-f]{8,}(?![\p{L}\p{N}])/giu
-/** A status tells the kind of refusal, so it stays; any other number belongs to one event. */
+/** A status shows the kind of refusal, so it stays; any other number belongs to one event. */
 const NUMBER = /\d+(?:[.,]\d+)*/g
 const BEFORE_STATUS = /(?:HTTP|answered|status)(?: code)? $/i
 

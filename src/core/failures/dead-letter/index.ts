@@ -1,3 +1,5 @@
+// Describes a dead letter: its cause, its states and the filter of its list.
+
 export type { DeadLetter, DeadLetterReason, DeadLetterState, NewDeadLetter } from './dead-letter.ts'
 export { DEAD_LETTER_REASONS, DEAD_LETTER_STATES } from './dead-letter.ts'
 export type { DeadLetterGroup, LikeDeadLetters } from './dead-letter-cause.ts'

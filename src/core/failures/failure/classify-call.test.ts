@@ -102,7 +102,7 @@ describe('a status', () => {
     )
   })
 
-  test('the other side’s requested delay is kept where a retry is possible', () => {
+  test('the endpoint’s requested delay is respected where a retry is possible', () => {
     for (const status of [408, 425, 429, 500, 502, 503, 504]) {
       expect(verdict(answered(status, 7_000), true), String(status)).toMatchObject({ retryAfterMs: 7_000 })
     }

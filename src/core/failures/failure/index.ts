@@ -1,3 +1,5 @@
+// Classifies failed calls and describes the failure of a job until it is resolved or escalated.
+
 export type { CallFacts, CallPolicy, CallVerdict } from './classify-call.ts'
 export { classifyCall, parseRetryAfter } from './classify-call.ts'
 export type { FailedTry, Failure, FailureEvent, FailureState, NewFailure } from './failure.ts'

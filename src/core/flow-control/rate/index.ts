@@ -1,3 +1,5 @@
+// Limits rates with token buckets, per host and across nodes.
+
 export type { AdaptiveBucket, BucketAnswer } from './adaptive-bucket.ts'
 export {
   applyResponse,

@@ -1,1 +1,3 @@
+// Hashes text.
+
 export { hashText } from './hash-text.ts'

@@ -1,4 +1,4 @@
-// Branded ids. An id is a prefix and a UUIDv7, so that rows made together are adjacent in an index. Time and randomness are
+// Makes and parses branded ids. An id is a prefix and a UUIDv7, so that rows made together are adjacent in an index. Time and randomness are
 // arguments: the same inputs give the same id.
 
 import type { Instant } from '../time/index.ts'

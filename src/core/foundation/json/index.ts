@@ -1,3 +1,5 @@
+// Parses, writes, copies and compares JSON without losing the text of a number.
+
 export { copyPlain } from './copy.ts'
 export { diffJson, type JsonChange, type JsonPlace, placeText } from './diff.ts'
 export {

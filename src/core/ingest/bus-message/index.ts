@@ -1,3 +1,5 @@
+// Turns a message from the bus into an event, or decides when it is delivered again.
+
 export {
   mayReadAnyStream,
   mayReadStream,

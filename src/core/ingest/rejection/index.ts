@@ -1,3 +1,5 @@
+// Keeps the bounded list and the counters of requests that ingest refused.
+
 export {
   compareRejections,
   EMPTY_LOG,

@@ -1,3 +1,5 @@
+// Computes the slots of a cron schedule and decides which of them are due.
+
 export { type CronProblem, type CronResult, compileCron, type Slots } from './cron.ts'
 export {
   decideSchedule,

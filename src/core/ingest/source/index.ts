@@ -1,3 +1,5 @@
+// Verifies a request against its source and maps it to subjects.
+
 export type { Dispatch } from './dispatch.ts'
 export { MAPPING_NAMES, MAPPINGS, type Mapping, type MappingName } from './mappings/index.ts'
 export type { Headers } from './signed-bytes.ts'

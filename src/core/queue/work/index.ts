@@ -1,3 +1,5 @@
+// Defines the job (work item), its states and what follows a failure.
+
 export type { FailureQuestion, FailureStep } from './decide-failure.ts'
 export { decideExhausted, decideFailure, LOSSES_MAX, WORK_STEPS } from './decide-failure.ts'
 export type {

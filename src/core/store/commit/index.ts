@@ -1,3 +1,5 @@
+// Defines a commit: its guards, its writes and how they change rows.
+
 export {
   applyWrite,
   type CorrelationRow,

@@ -24,7 +24,7 @@ export interface LaneStep {
 /** A lane that was never used, or whose row was removed by retention. */
 export const EMPTY_LANE: LaneCounts = { width: 1, places: 0, waiting: 0 }
 
-/** One more arrives: `takesOver` if another job hands over its position. Without a position it waits. */
+/** One more arrives: `takesOver` if it takes the position of another job. Without a position it waits. */
 export function enterLane(
   before: LaneCounts,
   width: number,

@@ -53,7 +53,7 @@ export type Write =
    * the owner is alive; otherwise the job is inserted as ready. It is due after `delayMs`.
    *
    * With a lane it takes a position while one is free and no other job waits for it; otherwise it is inserted as waiting, whatever `lease`
-   * asks for. `inPlaceOf` names a job of the same lane: if that one has a position, it hands it over.
+   * asks for. `inPlaceOf` names a job of the same lane: if that job has a position, this one takes it.
    */
   | {
       readonly w: 'work.add'

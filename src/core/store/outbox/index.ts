@@ -1,3 +1,5 @@
+// Defines the messages of the outbox, their order and the lease of their publisher.
+
 export { BUS_PREFIX, encodeToken, eventSubject, tokenSubject } from './bus-subjects.ts'
 export type { NewOutboxRow, OutboxRow } from './outbox.ts'
 export { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from './outbox-lease.ts'

@@ -1,3 +1,5 @@
+// Decides when events, records and ledger entries may be deleted.
+
 export { ledgerKeepMsOf, ledgerNeeds, sumOf } from './ledger-retention.ts'
 export {
   CLOSED_DEAD_LETTERS,

@@ -52,7 +52,7 @@ export function pruneRunsEnd(times: KeepTimes, now: Instant): RunId {
   return runIdAt(now - longestKeepMs(times) + CLOCK_MARGIN_MS)
 }
 
-/** Younger entries stay, whoever owns them: a scan by age ends there. */
+/** Younger entries stay, whatever owns them: a scan by age ends there. */
 export function youngestEntry(times: KeepTimes, now: Instant): Instant {
   return now - shortestKeepMs(times)
 }

@@ -1,3 +1,5 @@
+// Signs outbound deliveries with the secrets of a subscription.
+
 export { type DeliveryToSign, SecretError, signDelivery } from './sign-delivery.ts'
 export {
   newSecret,

@@ -1,3 +1,5 @@
+// Compiles a subscription, and decides the state of its deliveries and its endpoint.
+
 export { classifyDelivery, type DeliveryVerdict, type EndpointSign } from './classify-response.ts'
 export { compileAddress, compileSubscription, isTestEvent, withStatus } from './compile-subscription.ts'
 export type {

@@ -1,3 +1,5 @@
+// Searches a workflow's net for deadlocks and other defects before it runs.
+
 export { type Analysis, type AnalysisOptions, analyse, canEndFrom } from './analyse.ts'
 export { type Defect, type DefectName, showTrace } from './defect.ts'
 export { type NetArc, type NetDrawing, netOf } from './drawing.ts'

@@ -1,3 +1,5 @@
+// Keeps the index by which events find their workflow instance.
+
 export {
   aheadOf,
   BUFFERED_MAX,

@@ -1,3 +1,5 @@
+// Defines a stored workflow instance and its marking.
+
 export { type InstanceGroup, sumGroups } from './count-instances.ts'
 export type {
   Attention,

@@ -254,7 +254,7 @@ export function interrupt(draft: Draft, firing: Firing, { isUndone = true } = {}
   }))
 }
 
-/** The timer of a stay is used up, whoever holds its token. */
+/** The timer of a stay is used up, whichever firing holds its token. */
 export function spendStay(draft: Draft, stay: number): void {
   const { now } = draft
   forgetStays(draft, [stay])

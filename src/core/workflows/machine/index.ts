@@ -1,3 +1,5 @@
+// Compiles a workflow and computes each next state of an instance.
+
 export { compileWorkflow } from './compile-workflow.ts'
 export { decodeHistory, decodeInstance, encodeHistory, encodeInstance } from './encode-instance.ts'
 export { type Explained, explainTransitions } from './explain-transition.ts'

@@ -267,7 +267,7 @@ describe('interrupting', () => {
     }
   })
 
-  test('[WF15] when the time of a stay is over its transition fires, whoever holds the token', () => {
+  test('[WF15] when the time of a stay is over its transition fires, whichever firing holds the token', () => {
     const one = makeCase(workflow)
     one.step({ type: 'timer', stay: 1 })
     expect(one.now()).toMatchObject({ marking: { bad: 1 }, stays: [], firings: [{ state: 'interrupted' }] })

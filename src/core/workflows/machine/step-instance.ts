@@ -35,7 +35,7 @@ export const stepInstance: StepInstance = (workflow, instance, input, env) => {
   }
 }
 
-/** Inputs whose caller can be told about a refusal. The outcome of a job cannot be refused. */
+/** Inputs whose caller receives a refusal. The outcome of a job cannot be refused. */
 const TOLD: ReadonlySet<InstanceInput['type']> = new Set([
   'create',
   'update',

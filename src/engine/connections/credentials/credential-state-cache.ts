@@ -1,5 +1,5 @@
 // The state of each credential, as this node knows it: cached in memory, changed by guarded commits, and read again every few
-// seconds and when in doubt.
+// seconds and whenever the cached state may be outdated.
 //
 // Invariant: CD11 a change is one commit, guarded by the record that it was decided by: of two concurrent nodes, one decides
 // again.

@@ -170,7 +170,7 @@ function deadWords(code: RefusalCode, { name, secret, oauth2, provider }: Creden
   }
 }
 
-/** Versions alone do not tell: those of a secret that was removed and set again start over. */
+/** Versions alone are not enough: if a secret was removed and set again, they start over. */
 function isSame(one: VaultVersion | null, other: VaultVersion | null): boolean {
   return one?.version === other?.version && one?.fingerprint === other?.fingerprint
 }

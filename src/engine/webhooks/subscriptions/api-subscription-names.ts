@@ -11,7 +11,7 @@ export async function heldByApi(
   const held = new Set<string>()
   for (const name of names) {
     const found = await trySubscription(reads, name)
-    // An unreadable record does not tell; a request that takes its name for another is refused later.
+    // An unreadable record does not count; a request that uses its name is refused later.
     if (found !== null && found !== UNREADABLE && found.record.document !== null) held.add(name)
   }
   return held

@@ -1,4 +1,4 @@
-// The subjects of the ready mappings, built once, at first use.
+// Lists the subjects of the built-in mappings; the list is built once, on first use.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { githubEntries } from './github.ts'

@@ -1,4 +1,4 @@
-// The ready mappings, by the name that `subjects` gives. A new vendor is one file and one line here, and its subjects in
+// Lists the built-in mappings by the name that `subjects` gives. A new vendor is one file and one line here, and its subjects in
 // src/core/definitions/catalog.
 
 import { github } from './github.ts'

@@ -1,4 +1,4 @@
-// The table of schemes. To add a vendor: name it in src/core/definitions/documents/verify-document.ts, describe it in
+// Lists the verification schemes. To add a vendor: name it in src/core/definitions/documents/verify-document.ts, describe it in
 // signed-headers.ts or in a file of its own, add it here, and test it with a vector that the vendor has published.
 
 import type { VendorScheme, VendorVerify, VerifyDocument } from '../../../definitions/documents/index.ts'
