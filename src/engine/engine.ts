@@ -875,7 +875,7 @@ export function makeEngine(
   })
   const actions = makeWorkActions(
     {
-      ...{ store, log, http, registry, commits, time, steps, wake, settler },
+      ...{ store, log, http, vault, registry, commits, time, steps, wake, settler },
     },
     config,
   )
