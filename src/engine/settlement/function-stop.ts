@@ -43,19 +43,25 @@ export function makeObstacle(
 
 /**
  * The job waits, which uses no attempt. A job that would expire by then ends instead: parked if its effect may have happened.
+ * `class` omitted: nothing failed, and the class of the last failure stays.
  */
 export function makeWait(
   key: string,
   work: Pick<WorkRow, 'expiresAt' | 'class'>,
   now: Instant,
-  { delayMs, error, inDoubt = false }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly inDoubt?: boolean },
+  {
+    delayMs,
+    error,
+    inDoubt = false,
+    class: failureClass = work.class ?? 'transient',
+  }: Pick<Obstacle, 'delayMs' | 'error'> & Partial<Pick<Obstacle, 'inDoubt' | 'class'>>,
 ): Obstacle {
   const isLate = now + delayMs >= work.expiresAt
   return makeObstacle(key, {
     step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
     delayMs,
     counts: isLate ? 'nothing' : 'wait',
-    class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+    class: inDoubt ? 'unknown' : failureClass,
     reason: 'expired',
     error,
     inDoubt,

@@ -35,6 +35,8 @@ export interface Obstacles {
     reason: 'cap_reached' | 'expired',
   ): Obstacle
   wait(run: FunctionRun, effect: OpenEffect, delayMs: number, error: string, inDoubt: boolean): Obstacle
+  /** The store was slow: that is a failure of its own, whatever failed before. */
+  reservedLate(run: FunctionRun, effect: OpenEffect, inDoubt: boolean): Obstacle
   /** The job has another owner by now. */
   stale(effect: OpenEffect): Obstacle
   /** A bug in the function: retrying cannot fix it. */
@@ -117,6 +119,13 @@ export function makeObstacles(
       makeWait(effect.key, run.call.item.work, time.now(), {
         delayMs,
         error: `effect '${effect.name}': ${error}`,
+        inDoubt,
+      }),
+    reservedLate: (run, effect, inDoubt) =>
+      makeWait(effect.key, run.call.item.work, time.now(), {
+        delayMs: SHORT_WAIT_MS,
+        class: 'transient',
+        error: `effect '${effect.name}': the reserve took too long; nothing was called`,
         inDoubt,
       }),
     stale: (effect) =>
