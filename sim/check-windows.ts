@@ -9,10 +9,10 @@ import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import type { Profile } from './faults.ts'
 import { short } from './node.ts'
-import type { Book, Rule } from './run-observations.ts'
+import type { Observations, Rule } from './run-observations.ts'
 import { HMAC_ROUTES, parsePayload, routeOf } from './scenario.ts'
 
-/** Asked before the rows of a group are noted: what the book says is how they were. */
+/** Asked before the rows of a group are noted: what the observations says is how they were. */
 export interface WindowChecks {
   applied(commits: readonly Commit[], outcomes: readonly Outcome[]): void
 }
@@ -23,12 +23,12 @@ const IN_TURN: Readonly<Record<string, Rule>> = { schedule: 'SC7', rate: 'PA19',
 const SHORT_MS = 1_000
 
 export function makeWindowChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
   readonly profile: Pick<Profile, 'isInstant' | 'hasHmac'>
 }): WindowChecks {
-  const { book, data, time, profile } = deps
+  const { observations, data, time, profile } = deps
   const versions = new Map<string, number>()
   /** By route and order. */
   const digests = new Map<string, string>()
@@ -41,7 +41,7 @@ export function makeWindowChecks(deps: {
     const name = `${tenant} ${write.kind} ${write.key}`
     const before = versions.get(name)
     if (before !== undefined && write.version !== before + 1 && write.version !== 1)
-      book.violate(
+      observations.violate(
         rule,
         `${write.kind} ${write.key} is written from version ${write.version - 1}, not ${before}`,
       )
@@ -57,7 +57,7 @@ export function makeWindowChecks(deps: {
     const whose = `${name} ${parsePayload(event.data).order}`
     const before = digests.get(whose)
     if (before !== undefined && before !== key)
-      book.violate('HK1', `${whose} has the keys ${before} and ${key}`)
+      observations.violate('HK1', `${whose} has the keys ${before} and ${key}`)
     digests.set(whose, key)
   }
 
@@ -65,12 +65,15 @@ export function makeWindowChecks(deps: {
   const checkQuiet = (head: WorkRow, newest: WorkRow, what: string) => {
     const endsAt = edgeOf(head, newest)
     if (endsAt !== null && time.now() < endsAt)
-      book.violate('DB1', `work ${short(head.id)} ${what} ${endsAt - time.now()} ms before its window ends`)
+      observations.violate(
+        'DB1',
+        `work ${short(head.id)} ${what} ${endsAt - time.now()} ms before its window ends`,
+      )
   }
 
   const checkChosen = (tenant: WorkRow['tenant'], write: Extract<Write, { w: 'work.settle' }>) => {
     if (write.note.lastError !== 'SUPERSEDED' || write.note.effectRef === null) return
-    const before = book.works.get(write.work)
+    const before = observations.works.get(write.work)
     const head = rowOf(tenant, write.work)
     const survivor = rowOf(tenant, write.note.effectRef as WorkId)
     // Only the one that had the position decides.
@@ -93,12 +96,12 @@ export function makeWindowChecks(deps: {
     const last = newestOf(row)
     const endsAt = edgeOf(row, last)
     if (endsAt !== null && row.dueAt > Math.max(endsAt, time.now() + SHORT_MS))
-      book.violate('DB2', `work ${short(work)} waits ${row.dueAt - endsAt} ms longer than its window`)
+      observations.violate('DB2', `work ${short(work)} waits ${row.dueAt - endsAt} ms longer than its window`)
   }
 
   const newestOf = (head: WorkRow): WorkRow => {
     let newest = head
-    for (const row of book.works.values()) {
+    for (const row of observations.works.values()) {
       const isBehind = row.tenant === head.tenant && row.consumer === head.consumer && row.lane === head.lane
       if (isBehind && row.state === 'waiting' && row.createdAt >= newest.createdAt) newest = row
     }

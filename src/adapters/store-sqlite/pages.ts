@@ -2,10 +2,10 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './access.ts'
 import { decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import type { Row } from './rows.ts'
-import { type Stored, toStored } from './text.ts'
+import { type Stored, toStored } from './text-values.ts'
 
 /** A condition and its bound values. */
 export type Where = readonly [sql: string, ...values: Value[]]

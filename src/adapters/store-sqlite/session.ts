@@ -47,7 +47,7 @@ export interface Session {
   /** What the current commit's guard has seen of its instance. */
   seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last. */
-  bornEvent: string | null
+  addedEvent: string | null
   /** The job that the current commit settled or released last: its attempt is recorded right after. */
   changedWork: { readonly id: string; readonly seq: number } | null
   /** The transaction has changed something. */
@@ -73,7 +73,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     dedupSlot: null,
     ledgerSlot: null,
     seenInstance: null,
-    bornEvent: null,
+    addedEvent: null,
     changedWork: null,
     isDirty: false,
     isStale: false,

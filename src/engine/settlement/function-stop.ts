@@ -19,7 +19,7 @@ export interface Obstacle {
   readonly reason: DeadLetterReason
   readonly error: string
   /** The effect may have happened, and repeating it is not harmless: the job must not be dead-lettered because of it. */
-  readonly inDoubt: boolean
+  readonly outcomeUnknown: boolean
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
 }
@@ -34,7 +34,7 @@ export function makeObstacle(
     key,
     class: 'transient',
     reason: 'rejected',
-    inDoubt: false,
+    outcomeUnknown: false,
     guards: [],
     writes: [],
     ...known,
@@ -52,19 +52,19 @@ export function makeWait(
   {
     delayMs,
     error,
-    inDoubt = false,
+    outcomeUnknown = false,
     class: failureClass = work.class ?? 'transient',
-  }: Pick<Obstacle, 'delayMs' | 'error'> & Partial<Pick<Obstacle, 'inDoubt' | 'class'>>,
+  }: Pick<Obstacle, 'delayMs' | 'error'> & Partial<Pick<Obstacle, 'outcomeUnknown' | 'class'>>,
 ): Obstacle {
   const isLate = now + delayMs >= work.expiresAt
   return makeObstacle(key, {
-    step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+    step: !isLate ? 'again' : outcomeUnknown ? 'park' : 'dead',
     delayMs,
     counts: isLate ? 'nothing' : 'wait',
-    class: inDoubt ? 'unknown' : failureClass,
+    class: outcomeUnknown ? 'unknown' : failureClass,
     reason: 'expired',
     error,
-    inDoubt,
+    outcomeUnknown,
   })
 }
 
@@ -74,9 +74,10 @@ export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
   if (first === undefined) return null
   const parks = obstacles.find(({ step }) => step === 'park')
   if (parks !== undefined) return parks
-  const doubt = obstacles.find(({ inDoubt }) => inDoubt)
+  const unknownOutcome = obstacles.find(({ outcomeUnknown }) => outcomeUnknown)
   const dies = obstacles.find(({ step }) => step === 'dead')
   // It would be dead-lettered, and an effect may have happened: a user must know.
-  if (dies !== undefined) return doubt === undefined ? dies : { ...doubt, step: 'park', class: 'unknown' }
-  return doubt ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
+  if (dies !== undefined)
+    return unknownOutcome === undefined ? dies : { ...unknownOutcome, step: 'park', class: 'unknown' }
+  return unknownOutcome ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
 }

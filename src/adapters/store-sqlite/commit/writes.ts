@@ -6,16 +6,16 @@ import { unreachable } from '../../../core/foundation/errors/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
-import { LEDGER_CODE, WORK_CODE } from '../codes.ts'
 import { addOutboxRow } from '../outbox.ts'
 import { putRun } from '../runs.ts'
 import { isAlive, knowLease, type Session, tenantNumber } from '../session.ts'
-import { toStored, toStoredOrNull } from '../text.ts'
+import { LEDGER_CODE, WORK_CODE } from '../state-codes.ts'
+import { toStored, toStoredOrNull } from '../text-values.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
 import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instance-writes.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
-import { isOdd } from './odd-work.ts'
+import { isOdd } from './plain-jobs.ts'
 
 export function applyWrite(
   session: Session,
@@ -250,7 +250,7 @@ function appendEvent(
     toStored(event.data),
     toStoredOrNull(event.raw),
   )
-  session.bornEvent = event.id
+  session.addedEvent = event.id
 }
 
 function addWork(
@@ -262,7 +262,7 @@ function addWork(
 ): void {
   const { work } = write
   // Nearly every job is added with its event; other events may have been removed in the meantime.
-  const isThere = work.eventId === session.bornEvent || session.sql.hasEvent.get(tenant, work.eventId)
+  const isThere = work.eventId === session.addedEvent || session.sql.hasEvent.get(tenant, work.eventId)
   if (!isThere) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
   if (isOdd(write)) {

@@ -8,7 +8,7 @@ import { keeperOf, keepMsOf, pruneEnd } from '../../../core/store/retention/inde
 import { findOwnHash } from '../commit/keys.ts'
 import { walkRuns } from '../runs.ts'
 import type { Session } from '../session.ts'
-import { fromStored, type Stored } from '../text.ts'
+import { fromStored, type Stored } from '../text-values.ts'
 import { walkInstances, walkOrphans } from './prune-instances.ts'
 import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
 
@@ -105,9 +105,14 @@ function walkEvents(
 }
 
 function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
-  return [sql.openWork, sql.openLetter, sql.openEntry, sql.activeInstance, sql.openOrphan, sql.untold].some(
-    (statement) => statement.get(tenant, id) !== undefined,
-  )
+  return [
+    sql.openWork,
+    sql.openDeadLetter,
+    sql.openEntry,
+    sql.activeInstance,
+    sql.openOrphan,
+    sql.untold,
+  ].some((statement) => statement.get(tenant, id) !== undefined)
 }
 
 /** By the event it resulted from. `going`: those removed with this piece; a cause comes before what it caused. */
@@ -127,7 +132,7 @@ function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]
     gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
     gone.runs += Number(sql.pruneRuns.run(tenant, id).changes)
     gone.work += Number(sql.pruneWork.run(tenant, id).changes)
-    gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
+    gone.deadLetters += Number(sql.pruneDeadLetters.run(tenant, id).changes)
     gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)
     const hash = hashOf(session, tenant, event)
     if (hash !== null) {
