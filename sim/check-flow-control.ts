@@ -24,13 +24,15 @@ export interface FlowControlChecks {
 /** A call that had begun when the refusal came may still reserve and leave. */
 const UNDER_WAY_MS = 15 * SECOND
 
+const EPSILON = 1e-6
+
 /** How long a node may keep a token that it drew. */
 const DRAWN_MS = 5 * SECOND
 
 export function makeFlowControlChecks(deps: {
   readonly observations: Observations
   readonly time: VirtualTime
-  readonly profile: Pick<Profile, 'hasFleet' | 'leaseMs'>
+  readonly profile: Pick<Profile, 'hasFleet' | 'leaseMs' | 'isInstant'>
 }): FlowControlChecks {
   const { observations, time, profile } = deps
   const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
@@ -45,15 +47,19 @@ export function makeFlowControlChecks(deps: {
   const cycles = new Set<string>()
 
   /** Over all nodes, in any stretch of time. A job with a permit and a lease may be stopped before the call. */
-  const checkShared = (consumer: string, at: number, { perMinute, burst }: RatePolicy) => {
-    const all = [...(sends.get(consumer) ?? []), at]
-    sends.set(consumer, all)
-    const keptMs = DRAWN_MS + profile.leaseMs
-    const isOver = all.some((from, index) => {
+  const checkShared = (consumer: string, at: number, rate: RatePolicy) => {
+    if (isOver(consumer, at, rate, DRAWN_MS + profile.leaseMs))
+      observations.violate('PA19', `${consumer} makes more calls than its rate lets all nodes make`)
+  }
+
+  /** Whether some stretch of time that ends now has more calls than the rate allows in it and in `keptMs` more. */
+  const isOver = (name: string, at: number, { perMinute, burst }: RatePolicy, keptMs: number): boolean => {
+    const all = [...(sends.get(name) ?? []), at]
+    sends.set(name, all)
+    return all.some((from, index) => {
       const may = burst + (perMinute * (at - from + keptMs)) / MINUTE
-      return all.length - index > may
+      return all.length - index > may + EPSILON
     })
-    if (isOver) observations.violate('PA19', `${consumer} makes more calls than its rate lets all nodes make`)
   }
 
   const checkRate = ({ life, operation, at }: Send) => {
@@ -64,6 +70,12 @@ export function makeFlowControlChecks(deps: {
       return
     }
     const name = `${life.name} ${operation.consumer}`
+    // A call is made in the instant in which its token is taken.
+    if (profile.isInstant) {
+      if (isOver(name, at, rate, 0))
+        observations.violate('PA7', `${operation.consumer} makes more calls than its burst and its rate`)
+      return
+    }
     const recent = [...(sends.get(name) ?? []).filter((before) => before > at - MINUTE), at]
     sends.set(name, recent)
     if (recent.length > rate.perMinute + rate.burst) {

@@ -1,8 +1,9 @@
-// What a seed draws when nothing is said of its run: the mixed draw. It is made to meet the rare moment early: runs are short and
-// dense, three nodes share the store more often than not, leases are short beside the pauses of processes, and every second run has a
-// second tenant with the same names, keys and subjects.
+// What a seed draws when nothing is said of its run. `sharp` is made to meet the rare moment early: runs are short and dense, three
+// nodes share the store more often than not, leases are short beside the pauses of processes, and every second run has a second tenant
+// with the same names, keys and subjects. `keen` is the mixed draw: `sharp`, and in most runs one thing more that a guard or a window of
+// its own needs to be missed.
 //
-// It stands beside `drawProfile`, which the pinned seeds were found with: they draw what they always drew.
+// `drawProfile` and `sharp` stay as they are: pinned seeds were found with them, and draw what they always drew.
 
 import { drawProfile, type Profile } from './faults.ts'
 import type { FleetPlan } from './fleet.ts'
@@ -10,10 +11,10 @@ import type { Parts } from './parts.ts'
 import type { Rng } from './random.ts'
 import { KINDS, LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
 
-/** `first`: as pinned seeds were found. `sharp`: the mixed draw. */
-export type Draw = 'first' | 'sharp'
+/** `first` and `sharp`: as pinned seeds were found. `keen`: the mixed draw. */
+export type Draw = 'first' | 'sharp' | 'keen'
 
-export const DRAWS: readonly Draw[] = ['first', 'sharp']
+export const DRAWS: readonly Draw[] = ['first', 'sharp', 'keen']
 
 /** What a run is about beside the routes. More at once would spread its few messages over too much. */
 const ABOUT: Readonly<Record<string, readonly (keyof Parts)[]>> = {
@@ -82,6 +83,84 @@ export function drawSharp(rng: Rng): Profile {
     ...(rng.fork('wire').chance(250) && SLOW_WIRE),
   }
 }
+
+/** What a run is sharpened for. Its other half is as `sharp` draws it. */
+const AIMS: Readonly<Record<string, number>> = { nothing: 30, epochs: 25, windows: 30, permits: 15 }
+
+export function drawKeen(rng: Rng): Profile {
+  const base = drawSharp(rng.fork('sharp'))
+  const profile = aimed(base, rng.weighted(AIMS), rng.fork('aim'))
+  const slot = rng.fork('slot')
+  return {
+    ...profile,
+    ...(slot.chance(500) && { slotInMs: slot.between(1_000, Math.floor(profile.faultsMs * 0.7)) }),
+    ...(rng.fork('hmac').chance(400) && { hasHmac: true }),
+  }
+}
+
+function aimed(base: Profile, aim: string, rng: Rng): Profile {
+  const { hasCases: _cases, hasHooks: _hooks, hasConnections: _connections, hasBus: _bus, ...routes } = base
+  switch (aim) {
+    // The same owner has the job again while an answer to what it said before is still missing.
+    case 'epochs': {
+      const { hasFleet: _fleet, fleet: _plan, ...alone } = routes
+      return {
+        ...alone,
+        nodes: 1,
+        isRemote: true,
+        kinds: PLAIN_KINDS,
+        faultsMs: rng.between(20, 40) * 1_000,
+        leaseMs: 30_000,
+        pollMs: 500,
+        crashEveryMs: 0,
+        crashAtStore: 0,
+        pauseEveryMs: 0,
+        slowStore: 0,
+        unavailable: 0,
+        indeterminate: 0,
+        unanswered: rng.between(150, 350),
+        messages: rng.between(12, 24),
+        concurrency: 8,
+        commitMs: rng.pick([2_000, 5_000]),
+        // What needs no ledger has no other guard.
+        code: { ok: 40, throws: 60, again: 60 },
+      }
+    }
+    // One node, a store that takes no time, and nothing that could delay a call.
+    case 'windows': {
+      const { hasFleet: _fleet, fleet: _plan, commitMs: _ms, hasTwin: _twin, ...alone } = routes
+      return {
+        ...alone,
+        nodes: 1,
+        isRemote: false,
+        isInstant: true,
+        kinds: rng.pick([WINDOW_KINDS, PACED_KINDS]),
+        messages: rng.between(8, 20),
+        unavailable: 0,
+        indeterminate: 0,
+        pauseEveryMs: 0,
+        commitFault: 0,
+      }
+    }
+    // Several nodes take permits of one record at once.
+    case 'permits':
+      return {
+        ...routes,
+        hasFleet: true,
+        fleet: { ...drawSharpFleet(rng.fork('fleet'), routes.leaseMs), hasRoles: false },
+        kinds: PACED_KINDS,
+        messages: rng.between(12, 24),
+      }
+    default:
+      return base
+  }
+}
+
+/** Mostly for functions without effects. */
+const PLAIN_KINDS: Readonly<Record<string, number>> = { created: 50, paid: 30, refunded: 20 }
+
+/** Mostly of what is debounced. */
+const WINDOW_KINDS: Readonly<Record<string, number>> = { moved: 100, paid: 10 }
 
 /** How many come back whenever they end, where several share a store. */
 export function drawNodes(rng: Rng): number {

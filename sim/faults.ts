@@ -174,6 +174,14 @@ export interface Profile {
   readonly commitMs?: number
   /** A second tenant has the same sources, routes, orders and keys. */
   readonly hasTwin?: true
+  /** So long after the start the schedule has its first slot; left out: a minute. */
+  readonly slotInMs?: number
+  /** In a thousand: commits that are applied and not answered, beside those of `indeterminate`. A start makes none. */
+  readonly unanswered?: number
+  /** The store takes no time, so that windows are exact to the millisecond. */
+  readonly isInstant?: true
+  /** Keys of some routes are digests by the tenant's key. */
+  readonly hasHmac?: true
   /** A bus is there, with those who publish on it. */
   readonly hasBus?: true
   /** Of wake-ups alone where no bus is. */
@@ -279,25 +287,32 @@ export function makeRandomFaults(profile: Profile, rng: Rng): Faults {
   const send = rng.fork('send')
   let isHealed = false
 
-  const what = (): StoreFate['what'] => {
+  const what = (operation: StoreOperation): StoreFate['what'] => {
+    if (operation === 'commit' && profile.unanswered !== undefined && store.chance(profile.unanswered))
+      return 'unanswered'
     if (store.chance(profile.unavailable)) return 'unavailable'
     if (store.chance(profile.indeterminate)) return store.chance(500) ? 'lost' : 'unanswered'
     if (store.chance(profile.crashAtStore)) return store.chance(500) ? 'crash-before' : 'crash-after'
     return 'ok'
   }
-  const latency = () =>
-    store.chance(profile.slowStore) ? store.between(100, SLOW_STORE_MS) : store.int(profile.maxStoreMs + 1)
+  const latency = () => {
+    if (profile.isInstant) return 0
+    return store.chance(profile.slowStore)
+      ? store.between(100, SLOW_STORE_MS)
+      : store.int(profile.maxStoreMs + 1)
+  }
 
   return {
     store(operation) {
-      if (isHealed) return { beforeMs: store.int(3), afterMs: store.int(3), what: 'ok', outlives: false }
+      const healedMs = () => (profile.isInstant ? 0 : store.int(3))
+      if (isHealed) return { beforeMs: healedMs(), afterMs: healedMs(), what: 'ok', outlives: false }
       return {
         beforeMs:
           (operation === 'commit' || operation === 'reclaim') && profile.commitMs !== undefined
             ? store.int(profile.commitMs + 1)
             : latency(),
         afterMs: latency(),
-        what: what(),
+        what: what(operation),
         outlives: profile.isRemote && store.chance(500),
       }
     },

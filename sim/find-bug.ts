@@ -33,7 +33,7 @@ export function violationsWithout(
   store: StoreKind,
   bug: Partial<Parts> & Pick<Bug, 'isMixed'>,
 ): Promise<readonly Violation[]> {
-  if (bug.isMixed) return simulate({ seed, store, draw: 'sharp' }).then(({ violations }) => violations)
+  if (bug.isMixed) return simulate({ seed, store, draw: 'keen' }).then(({ violations }) => violations)
   const names = Object.keys(NO_PARTS) as (keyof Parts)[]
   const parts = Object.fromEntries(names.map((name) => [name, bug[name] === true]))
   const name = `${seed} ${store} ${Object.values(parts).join(' ')}`

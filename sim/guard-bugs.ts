@@ -1,10 +1,12 @@
-// Planted bugs of the store's own guards and filters: a fence, an epoch, a place in a lane or a tenant that is not looked at, and a window
-// that is a millisecond too long or too short. Nothing is arranged for them: the mixed draw must meet them.
+// Planted bugs of the store's own guards and filters: a fence, an epoch, a version, a place in a lane or a tenant that is not looked at, and
+// a window that is a millisecond too long or too short. Nothing is arranged for them: the mixed draw must meet them.
 
 import { putWork } from '../src/adapters/store-memory/state.ts'
+import type { Decisions } from '../src/engine/index.ts'
 import type { Commit, Guard } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import type { Data, Outcome } from './data.ts'
+import { CLOCKWORK } from './scenario.ts'
 
 type State = NonNullable<Data['state']>
 
@@ -53,13 +55,26 @@ const windowsBy = (ms: number) =>
     ),
   )
 
+/** Records of this kind are written whatever version they have. */
+const withoutVersion = (kind: string) =>
+  holding((_state, guard) => guard.g === 'version' && guard.of === kind)
+
+/** A debounced lane is decided so much later. */
+const debouncedBy =
+  (ms: number) =>
+  (decisions: Decisions): Decisions => ({
+    ...decisions,
+    decideDebounce: ({ policy, ...rest }) =>
+      decisions.decideDebounce({ ...rest, policy: { ...policy, windowMs: policy.windowMs + ms } }),
+  })
+
 const MIXED = { isMixed: true, stores: ['memory'] } as const
 
 export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'fence-not-looked-at',
-    seed: 167,
+    seed: 19,
     about: 'a lease counts although its owner is fenced',
     breaks: ['N5', 'N3'],
     data: holding((state, guard) => {
@@ -72,9 +87,9 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'owner-and-epoch-not-looked-at',
+    seed: 8,
     about: 'a lease counts as long as anybody has one of the item',
     breaks: ['N5', 'N3'],
-    seed: 47,
     data: holding((state, guard) => {
       if (guard.g !== 'lease') return false
       const row = state.work.get(guard.work)
@@ -83,8 +98,98 @@ export const GUARD_BUGS: readonly Bug[] = [
   },
   {
     ...MIXED,
+    name: 'epoch-not-looked-at',
+    seed: 8,
+    about: 'a lease counts as long as the same owner has one of the item',
+    breaks: ['N5', 'N3', 'N2', 'N6'],
+    data: holding((state, guard) => {
+      if (guard.g !== 'lease') return false
+      const row = state.work.get(guard.work)
+      const isOthers = row?.state !== 'leased' || row.owner !== guard.owner || row.epoch === guard.epoch
+      return !isOthers && state.incarnations.get(guard.owner)?.fenced === false
+    }),
+  },
+  {
+    ...MIXED,
+    name: 'schedule-version-not-looked-at',
+    seed: 12,
+    about: 'a node fires a slot whatever another one wrote of the schedule',
+    breaks: ['SC7'],
+    data: withoutVersion('schedule'),
+  },
+  {
+    ...MIXED,
+    name: 'slot-guards-not-looked-at',
+    seed: 12,
+    about: 'a slot fires whatever was written of it, and whether or not it has its event',
+    breaks: ['SC7', 'N1'],
+    data: holding(
+      (_state, guard) =>
+        (guard.g === 'version' && guard.of === 'schedule') ||
+        (guard.g === 'dedup' && guard.source === CLOCKWORK.name),
+    ),
+  },
+  {
+    ...MIXED,
+    name: 'permits-taken-twice',
+    seed: 13,
+    about: 'a node takes permits whatever another one took of the record',
+    breaks: ['PA19'],
+    data: withoutVersion('rate'),
+  },
+  {
+    ...MIXED,
+    name: 'drain-version-not-looked-at',
+    seed: 13,
+    about: 'a node begins a cycle of a drain whatever another one began',
+    breaks: ['PA12'],
+    data: withoutVersion('drain'),
+  },
+  {
+    ...MIXED,
+    name: 'hmac-key-of-each-node',
+    seed: 63,
+    about: 'a node that makes the key of hmac replaces that of another one',
+    breaks: ['HK1', 'IN20'],
+    data: withoutVersion('hmac'),
+  },
+  {
+    ...MIXED,
+    name: 'one-more-than-the-rate',
+    seed: 22,
+    about: 'a claim takes one more of a route than it has tokens',
+    breaks: ['PA7', 'PA19'],
+    store: (store) => ({
+      ...store,
+      claim: (request) =>
+        store.claim({
+          ...request,
+          slots: request.slots.map((slot) =>
+            slot.consumer === 'route:metered' ? { ...slot, max: slot.max + 1 } : slot,
+          ),
+        }),
+    }),
+  },
+  {
+    ...MIXED,
+    name: 'debounce-too-short',
+    seed: 6,
+    about: 'a debounced lane is decided a millisecond before its window ends',
+    breaks: ['DB1'],
+    decisions: debouncedBy(-1),
+  },
+  {
+    ...MIXED,
+    name: 'debounce-too-long',
+    seed: 6,
+    about: 'a debounced lane is decided a millisecond after its window ended',
+    breaks: ['DB2'],
+    decisions: debouncedBy(1),
+  },
+  {
+    ...MIXED,
     name: 'place-not-looked-at',
-    seed: 2,
+    seed: 4,
     about: 'an item that comes into a lane gets a place, whoever has it',
     breaks: ['N7'],
     data: committing((data, state, now, commit) => {
@@ -100,7 +205,7 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'dedup-of-any-tenant',
-    seed: 2,
+    seed: 3,
     about: 'a message is taken for a repetition of what another tenant received',
     breaks: ['N1', 'N10'],
     data: meeting((state, now, { tenant }, guard) => {
@@ -116,7 +221,7 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'ledger-of-any-tenant',
-    seed: 17,
+    seed: 5,
     about: 'an effect is taken for done because another tenant did one of the same key',
     breaks: ['N1', 'N2', 'N3', 'N5', 'N10', 'N12'],
     data: meeting((state, now, { tenant }, guard) => {
@@ -157,7 +262,7 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'window-too-short',
-    seed: 3,
+    seed: 17,
     about: 'a message is new again a millisecond before its window ends',
     breaks: ['N1'],
     data: windowsBy(-1),
@@ -165,7 +270,7 @@ export const GUARD_BUGS: readonly Bug[] = [
   {
     ...MIXED,
     name: 'window-too-long',
-    seed: 2,
+    seed: 3,
     about: 'a message is taken for a repetition a millisecond after its window ended',
     breaks: ['N1'],
     data: windowsBy(1),

@@ -55,7 +55,7 @@ const HELP = `Usage: npm run sim -- [options]
   --bug <name>         plant a bug: ${BUGS.map(({ name }) => name).join(', ')}
   --nodes <n>          so many nodes, 1 to ${NODES_MAX}, that come back; with others that come and go, and a store that fails over
   --bus                with a bus: messages from it, and what happens told to it
-  --draw <name>        what a seed draws: sharp, or first, which pinned seeds were found with (sharp)
+  --draw <name>        what a seed draws: keen, or first or sharp, which pinned seeds were found with (keen)
   --crash-everywhere   let the node die, and the store fail, at every point of a small scenario
   --jobs <n>           processes (${availableParallelism()})
   --json               print one JSON document at the end and nothing else`
@@ -116,7 +116,7 @@ function rerun(
   { bug, nodes, hasBus, draw }: Given,
 ): string {
   const planted = bug === null ? '' : ` --bug ${bug}`
-  const about = `${draw === 'sharp' ? '' : ` --draw ${draw}`}${nodes === null ? '' : ` --nodes ${nodes}`}${hasBus ? ' --bus' : ''}`
+  const about = `${draw === 'keen' ? '' : ` --draw ${draw}`}${nodes === null ? '' : ` --nodes ${nodes}`}${hasBus ? ' --bus' : ''}`
   return `npm run sim -- --seed ${seed} --store ${store}${about}${planted} --trace`
 }
 
@@ -242,7 +242,7 @@ async function main(): Promise<boolean> {
       bug: { type: 'string' },
       nodes: { type: 'string' },
       bus: { type: 'boolean', default: false },
-      draw: { type: 'string', default: 'sharp' },
+      draw: { type: 'string', default: 'keen' },
       'crash-everywhere': { type: 'boolean', default: false },
       jobs: { type: 'string', default: String(availableParallelism()) },
       json: { type: 'boolean', default: false },

@@ -207,6 +207,11 @@ test('[N7] a call of a process that was replaced starts nothing in its lane (see
   expect(violations).toEqual([])
 })
 
+test('[HD6] an instance is not cancelled while a step that was interrupted before is under way (seed 7004342)', async () => {
+  const { violations } = await simulate({ seed: 7_004_342, store: 'memory', draw: 'sharp' })
+  expect(violations).toEqual([])
+})
+
 test('a node that was stopped twice past its lease does not learn that its name is taken (seed 975779627)', async () => {
   const { violations } = await simulate({ ...NO_PARTS, seed: 975_779_627, store: 'memory' })
   expect(violations).toEqual([])

@@ -424,8 +424,20 @@ function secondCall(document: RouteDocument): RouteDocument {
   return { ...document, do: { ...document.do, headers } }
 }
 
+/** Routes whose keys are digests where `hmac` is used. */
+export const HMAC_ROUTES: readonly string[] = ['charge', 'mail']
+
+/** The same, and the keys of some are digests by the tenant's key. */
+export function withHmac(routes: readonly ScenarioRoute[]): readonly ScenarioRoute[] {
+  return routes.map((one) => {
+    const { name } = one.document
+    if (!HMAC_ROUTES.includes(name)) return one
+    return { ...one, document: { ...one.document, key: `"${name}:" + hmac(payload.order)` } }
+  })
+}
+
 const VARIANTS: ReadonlyMap<string, string> = new Map(
-  BUNDLES.flat().flatMap(({ document }) => {
+  [...BUNDLES.flat(), ...BUNDLES.flatMap(withHmac)].flatMap(({ document }) => {
     const variant = document.do.type === 'http' ? document.do.headers['x-definition'] : undefined
     return variant === undefined ? [] : [[hashDocument(document), variant]]
   }),

@@ -103,7 +103,7 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every 
     expect(await runAll(fresh(FRESH_CONNECTIONS), store, only({ hasConnections: true }))).toEqual([])
     expect(await runAll(fresh(FRESH_FLEETS), store, only({ hasFleet: true }))).toEqual([])
     expect(await runAll(fresh(FRESH_BUSES), store, only({ hasBus: true }))).toEqual([])
-    expect(await runAll(fresh(FRESH_MIXED), store, { draw: 'sharp' })).toEqual([])
+    expect(await runAll(fresh(FRESH_MIXED), store, { draw: 'keen' })).toEqual([])
   })
 
   // Runs in which nothing happened would hold every invariant.

@@ -17,13 +17,14 @@ import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
 import { checkTenants } from './check-tenants.ts'
+import { makeWindowChecks } from './check-windows.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeConnectionWorld } from './connection-world.ts'
 import { makeCounting } from './count-features.ts'
 import { type Data, makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definition-editors.ts'
-import { type Draw, drawNodes, drawSharp } from './draw.ts'
+import { type Draw, drawKeen, drawNodes, drawSharp } from './draw.ts'
 import {
   drawProfile,
   type Faults,
@@ -43,7 +44,7 @@ import { NO_PARTS, type Parts } from './parts.ts'
 import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
 import { type Counts, makeObservations, type Violation } from './run-observations.ts'
-import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
+import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes, withHmac } from './scenario.ts'
 import { actAsOperator, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
 import { makeHookWorld } from './subscription-world.ts'
@@ -78,7 +79,13 @@ export interface RunReport {
   readonly virtualMs: number
 }
 
-/** Any instant will do; a round one makes traces easy to read. */
+const DRAWN: Readonly<Record<Draw, (rng: Rng) => Profile>> = {
+  first: (rng) => drawProfile(rng.fork('profile')),
+  sharp: (rng) => drawSharp(rng.fork('sharp')),
+  keen: (rng) => drawKeen(rng.fork('keen')),
+}
+
+/** Any instant will do; a round one, the beginning of a minute, makes traces easy to read. */
 const START_AT = 1_800_000_000_000
 /** Functions that do nothing to the outside. */
 const PLAIN = new Set(['audit', 'note', 'told', 'bomb'])
@@ -107,8 +114,9 @@ interface World {
 function makeWorld(options: RunOptions): World {
   const { seed, onLine, bug } = options
   const rng = makeRng(seed)
-  const isSharp = options.draw === 'sharp' || bug?.isMixed === true
-  const drawn = options.profile ?? (isSharp ? drawSharp(rng.fork('sharp')) : drawProfile(rng.fork('profile')))
+  const draw = options.draw ?? (bug?.isMixed === true ? 'keen' : 'first')
+  const isSharp = draw !== 'first'
+  const drawn = options.profile ?? DRAWN[draw](rng)
   const { hasCases, hasHooks, hasConnections, hasFleet, hasBus } = partsOf(options, drawn)
   const about = withConnections(withHooks(withCases(drawn, hasCases), hasHooks), hasConnections)
   const fleet = withFleet(about, hasFleet, rng.fork('fleet'))
@@ -116,11 +124,16 @@ function makeWorld(options: RunOptions): World {
   const nodes = options.nodes ?? (isSharp && hasFleet ? drawNodes(rng.fork('nodes')) : undefined)
   const counted = nodes === undefined ? chosen : withNodes(chosen, nodes)
   const profile = bug?.profile?.(counted) ?? counted
-  const bundles = hasConnections ? BUNDLES.map(withConnectionRoutes) : BUNDLES
+  const completed = (routes: readonly ScenarioRoute[]) => {
+    const all = hasConnections ? withConnectionRoutes(routes) : routes
+    return profile.hasHmac === true ? withHmac(all) : all
+  }
+  const bundles = BUNDLES.map(completed)
   const faults = options.faults ?? makeRandomFaults(profile, rng.fork('faults'))
-  const time = makeVirtualTime(START_AT)
+  const startAt = START_AT - (profile.slotInMs ?? 0)
+  const time = makeVirtualTime(startAt)
   const trace = (who: string, what: () => string) =>
-    onLine?.(`${String(time.now() - START_AT).padStart(8)} ${who.padEnd(6)} ${what()}`)
+    onLine?.(`${String(time.now() - startAt).padStart(8)} ${who.padEnd(6)} ${what()}`)
   const primary = makePrimary({ time, trace })
   const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
   const observations = makeObservations(trace, cases)
@@ -157,6 +170,7 @@ function makeWorld(options: RunOptions): World {
   })
   const schedules = makeScheduleChecks({ observations, time })
   const pace = makeFlowControlChecks({ observations, time, profile })
+  const windows = makeWindowChecks({ observations, data: plain, time, profile })
   const roleChecks = makeRoleChecks({ observations })
   const retention = makeRetentionChecks({ observations, data: plain, time })
   const counting = makeCounting({ observations, data: plain })
@@ -188,6 +202,7 @@ function makeWorld(options: RunOptions): World {
         // A store that failed says nothing of the commit: one that is repeated may fail by it again, and is refused later.
         if (outcome?.ok === 'failed' && !(outcome.error instanceof StoreError)) workflows.broken(commit)
       }
+      windows.applied(commits, outcomes)
       traced.applied?.(life, commits, outcomes)
       hooks.applied(life, commits, outcomes)
       links.applied(life, commits, outcomes)
@@ -502,7 +517,7 @@ function makeWorld(options: RunOptions): World {
     faults.heal()
     primary.heal()
     trace('world', () => 'heals')
-    routes = hasConnections ? withConnectionRoutes(HEALED) : HEALED
+    routes = completed(HEALED)
     for (const life of [...lives]) {
       const isLeftover = lives.findLast((other) => other.node === life.node) !== life
       if (isLeftover) life.crash('as a leftover')
@@ -574,7 +589,7 @@ function makeWorld(options: RunOptions): World {
       const what = left.length > 0 ? left : open.length > 0 ? open : [`${parked} parked`]
       observations.violate('N12', `not settled in time: ${what.join(', ')}`)
     }
-    await time.run(START_AT + profile.faultsMs, isBroken)
+    await time.run(startAt + profile.faultsMs, isBroken)
     if (!isBroken()) {
       heal()
       await settle(isSettled)
@@ -605,7 +620,7 @@ function makeWorld(options: RunOptions): World {
       violations: observations.violations,
       counts: { ...observations.counts },
       steps: time.steps(),
-      virtualMs: time.now() - START_AT,
+      virtualMs: time.now() - startAt,
     }
   }
 

@@ -201,3 +201,8 @@ describe('how they are run', () => {
     }
   })
 })
+
+test('the package has the documents and examples, and nothing of the compiler', () => {
+  const { files } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { files: string[] }
+  expect(files).toEqual(expect.arrayContaining(['dist', 'docs', 'examples', '!dist/.tsbuildinfo']))
+})

@@ -56,7 +56,7 @@ export interface ConsumerSpec {
   readonly maxInFlight: number
   /**
    * How many bytes of messages may be in flight at once on this node, read whenever there may be room. One message may exceed
-   * it, so that none is too large; a bus may hold two of its largest messages for each subject. Omitted: no limit.
+   * it, so that none is too large; consumers whose limits are too small for that take turns. Omitted: no limit.
    */
   maxBytes?(): number
   /** Never rejects. */

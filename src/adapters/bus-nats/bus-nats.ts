@@ -5,6 +5,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { matchesPattern } from '../../core/events/subject/index.ts'
 import { type Bus, BusError, type BusStatus, type Consumer } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
+import { makeBytePool } from './byte-pool.ts'
 import { keepConnected } from './connection.ts'
 import { startConsumer } from './consumer.ts'
 import { publishAll } from './publish.ts'
@@ -108,6 +109,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
   connection.onThere((nats) => void ensureOnce(nats))
   const streamOf = (subject: string) =>
     streams.find(({ subjects }) => subjects.some((pattern) => matchesPattern(pattern, subject)))?.name ?? null
+  const pool = makeBytePool()
   const wakes = makeNatsWakes({ connection, subject: `${prefix}.wakes`, clock })
 
   return {
@@ -120,7 +122,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
       return publishAll(nats, messages, { answerMs, streamOf, onMissing: ensureSoon })
     },
     consume(spec) {
-      const consumer = startConsumer({ connection, clock, spec, ackWaitMs, warnings })
+      const consumer = startConsumer({ connection, clock, spec, ackWaitMs, warnings, pool })
       consumers.add(consumer)
       return {
         close: async () => {

@@ -6,6 +6,7 @@ import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Consumer, ConsumerSpec, ConsumerState } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Binding, bind, Unbound } from './binding.ts'
+import type { BytePool } from './byte-pool.ts'
 import type { Connection } from './connection.ts'
 import { type HeldMessages, makeHeldMessages } from './held-messages.ts'
 import { answer } from './message.ts'
@@ -22,6 +23,8 @@ export interface ConsumerWorld {
   readonly spec: ConsumerSpec
   readonly ackWaitMs: number
   readonly warnings: Warnings
+  /** Shared by all consumers of the connection. */
+  readonly pool: BytePool
   /** How long to wait for a stream that does not exist. */
   readonly retryMs?: number
 }
@@ -76,6 +79,8 @@ function startSubjectConsumer(
   /** Each pattern has its share of the room, and at least one message. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
   const { maxBytes } = spec
+  const share = maxBytes === undefined ? undefined : () => maxBytes() / spec.subjects.length
+  const seat = share === undefined ? null : world.pool.join(share)
   let pull: Pull | null = null
   let held = 0
   let heldBytes = 0
@@ -92,13 +97,16 @@ function startSubjectConsumer(
     heldMessages.take(message, binding.ackWaitMs, () => {
       held -= 1
       heldBytes -= bytes
-      pull?.ask()
+      // Without requests of its own it still holds messages.
+      if (pull === null) seat?.note(heldBytes)
+      else pull.released()
     })
   }
 
   const retry = (own: number) => (why: string) => {
     if (!isOpen || own !== life) return
     pull = null
+    seat?.note(heldBytes)
     reportState(why)
     cancelRetry = clock.after(retryMs, () => {
       const nats = connection.current()
@@ -125,8 +133,9 @@ function startSubjectConsumer(
       clock,
       max,
       held: () => held,
-      maxBytes: maxBytes === undefined ? undefined : () => maxBytes() / spec.subjects.length,
+      maxBytes: share,
       heldBytes: () => heldBytes,
+      seat,
       onMessage: take(bound),
       onLost: retry(own),
     })
@@ -146,6 +155,7 @@ function startSubjectConsumer(
       stopWatching()
       cancelRetry()
       await pull?.stop()
+      seat?.leave()
     },
   }
 }

@@ -253,6 +253,52 @@ describe('what a server can do', () => {
     },
   )
 
+  test('[BU76] many sources hold together what their limits allow, and get all messages', async () => {
+    const bus = await connect()
+    const names = Array.from({ length: 6 }, (_, index) => `S${index}`)
+    const body = 'x'.repeat(700_000)
+    let underWay = 0
+    let most = 0
+    let arrived = 0
+    const finish: (() => void)[] = []
+    for (const name of names) {
+      await outsider.manager.streams.add({ name, subjects: [`${name}.>`] })
+      for (let index = 0; index < 3; index += 1)
+        await outsider.send({ subject: `${name}.a`, id: `${name}-${index}`, body })
+    }
+    for (const name of names)
+      collect(bus, {
+        stream: name,
+        subjects: [`${name}.>`],
+        durable: name,
+        maxBytes: () => 700_000,
+        handle: async (given) => {
+          arrived += 1
+          underWay += given.body.byteLength
+          most = Math.max(most, underWay)
+          await new Promise<void>((resolve) => finish.push(resolve))
+          underWay -= given.body.byteLength
+          return { is: 'kept' }
+        },
+      })
+    // A message that comes a second time shows that no more of them come meanwhile.
+    await outsider.manager.streams.add({ name: 'SIGN', subjects: ['sign.>'] })
+    await outsider.send({ subject: 'sign.late', id: 'late' })
+    const sign = collect(bus, {
+      stream: 'SIGN',
+      subjects: ['sign.>'],
+      durable: 'sign',
+      handle: async ({ deliveries }) => (deliveries === 1 ? { is: 'again', afterMs: 2_000 } : { is: 'kept' }),
+    })
+    await until(() => expect(sign.got).toHaveLength(2))
+    expect(arrived).toBeGreaterThanOrEqual(3)
+    await until(() => {
+      for (const one of finish.splice(0)) one()
+      expect(arrived).toBe(18)
+    })
+    expect(most).toBeLessThanOrEqual(6 * 700_000)
+  })
+
   test('[BU17] a stream that a source reads and that is stored in memory only is named, until it is not', async () => {
     await outsider.manager.streams.add({ name: 'CRM', subjects: ['crm.>'], storage: 'memory' })
     const bus = await connect()

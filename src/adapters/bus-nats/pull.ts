@@ -7,11 +7,14 @@
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../ports/clock.ts'
 import type { Binding } from './binding.ts'
+import type { Seat } from './byte-pool.ts'
 
 const NANOS_PER_MS = 1_000_000
 const ASK_MS = 30_000
 const HEARTBEAT_MS = 5_000
 const DRAIN_MS = 1_000
+/** How long a request stays open where others wait for its bytes. */
+const TURN_MS = 1_000
 
 /** Of the status that the server sends instead of a message. */
 const HEARTBEAT = 100
@@ -35,8 +38,8 @@ export function bytesOf(message: Msg & { size?(): number }): number {
 }
 
 export interface Pull {
-  /** There is room again. */
-  ask(): void
+  /** A message was answered: there is room again. */
+  released(): void
   /** Requests no more; messages on their way still arrive. Resolves when all of them did. */
   stop(): Promise<void>
 }
@@ -52,11 +55,13 @@ export function startPull(options: {
   /** How many bytes may be here or on their way; read again for each request. Omitted: no bound. */
   readonly maxBytes: (() => number) | undefined
   readonly heldBytes: () => number
+  /** Its place among the subjects that share bytes; null: no bound. */
+  readonly seat: Seat | null
   readonly onMessage: (message: Msg) => void
   /** It delivers no more: the server has lost it, or does not respond. */
   readonly onLost: (why: string) => void
 }): Pull {
-  const { nats, binding, clock } = options
+  const { nats, binding, clock, seat } = options
   const inbox = createInbox()
   const askMs = Math.min(ASK_MS, binding.askMsMax ?? ASK_MS)
   let asked = 0
@@ -82,6 +87,8 @@ export function startPull(options: {
     askedBytes = asked === 0 ? 0 : Math.max(0, askedBytes - bytes)
   }
 
+  const noteUsed = () => seat?.note(options.heldBytes() + askedBytes)
+
   /**
    * For a request of this many messages: the same share of all bytes as they are of all messages, so that the next
    * request finds room too. null: no bound. 0: a message of maximum size might not fit, and the server would end the
@@ -93,6 +100,8 @@ export function startPull(options: {
     const max = Math.max(2 * largest, Math.floor(options.maxBytes()))
     const room = max - options.heldBytes() - askedBytes
     if (room < largest) return 0
+    // A share that is too small for two messages is used together with the others of that kind.
+    if (options.maxBytes() < 2 * largest) return seat?.take(largest, ask) === false ? 0 : largest
     return Math.min(room, Math.max(largest, Math.floor((max * messages) / options.max)))
   }
 
@@ -102,6 +111,8 @@ export function startPull(options: {
     if (message.subject !== inbox || code === 0) {
       answered(1, bytesOf(message))
       options.onMessage(message)
+      // Only now: between the two it would count as neither asked for nor held.
+      noteUsed()
       if (asked === 0) ask()
       return
     }
@@ -110,6 +121,7 @@ export function startPull(options: {
     if (code === NO_MESSAGES || code === ASKED_TOO_LONG_AGO || isOneOver) {
       const left = Number(message.headers?.get('Nats-Pending-Messages') || asked)
       answered(left, Number(message.headers?.get('Nats-Pending-Bytes') || 0))
+      noteUsed()
       ask()
       return
     }
@@ -135,12 +147,14 @@ export function startPull(options: {
     if (asked === 0) heardAt = clock.monotonic()
     asked += more
     askedBytes += bytes ?? 0
+    noteUsed()
+    const openMs = bytes !== null && seat?.isTight(largestBytes(nats)) ? Math.min(TURN_MS, askMs) : askMs
     const question = {
       batch: more,
       ...(bytes !== null && !isSmall && { max_bytes: Math.min(bytes, askBytesMax ?? bytes) }),
-      expires: askMs * NANOS_PER_MS,
+      expires: openMs * NANOS_PER_MS,
       // The server refuses a heartbeat longer than half of the wait.
-      idle_heartbeat: Math.floor(Math.min(HEARTBEAT_MS, askMs / 2.5) * NANOS_PER_MS),
+      idle_heartbeat: Math.floor(Math.min(HEARTBEAT_MS, openMs / 2.5) * NANOS_PER_MS),
     }
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${binding.stream}.${binding.consumer}`
     if (!nats.isClosed()) nats.publish(subject, JSON.stringify(question), { reply: inbox })
@@ -157,7 +171,10 @@ export function startPull(options: {
   ask()
 
   return {
-    ask,
+    released() {
+      noteUsed()
+      ask()
+    },
     async stop() {
       if (isOver) return
       isOver = true

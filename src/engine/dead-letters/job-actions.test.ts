@@ -205,6 +205,37 @@ describe('a parked job', () => {
     ])
   })
 
+  test('[DL9] [IX10] is probed with the secrets of its action, and not at all without them', async () => {
+    const TOKEN = 't0ken-of-books'
+    // To a caller that it does not know the vendor says that nothing is there.
+    const world = makeWorld(({ method, headers }) => {
+      if (method !== 'GET') return LOST
+      if (isOpen && headers.authorization === `Bearer ${TOKEN}`) return page(`{"found":true,"id":"${TOKEN}"}`)
+      return isOpen ? answered(404) : answered(500)
+    })
+    let isOpen = false
+    const [source, route] = withHttp({ probe, auth: { bearer: { ref: 'books' } } })
+    const set = (value: string) => world.vault.set(T, 'books', value, { isPending: false, by: 'test' })
+    await set(TOKEN)
+    const node = await world.node({ documents: [source, { ...route, maxWaitMs: 60_000 }] })
+    const eventId = await accept(world, node)
+    await world.pass(400_000)
+    const { id, state } = await workOf(world, eventId)
+    expect(state).toBe('parked')
+    isOpen = true
+    const asked = world.calls.length
+    await world.vault.remove(T, 'books', 'test')
+    await expect(heard(world, node.engine.probe(T, id, {}))).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('has no value'),
+    })
+    expect(world.calls).toHaveLength(asked)
+    await set(TOKEN)
+    await heard(world, node.engine.probe(T, id, {}))
+    expect(await world.reads.work(id)).toMatchObject({ state: 'done', effectRef: '[redacted]' })
+    expect(JSON.stringify(await world.reads.ledger('BOOK:o1'))).not.toContain(TOKEN)
+  })
+
   test('[DL9] stays parked without a clear response', async () => {
     const { world, node, id } = await expired(answered(500))
     const before = await world.reads.work(id)

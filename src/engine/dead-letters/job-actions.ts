@@ -21,6 +21,7 @@ import {
   type WorkState,
 } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
+import { makeRedact } from '../../core/secrets/index.ts'
 import type { Guard } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
@@ -31,7 +32,9 @@ import {
   freeLocks,
   ledgerGuard,
   nameNext,
+  openSecrets,
   otherUnknownOutcomes,
+  redactOutcome,
   resultText,
   settleLedger,
 } from '../effects/index.ts'
@@ -55,7 +58,7 @@ import type { Steps } from '../workflows/index.ts'
 const AFRESH: Counters = { attempts: 0, waits: 0, losses: 0 }
 
 export function makeWorkActions(
-  deps: Pick<EngineDeps, 'store' | 'log' | 'http'> & {
+  deps: Pick<EngineDeps, 'store' | 'log' | 'http' | 'vault'> & {
     readonly registry: Registry
     readonly commits: Commits
     readonly settler: Settler
@@ -214,16 +217,22 @@ export function makeWorkActions(
       const scope =
         work.kind === 'step' ? await stepScope(work, event) : readableScope(route, work, event, config.vars)
       const sent = keyOfGeneration(entry.key, entry.generation)
-      const answer = await askProbe(action.probe, { ...scope, key: sent }, async (request) => ({
-        outcome: await deps.http.send({
+      const stays = (why: string) =>
+        new AppError('conflict', `${why}; the item stays parked, ask again or decide by hand`)
+      const opened = await openSecrets(deps.vault, tenant, action.probe.secrets)
+      // Without its secrets a vendor may answer 404 for an effect that exists.
+      if (!opened.ok) throw stays(`probe: ${opened.error}`)
+      const redact = makeRedact(opened.hidden)
+      const answer = await askProbe(action.probe, opened.open({ ...scope, key: sent }), async (request) => {
+        const outcome = await deps.http.send({
           ...request,
           tenant: work.tenant,
           timeoutMs: abilities.timeoutMs,
           maxResponseBytes: config.responseBytesMax,
-        }),
-      }))
-      if (answer.effect === null)
-        throw new AppError('conflict', `${answer.error}; the item stays parked, ask again or decide by hand`)
+        })
+        return { outcome: redactOutcome(outcome, redact) }
+      })
+      if (answer.effect === null) throw stays(answer.error)
       const isFound = answer.effect === 'found'
       const effectRef = isFound ? (scrubOrNull(event, answer.effectRef) ?? entry.effectRef) : null
       const note = { ...EMPTY_NOTE, key: entry.key, lastError: decidedText(decided), effectRef }

@@ -43,6 +43,7 @@ export function makeObstacle(
 
 /**
  * The job waits, which uses no attempt. A job that would expire by then ends instead: parked if its effect may have happened.
+ * `class` omitted: nothing failed, and the class of the last failure stays.
  */
 export function makeWait(
   key: string,
@@ -52,14 +53,15 @@ export function makeWait(
     delayMs,
     error,
     outcomeUnknown = false,
-  }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly outcomeUnknown?: boolean },
+    class: failureClass = work.class ?? 'transient',
+  }: Pick<Obstacle, 'delayMs' | 'error'> & Partial<Pick<Obstacle, 'outcomeUnknown' | 'class'>>,
 ): Obstacle {
   const isLate = now + delayMs >= work.expiresAt
   return makeObstacle(key, {
     step: !isLate ? 'again' : outcomeUnknown ? 'park' : 'dead',
     delayMs,
     counts: isLate ? 'nothing' : 'wait',
-    class: outcomeUnknown ? 'unknown' : (work.class ?? 'transient'),
+    class: outcomeUnknown ? 'unknown' : failureClass,
     reason: 'expired',
     error,
     outcomeUnknown,

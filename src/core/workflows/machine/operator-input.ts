@@ -95,8 +95,11 @@ export function cancelByOperator(draft: Draft, { actor, reason }: Input<'cancel'
     const message = `nobody knows whether ${doubtful.name} took effect: say so first`
     refuse('in_doubt', message)
   }
-  for (const firing of now.firings)
-    if (firing.state !== 'interrupted') interrupt(draft, firing, { isUndone: false })
+  for (const firing of now.firings) {
+    // A firing that was interrupted before may still be under way: then the instance cannot end.
+    if (firing.state === 'interrupted') draft.effects.push({ type: 'callOff', firing: firing.number })
+    else interrupt(draft, firing, { isUndone: false })
+  }
   now.rollBack = null
   draft.history.push({ type: 'cancelled', state: 'cancelled', actor, comment: reason })
   endInstance(draft, 'cancelled')

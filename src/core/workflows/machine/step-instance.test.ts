@@ -257,6 +257,14 @@ describe('interrupting', () => {
     expect(one.now()).toMatchObject({ state: 'completed', done: [{ number: 1, undone: true }] })
   })
 
+  test('[HD6] cancelling asks for the job of a firing that was interrupted before, too', () => {
+    const one = makeCase(workflow)
+    one.step({ type: 'update', assignments: [], fire: 'close', trigger: '1' })
+    one.step({ type: 'cancel', actor: 'ann', reason: 'because' })
+    expect(ofType(one.effects(), 'callOff')).toEqual([{ type: 'callOff', firing: 1 }])
+    expect(one.now()).toMatchObject({ state: 'cancelled', firings: [{ state: 'interrupted' }] })
+  })
+
   test('[WF14] a firing that was cancelled or failed after its interruption leaves nothing to undo', () => {
     for (const end of ['calledOff', 'failed'] as const) {
       const one = makeCase(workflow)

@@ -573,6 +573,35 @@ describe('crashes', () => {
     expect(ledger).toMatchObject([{ state: 'unknown' }])
   })
 
+  test('[CD13] [CD14] a reserve that changes while the rotation ends is read again, once', async () => {
+    const { vendor, world, node } = await start({ provider: MAKES_KEYS })
+    await rotate(world, node)
+    // Nobody learns what became of the call.
+    world.script = (request) => (request.method === 'POST' ? new Promise(() => {}) : vendor.script(request))
+    node.stopAt(1, false)
+    await world.pass(node, 2_000)
+    expect(node.isStopped()).toBe(true)
+    vendor.good.add('key-9')
+    await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', set))
+    const next = await world.node()
+    await world.run(world.store.reclaim(10))
+    const { commit } = world.store
+    let refused = 0
+    world.store.commit = async (given) => {
+      const ended = given.writes.find(({ w }) => w === 'ledger.settle')
+      // Another process ends the reserve first.
+      if (ended !== undefined && refused === 0) await commit({ tenant: TENANT, guards: [], writes: [ended] })
+      const result = await commit(given)
+      if (!result.ok && given.guards[result.guard]?.g === 'ledger') refused += 1
+      return result
+    }
+    await world.pass(next, 20_000)
+    expect(refused).toBe(1)
+    expect(await world.state()).toMatchObject({ status: 'active', rotation: null })
+    const { ledger } = await world.run(world.store.system('verification').dump())
+    expect(ledger).toMatchObject([{ state: 'unknown', proof: 'crash' }])
+  })
+
   /** The vendor creates no secret, and the node stops after this commit of the rotation. */
   const refuseWith = async (stopAt: number, outcome: HttpOutcome, operation: Partial<OperationDocument>) => {
     const { operations } = MAKES_KEYS

@@ -252,18 +252,18 @@ export function makeRotations(
     const at = time.now()
     const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
     const run = await runRow(item, account, verified, 'completed', counters.attempts)
-    const left = await endReserve(item, rotation, current)
     const settlement = await settleWith(
       item,
       name,
       [{ type: 'promoted', at, token: rotation.token, current, by: rotation.by }],
+      () => endReserve(item, rotation, current),
       ({ state }) => ({
         decision: {
           to: 'done',
           counters,
           note: { ...EMPTY_NOTE, httpStatus: verified.httpStatus, durationMs: verified.durationMs },
-          guards: left.guards,
-          writes: [...run, ...left.writes, ...revokeWrites(item, account, state)],
+          guards: [],
+          writes: [...run, ...revokeWrites(item, account, state)],
           attempt:
             counters.attempts === 1 ? null : attemptOf(verified, counters.attempts, 'done', null, null),
         },
@@ -302,7 +302,7 @@ export function makeRotations(
   ): Promise<ReserveEnd> => {
     const key = `rotation:${token}`
     const entry = await store.forTenant(work.tenant).ledger(key)
-    if (entry?.state !== 'reserved' || entry.work !== work.id) return { guards: [], writes: [] }
+    if (entry?.state !== 'reserved' || entry.work !== work.id) return NO_END
     const write =
       made != null && made.fingerprint === current?.fingerprint
         ? settleLedger(key, 'done', 'acknowledged', made.ref, null)
@@ -349,12 +349,11 @@ export function makeRotations(
       item,
       name,
       [{ type: 'waited', at: time.now(), token: rotation.token }],
+      firstly(end ?? NO_END, () => endReserve(item, rotation, null)),
       () => ({
         decision: parked({
           counters: countersOf(item),
           note: { ...EMPTY_NOTE, class: 'auth', lastError: error },
-          guards: end?.guards ?? [],
-          writes: end?.writes ?? [],
         }),
         plan: null,
       }),
@@ -407,11 +406,11 @@ export function makeRotations(
     const { class: failureClass, error, verified } = failure
     const account = accountOf(tenant, name)
     const run = account === null ? [] : await runRow(item, account, verified, 'dead-lettered', attempts)
-    const left = failure.end ?? (await endReserve(item, rotation, null))
     const settlement = await settleWith(
       item,
       name,
       [{ type: 'failed', at: time.now(), token: rotation.token, error, pending: failure.pending }],
+      firstly(failure.end, () => endReserve(item, rotation, null)),
       () => ({
         decision: {
           to: 'dead',
@@ -426,8 +425,8 @@ export function makeRotations(
             lastError: error,
             httpStatus: verified?.httpStatus ?? null,
           },
-          guards: left.guards,
-          writes: [...run, ...left.writes],
+          guards: [],
+          writes: run,
           attempt: verified === null ? null : attemptOf(verified, attempts, 'dead', failureClass, error),
         },
         plan: canonicalEvent(deps, {
@@ -444,27 +443,40 @@ export function makeRotations(
     deps.wake()
   }
 
-  /** With the change of the credential, in one commit; decided again if another node changed it. */
+  /**
+   * With the change of the credential and the end of the reserve, in one commit. If either changed meanwhile, that one is
+   * read again. `endOfReserve`: from the second call on, as the ledger says it now.
+   */
   const settleWith = (
     item: Item,
     name: string,
     events: readonly CredentialEvent[],
+    endOfReserve: () => Promise<ReserveEnd>,
     decide: (stored: StoredCredential) => { readonly decision: Decision; readonly plan: EventPlan | null },
     known?: StoredCredential,
   ): Promise<Settlement | null> => {
     const { tenant } = item.work
+    let end: ReserveEnd | null = null
     const settleOnce = async (retry: () => Promise<Settlement>, race: number): Promise<Settlement> => {
       const stored = race === 0 && known !== undefined ? known : await stateCache.read(tenant, name)
+      end ??= await endOfReserve()
       const change: Change | null = stateCache.plan(tenant, name, stored, events)
       const { decision, plan } = decide(stored)
       const settlement = await settler.settle(item, null, {
         ...decision,
-        guards: [...decision.guards, ...(change === null ? [] : [change.guard])],
-        writes: [...decision.writes, ...(change === null ? [] : [change.write]), ...(plan?.writes ?? [])],
+        guards: [...end.guards, ...decision.guards, ...(change === null ? [] : [change.guard])],
+        writes: [
+          ...decision.writes,
+          ...end.writes,
+          ...(change === null ? [] : [change.write]),
+          ...(plan?.writes ?? []),
+        ],
         ...(plan === null ? {} : { plans: [plan] }),
       })
       if (settlement.ok) change?.onStored()
-      return settlement.ok || settlement.why === 'stale' ? settlement : retry()
+      if (settlement.ok || settlement.why === 'stale') return settlement
+      if (settlement.index < end.guards.length) end = null
+      return retry()
     }
     const unending = orFail('assertion failed: the record of a credential changes without end')
     return retrying(RACES_MAX, settleOnce, unending)
@@ -638,6 +650,19 @@ export function makeRotations(
     )
 
   return { run }
+}
+
+const NO_END: ReserveEnd = { guards: [], writes: [] }
+
+/** Returns `first` once; afterwards, and where there is none, what `then` returns. */
+function firstly<Value>(first: Value | null, then: () => Promise<Value>): () => Promise<Value> {
+  let given = first
+  return async () => {
+    if (given === null) return then()
+    const value = given
+    given = null
+    return value
+  }
 }
 
 const NO_TRY = { retryAfterMs: null, verified: null, pending: null, end: null } as const

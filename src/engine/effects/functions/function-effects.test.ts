@@ -65,6 +65,35 @@ describe('an effect', () => {
     expect(work).toMatchObject({ state: 'done', attempts: 1, key: 'BOOK:o1' })
   })
 
+  test('[FE26] a slow store is transient, whatever failed before', async () => {
+    const world = makeWorld()
+    const vendor = makeVendor((call) => (call === 1 ? new Error('reset') : { id: 'v1' }))
+    const node = await start(world, async (_input, { effect }) => ({
+      post: await effect('post', vendor.post, { probe: () => undefined, probeAfter: '1s' }),
+    }))
+    let held: Deferred<void> | null = null
+    node.faults.commit = async (commit, pass) => {
+      if (commit.writes.some(({ w }) => w === 'ledger.reserve')) await held?.promise
+      return pass()
+    }
+    const id = await accept(world, node)
+    expect(await workOf(world, id)).toMatchObject({ state: 'ready', class: 'unknown' })
+    held = makeDeferred<void>()
+    await world.pass(60_000)
+    expect(await workOf(world, id)).toMatchObject({ state: 'leased' })
+    held.give()
+    held = null
+    await world.pass(100)
+    expect(await workOf(world, id)).toMatchObject({
+      state: 'ready',
+      class: 'transient',
+      lastError: expect.stringContaining('took too long'),
+    })
+    await world.pass(30_000)
+    expect(await workOf(world, id)).toMatchObject({ state: 'done' })
+    expect(vendor.keys).toHaveLength(2)
+  })
+
   test('[FE26] a slow store uses up no attempt: the function goes on when it is back', async () => {
     const world = makeWorld()
     const vendor = makeVendor(() => ({ id: 'v1' }))

@@ -190,8 +190,7 @@ export function makeFunctionEffects(
       // Something else stopped the run meanwhile, or its time is over: release the key.
       await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
       if (refusal !== null && !run.isLate && !repeatsUnknown(effect)) throw new StoppedError(refusal)
-      const error = 'the reserve took too long; nothing was called'
-      return wait(run, effect, SHORT_WAIT_MS, error, repeatsUnknown(effect))
+      return stop(run, obstacles.reservedLate(run, effect, repeatsUnknown(effect)))
     }
     return call(run, effect, body)
   }

@@ -100,6 +100,7 @@ export function makeFunctionEnds(
   const heldByStore = ({ item, key }: InternalCall): Obstacle =>
     makeWait(key, item.work, time.now(), {
       delayMs: SHORT_WAIT_MS,
+      class: 'transient',
       error: 'the store did not answer in time; the function was stopped while it waited',
     })
 

@@ -41,6 +41,8 @@ export interface Obstacles {
     error: string,
     outcomeUnknown: boolean,
   ): Obstacle
+  /** The store was slow: that is a failure of its own, whatever failed before. */
+  reservedLate(run: FunctionRun, effect: OpenEffect, outcomeUnknown: boolean): Obstacle
   /** The job has another owner by now. */
   stale(effect: OpenEffect): Obstacle
   /** A bug in the function: retrying cannot fix it. */
@@ -123,6 +125,13 @@ export function makeObstacles(
       makeWait(effect.key, run.call.item.work, time.now(), {
         delayMs,
         error: `effect '${effect.name}': ${error}`,
+        outcomeUnknown,
+      }),
+    reservedLate: (run, effect, outcomeUnknown) =>
+      makeWait(effect.key, run.call.item.work, time.now(), {
+        delayMs: SHORT_WAIT_MS,
+        class: 'transient',
+        error: `effect '${effect.name}': the reserve took too long; nothing was called`,
         outcomeUnknown,
       }),
     stale: (effect) =>
