@@ -9,7 +9,7 @@ import { longestKeepMs, type PruneRequest, pruneRunsEnd } from '../../core/store
 import type { Page, TenantReads } from '../../ports/store.ts'
 import type { ReadAccess } from './access.ts'
 import { RUN_CODE, RUN_STATE_OF } from './codes.ts'
-import { byId, type List, type Pager, type Where } from './pages.ts'
+import type { List, Pager, Where } from './pages.ts'
 import { type Piece, walkClosed } from './prune/prune-others.ts'
 import type { Row } from './rows.ts'
 import type { Session } from './session.ts'
@@ -82,8 +82,6 @@ export interface RunReads {
 const RUNS: Omit<List<Run>, 'table'> = {
   name: 'runs',
   columns: '*',
-  order: ['id'],
-  positionOf: byId,
   toItem: toRun,
 }
 
